@@ -1,0 +1,12 @@
+// Writes the hash of sql/functions into sql/release.json and raises its number: after every change there.
+import { readFile, writeFile } from 'node:fs/promises';
+import { hashFunctions, readFunctions } from '../dist/queue/schema-release.js';
+
+const file = new URL('../sql/release.json', import.meta.url);
+const release = JSON.parse(await readFile(file, 'utf8'));
+const hash = hashFunctions(await readFunctions());
+if (release.functions_hash !== hash) {
+  Object.assign(release, { number: release.number + 1, functions_hash: hash });
+  await writeFile(file, `${JSON.stringify(release, null, 2)}\n`);
+}
+console.log(`release ${release.number} ${hash}`);

@@ -1,0 +1,25 @@
+-- Puts a waiting task among the dead letters by hand, or gives a dead one another reason. Answers `dead`; `held`
+-- (it is running: cancel it first); `not_live` (finished, or never there).
+create or replace function taskq.add_dead(_id bigint, _reason text, options jsonb default '{}')
+returns text
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set lock_timeout = '1s'
+as $$
+declare
+  owner integer;
+begin
+  update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
+  if found then
+    return 'dead';
+  end if;
+  select lease_owner into owner from taskq.tasks where id = _id for update;
+  if not found then
+    return 'not_live';
+  elsif owner is not null then
+    return 'held';
+  end if;
+  perform taskq.move_to_dead(array[_id], array[_reason], clock_timestamp(), true);
+  return 'dead';
+end
+$$;

@@ -1,0 +1,47 @@
+-- Cancels tasks. A waiting one ends at once; for a held one the request is stored and its worker is told: it is
+-- `requested`, and what becomes of it is the worker's answer. A row per id: cancelled, requested, or `not_live`
+-- (finished, dead, or never there). Waits for other transactions at most a second per lock.
+create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
+returns table (id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  found_ids bigint[];
+  held bigint[];
+  waiting bigint[];
+begin
+  found_ids := array(
+    select locked.id
+    from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+    cross join lateral (select t.id from taskq.tasks t where t.id = asked.id for update) as locked
+  );
+  ts := clock_timestamp();
+  select array_agg(t.id) filter (where t.lease_owner is not null),
+    array_agg(t.id) filter (where t.lease_owner is null)
+  into held, waiting
+  from taskq.tasks t where t.id = any (found_ids);
+
+  if held is not null then
+    update taskq.tasks t
+    set cancel_requested_at = coalesce(t.cancel_requested_at, ts), cancel_reason = coalesce(_reason, t.cancel_reason)
+    where t.id = any (held);
+    if pg_notification_queue_usage() < 0.5 then
+      perform pg_notify('taskq_cancel', t.lease_owner::text) from taskq.tasks t where t.id = any (held);
+    end if;
+  end if;
+  perform taskq.move_to_finished(waiting, 'cancelled', _reason, ts) where waiting is not null;
+
+  return query
+  select asked.id,
+    case when asked.id = any (held) then 'requested' when asked.id = any (waiting) then 'cancelled'
+      else 'not_live' end,
+    null::jsonb
+  from (select distinct a.id from unnest(_ids) as a (id)) as asked
+  order by asked.id;
+end
+$$;

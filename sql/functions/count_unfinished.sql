@@ -1,0 +1,27 @@
+-- For `--until-idle`: how many tasks of these types, in queues that are not paused, are running anywhere, due, or
+-- waiting after a started attempt (retry, snooze, give-back), and in how many milliseconds the first of them is due.
+-- A first run scheduled for later does not count. Reads the whole live table; a worker asks only when it is idle.
+create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
+returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+  with live as (
+    select t.type = any (_types) as handled, t.queue, t.type, q.name is not null as paused, t.available_at,
+      t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp() as counts
+    from taskq.tasks t
+    left join taskq.queues q on q.name = t.queue and q.paused_at is not null
+      and (q.paused_until is null or q.paused_until > clock_timestamp())
+    where _queues is null or t.queue = any (_queues)
+  )
+  select
+    count(*) filter (where handled and not paused and counts),
+    extract(epoch from min(available_at) filter (where handled and not paused and counts) - clock_timestamp()) * 1000,
+    jsonb_strip_nulls(jsonb_build_object(
+      'scheduled', nullif(count(*) filter (where handled and not paused and not counts), 0),
+      'in_paused_queues', nullif(count(*) filter (where handled and paused), 0),
+      'of_other_types', nullif(count(*) filter (where not handled), 0)
+    ))
+  from live
+$$;

@@ -1,0 +1,21 @@
+-- Closes a scan for expired leases: notes its cost, and writes off the workers that were silent for a whole lease
+-- when it began. Such a worker may have left leases that had not expired yet; they have by one lease after its last
+-- heartbeat, and until a scan has come by after that, its row says so (leases_until).
+create or replace function taskq.end_rescue(_cost_ms double precision)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+  began timestamptz;
+begin
+  update taskq.rescue_scan set finished_at = ts, cost_ms = _cost_ms returning started_at into began;
+  update taskq.workers w
+  set leases_until = null
+  where w.leases_until < began;
+  update taskq.workers w
+  set stopped_at = w.heartbeat_at, leases_until = ts + make_interval(secs => w.lease_ms / 1000.0)
+  where w.stopped_at is null and w.heartbeat_at < began - make_interval(secs => w.lease_ms / 1000.0);
+end
+$$;

@@ -1,0 +1,25 @@
+-- Enqueues one task in the caller's transaction. Returns its id and true, or, where its key is held, the id of
+-- the task that holds it and false. Options are those of taskq.enqueue_many; an unknown one is an error.
+create or replace function taskq.enqueue(_type text, _payload jsonb default '{}', options jsonb default '{}')
+returns table (id bigint, created boolean, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  unknown text;
+begin
+  select string_agg(name, ', ') into unknown
+  from jsonb_object_keys(options) as name
+  where name <> all (array[
+    'queue', 'priority', 'delay_ms', 'at', 'max_attempts', 'timeout_ms', 'expires_ms', 'key', 'key_for', 'tags',
+    'retention', 'backoff', 'traceparent', 'notify_done', 'source'
+  ]);
+  if unknown is not null then
+    raise exception 'unknown option of enqueue: %', unknown using errcode = 'invalid_parameter_value';
+  end if;
+  return query
+  select e.id, e.created, e.extra
+  from taskq.enqueue_many(json_build_array(json_build_object('type', _type, 'payload', _payload)), options) as e;
+end
+$$;

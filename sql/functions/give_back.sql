@@ -1,0 +1,73 @@
+-- Gives held tasks back unburned: they wait again at their old place, under a new lease_no, so that nobody who
+-- still runs them can write. Only what had started (_started) counts a give-back; the tenth without an outcome in
+-- between is a dead letter. A task with a request to cancel is cancelled instead.
+-- Answers each id: `recorded`, `lost`, or `busy` (locked by another transaction: ask again). It waits for no lock.
+create or replace function taskq.give_back(
+  _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'
+)
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  held bigint[];
+  cancelled bigint[];
+  dead bigint[];
+  hint record;
+begin
+  held := array(
+    select locked.id
+    from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
+    cross join lateral (
+      select t.id from taskq.tasks t
+      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+      limit 1
+      for update skip locked
+    ) as locked
+  );
+  ts := clock_timestamp();
+
+  update taskq.tasks t
+  set lease_no = t.lease_no + 1, releases = t.releases + asked.started::integer
+  from unnest(_ids, _started) as asked (id, started)
+  where t.id = asked.id and t.id = any (held);
+
+  select array_agg(t.id) filter (where t.cancel_requested_at is not null),
+    array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)
+  into cancelled, dead
+  from taskq.tasks t where t.id = any (held);
+  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
+  if dead is not null then
+    perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
+  end if;
+
+  update taskq.tasks t
+  set status = 'pending', lease_owner = null, lease_expires_at = null
+  where t.id = any (held);
+
+  -- The row keeps its place, which may lie behind every cursor: the hint is always sent.
+  for hint in
+    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (held) group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due, true);
+  end loop;
+
+  return query
+  select asked.id, asked.lease_no,
+    case
+      when asked.id = any (held) then 'recorded'
+      when exists (
+        select from taskq.tasks t
+        where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+      ) then 'busy'
+      else 'lost'
+    end,
+    null::jsonb
+  from unnest(_ids, _lease_nos) as asked (id, lease_no);
+end
+$$;

@@ -1,0 +1,63 @@
+-- Tells that the worker lives, renews those of its leases that have less than two thirds left, and marks as
+-- `running` what has started since it was claimed (_started_ms: milliseconds since its start; null: not started).
+-- Answers each (id, lease_no): `renewed` (held, and for at least two thirds of a lease), `lost` (somebody else's by
+-- now, or gone), or `busy` (another transaction has the row locked; ask again). It brings back every request to
+-- cancel. An expired lease that nobody took is renewed like any other. It waits for no lock.
+create or replace function taskq.heartbeat(
+  _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
+  options jsonb default '{}'
+)
+returns table (id bigint, lease_no integer, answer text, cancel_requested boolean, cancel_reason text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+  enough timestamptz := ts + make_interval(secs => _lease_ms / 1500.0);
+begin
+  update taskq.workers
+  set heartbeat_at = ts, stopped_at = null, leases_until = null, cursors = coalesce(options -> 'cursors', cursors)
+  where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
+
+  update taskq.tasks t
+  set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
+    status = case when held.started_ms is null then t.status else 'running' end,
+    started_at = case
+      when held.started_ms is null or t.status = 'running' then t.started_at
+      else ts - make_interval(secs => held.started_ms / 1000.0)
+    end
+  from (
+    select locked.id, asked.started_ms
+    from (
+      select * from unnest(_ids, _lease_nos, _started_ms) as a (id, lease_no, started_ms) order by a.id
+    ) as asked
+    cross join lateral (
+      select t.id
+      from taskq.tasks t
+      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+        and (t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased'))
+      limit 1
+      for no key update skip locked
+    ) as locked
+  ) as held
+  where t.id = held.id;
+
+  return query
+  select asked.id, asked.lease_no,
+    case when t.id is null then 'lost' when t.late then 'busy' else 'renewed' end,
+    t.cancel_requested_at is not null, t.cancel_reason, null::jsonb
+  from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
+  left join lateral (
+    select t.id, t.cancel_requested_at, t.cancel_reason,
+      t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased') as late
+    from taskq.tasks t
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+    limit 1
+  ) as t on true;
+end
+$$;

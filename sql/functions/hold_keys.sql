@@ -1,0 +1,32 @@
+-- Takes the keys of tasks just inserted for their period (key_for 24h or ever). Returns the ids of those tasks
+-- whose key somebody else holds after all (taken since the insert looked); null when there is none.
+create or replace function taskq.hold_keys(_tasks json, options jsonb, _ids bigint[], _ts timestamptz)
+returns bigint[]
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  losers bigint[];
+begin
+  insert into taskq.held_keys (queue, key, task_id, until)
+  select t.queue, t.unique_key, t.id, case period.key_for when 'ever' then 'infinity' else _ts + interval '24 hours' end
+  from taskq.tasks t
+  join (
+    select distinct on (1, 2) coalesce(o.queue, options ->> 'queue', 'default') as queue,
+      coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options ->> 'key_for') as key_for
+    from json_to_recordset(_tasks) as o (queue text, key text, key_for text)
+    where coalesce(o.key_for, options ->> 'key_for', 'live') <> 'live'
+  ) as period on period.queue = t.queue and period.key = t.unique_key
+  where t.id = any (_ids)
+  order by t.queue, t.unique_key
+  on conflict (queue, key) do update set task_id = excluded.task_id, until = excluded.until
+    where held_keys.until <= _ts;
+
+  select array_agg(t.id) into losers
+  from taskq.tasks t
+  join taskq.held_keys h on h.queue = t.queue and h.key = t.unique_key
+  where t.id = any (_ids) and h.until > _ts and h.task_id <> t.id;
+  return losers;
+end
+$$;

@@ -1,0 +1,8 @@
+-- The types that some worker has registered, in order.
+create or replace function taskq.known_types()
+returns setof text
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select name from taskq.task_types order by name
+$$;

@@ -1,0 +1,45 @@
+-- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, tasks expired, dead
+-- letters past their retention discarded, keys and worker rows that serve nobody removed. Returns the counts.
+create or replace function taskq.maintain()
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set lock_timeout = '1s'
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+  made integer;
+  dropped integer;
+  expired integer;
+  discarded integer;
+begin
+  if not pg_try_advisory_xact_lock(hashtext('taskq.maintain')) then
+    return '{}';
+  end if;
+  made := taskq.ensure_partitions();
+  dropped := (select count(*) from taskq.drop_partitions());
+  expired := taskq.expire();
+  with old as (
+    select x.id
+    from taskq.dead_tasks x
+    left join taskq.queues q on q.name = x.queue
+    cross join taskq.defaults d
+    where coalesce(q.dead_retention, d.dead_retention) <> 'ever'
+      and x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
+    order by x.id
+    limit 1000
+    for update of x skip locked
+  )
+  delete from taskq.dead_tasks x using old where x.id = old.id;
+  get diagnostics discarded = row_count;
+  delete from taskq.held_keys h
+  where (h.queue, h.key) in (
+    select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit 1000 for update skip locked
+  );
+  delete from taskq.idle_marks where until < ts - interval '1 hour';
+  delete from taskq.workers where stopped_at < ts - interval '40 days' and leases_until is null;
+  return jsonb_build_object(
+    'partitions_made', made, 'partitions_dropped', dropped, 'expired', expired, 'dead_discarded', discarded
+  );
+end
+$$;

@@ -1,0 +1,38 @@
+-- Moves tasks that the caller has locked to the dead letters, each with its reason, and tells who waits for them.
+-- Returns how many moved.
+create or replace function taskq.move_to_dead(
+  _ids bigint[], _reasons text[], _ts timestamptz, _by_hand boolean default false
+)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  moved integer;
+  waited bigint[];
+begin
+  with gone as (
+    delete from taskq.tasks t using unnest(_ids, _reasons) as doomed (id, reason) where t.id = doomed.id
+    returning t.*, doomed.reason
+  ),
+  kept as (
+    insert into taskq.dead_tasks (
+      id, created_at, not_before, started_at, died_at, lease_no, lease_owner, attempts, losses, releases, priority,
+      notify_done, by_hand, reason, error, queue, type, payload, created_by, timeout_ms, max_attempts, workflow_id,
+      step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
+    )
+    select
+      id, created_at, not_before, started_at, _ts, lease_no, lease_owner, attempts, losses, releases, priority,
+      notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms, max_attempts, workflow_id,
+      step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
+    from gone
+  )
+  select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
+  if waited is not null then
+    perform taskq.tell_done(waited);
+  end if;
+  return moved;
+end
+$$;

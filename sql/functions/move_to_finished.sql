@@ -1,0 +1,45 @@
+-- Moves tasks that the caller has locked to the finished ones, as `cancelled` or `expired`, and tells who waits for
+-- them. Returns how many moved. (What completed goes the hot way, inside settle.)
+create or replace function taskq.move_to_finished(
+  _ids bigint[], _status taskq.task_status, _reason text, _ts timestamptz
+)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  moved integer;
+  waited bigint[];
+begin
+  with gone as (
+    delete from taskq.tasks t where t.id = any (_ids) returning t.*
+  ),
+  kept as (
+    insert into taskq.finished_tasks (
+      id, created_at, not_before, started_at, finished_at, drop_on, lease_no, lease_owner, attempts, losses,
+      releases, status, priority, queue, type, payload, created_by, error, tags, unique_key, group_key, workflow_id,
+      step, traceparent, source, cancel_requested_at, cancel_reason, progress
+    )
+    select
+      g.id, g.created_at, g.not_before, g.started_at, _ts, coalesce(
+        taskq.drop_on(coalesce(g.retention, y.retention, q.retention, d.retention), _ts), taskq.drop_on('1d', _ts)
+      ), g.lease_no, g.lease_owner, g.attempts, g.losses, g.releases, _status, g.priority, g.queue, g.type,
+      g.payload, g.created_by, g.error, g.tags, g.unique_key, g.group_key, g.workflow_id, g.step, g.traceparent,
+      g.source,
+      case _status when 'cancelled' then coalesce(g.cancel_requested_at, _ts) else g.cancel_requested_at end,
+      coalesce(g.cancel_reason, _reason), g.progress
+    from gone g
+    left join taskq.task_types y on y.name = g.type
+    left join taskq.queues q on q.name = g.queue
+    cross join taskq.defaults d
+    where g.notify_done or coalesce(g.retention, y.retention, q.retention, d.retention) <> 'none'
+  )
+  select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
+  if waited is not null then
+    perform taskq.tell_done(waited);
+  end if;
+  return moved;
+end
+$$;

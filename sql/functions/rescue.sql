@@ -1,0 +1,94 @@
+-- Brings back the tasks on blocks [_from, _to) of the live table whose lease ran out: of a worker that is silent
+-- for a whole lease, or unknown; of the caller itself where it does not know of them (_held are the ids it does
+-- know: the answer of a claim was lost); and of a live worker only one whole lease after expiry.
+-- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss. The row
+-- keeps its place in the queue. A task that was running when it took a worker with it for the third time is a dead
+-- letter, `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
+-- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
+create or replace function taskq.rescue(
+  _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
+)
+returns table (id bigint, queue text, type text, status text, available_at_us bigint, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+  alive integer[];
+  lost bigint[];
+  dead bigint[];
+  cancelled bigint[];
+  hint record;
+begin
+  alive := array(
+    select w.id from taskq.workers w
+    where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
+  );
+  lost := array(
+    select t.id from taskq.tasks t
+    where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
+      and t.lease_expires_at < ts
+      and (
+        t.lease_owner <> all (alive)
+        or (t.lease_owner = _worker and t.id <> all (_held))
+        or t.lease_expires_at < ts - make_interval(
+          secs => (select w.lease_ms from taskq.workers w where w.id = t.lease_owner) / 1000.0
+        )
+      )
+    for update skip locked
+  );
+  if cardinality(lost) = 0 then
+    return;
+  end if;
+
+  update taskq.tasks t set lease_no = t.lease_no + 1, losses = t.losses + 1 where t.id = any (lost);
+
+  select array_agg(t.id) filter (where t.cancel_requested_at is not null),
+    array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.status = 'running')
+  into cancelled, dead
+  from taskq.tasks t where t.id = any (lost);
+
+  insert into taskq.task_errors (
+    task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, queue, type, error
+  )
+  select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, taskq.drop_on(kept.retention, ts), t.queue, t.type,
+    jsonb_build_object('name', 'WorkerLost', 'message', format(
+      'the worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
+    ))
+  from taskq.tasks t
+  left join taskq.workers w on w.id = t.lease_owner
+  left join taskq.queues q on q.name = t.queue
+  cross join taskq.defaults d
+  cross join lateral (select coalesce(q.errors_retention, d.errors_retention) as retention) as kept
+  where t.id = any (lost) and t.status = 'running' and kept.retention <> 'none';
+
+  return query
+  select t.id, t.queue, t.type,
+    case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end,
+    (extract(epoch from t.available_at) * 1000000)::bigint, null::jsonb
+  from taskq.tasks t where t.id = any (lost);
+
+  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
+  if dead is not null then
+    update taskq.tasks t
+    set error = jsonb_build_object('name', 'WorkerLost', 'message', format(
+      'the worker that ran it was lost %s times', t.losses
+    ))
+    where t.id = any (dead);
+    perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
+  end if;
+
+  update taskq.tasks t
+  set status = 'pending', lease_owner = null, lease_expires_at = null
+  where t.id = any (lost);
+
+  for hint in
+    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (lost) group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due, true);
+  end loop;
+end
+$$;

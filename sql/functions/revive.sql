@@ -1,0 +1,62 @@
+-- Brings dead letters back: the same id and history, all attempts anew, the lease_no as it was (the fence is never
+-- reset). options: payload, delay_ms, max_attempts. A row per id: `revived`; `key_held` (extra names the task that
+-- holds its key now); `not_dead`.
+create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
+returns table (id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  due timestamptz;
+  locked bigint[];
+  back bigint[];
+  hint record;
+begin
+  locked := array(
+    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.queue, d.unique_key nulls first, d.id
+    for update
+  );
+  ts := clock_timestamp();
+  due := ts + make_interval(secs => coalesce((options ->> 'delay_ms')::bigint, 0) / 1000.0);
+
+  with inserted as (
+    insert into taskq.tasks (
+      id, available_at, not_before, created_at, started_at, lease_no, status, priority, notify_done, queue, type,
+      payload, created_by, timeout_ms, max_attempts, workflow_id, step, unique_key, tags, backoff, retention,
+      on_end, traceparent, source, error
+    )
+    select
+      d.id, due, due, d.created_at, d.started_at, d.lease_no, 'pending', d.priority, d.notify_done, d.queue, d.type,
+      coalesce(options -> 'payload', d.payload), d.created_by, d.timeout_ms,
+      coalesce((options ->> 'max_attempts')::integer, d.max_attempts), d.workflow_id, d.step, d.unique_key, d.tags,
+      d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.error
+    from taskq.dead_tasks d
+    where d.id = any (locked)
+    order by d.queue, d.unique_key nulls first, d.id
+    on conflict (queue, unique_key) where unique_key is not null do nothing
+    returning id
+  )
+  select coalesce(array_agg(id), '{}') into back from inserted;
+  delete from taskq.dead_tasks d where d.id = any (back);
+
+  for hint in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
+    perform taskq.wake(hint.queue, due);
+  end loop;
+
+  return query
+  select asked.id,
+    case when asked.id = any (back) then 'revived' when asked.id = any (locked) then 'key_held' else 'not_dead' end,
+    case when asked.id = any (locked) and asked.id <> all (back) then (
+      select jsonb_build_object('key', d.unique_key, 'holder', t.id::text)
+      from taskq.dead_tasks d
+      left join taskq.tasks t on t.queue = d.queue and t.unique_key = d.unique_key
+      where d.id = asked.id
+    ) end
+  from (select distinct a.id from unnest(_ids) as a (id)) as asked
+  order by asked.id;
+end
+$$;

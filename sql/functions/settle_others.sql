@@ -1,0 +1,137 @@
+-- The part of settle for what did not simply complete: failed, snoozed, dead and cancelled outcomes, and the
+-- answers for outcomes whose task is not held any more. _done are the ids that settle has recorded.
+create or replace function taskq.settle_others(_outcomes json, _done bigint[], _ts timestamptz)
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  held bigint[];
+  ending bigint[];
+  hint record;
+begin
+  -- Lock first, then read in a statement of its own: what it sees is the locked version.
+  held := array(
+    select locked.id
+    from (
+      select * from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
+      where o.outcome <> 'completed'
+      order by o.id
+    ) as o
+    cross join lateral (
+      select t.id from taskq.tasks t
+      where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
+      limit 1
+      for update skip locked
+    ) as locked
+  );
+
+  return query
+  with decided as materialized (
+    select
+      o.*, t.queue, t.type, t.attempts + (o.outcome in ('failed', 'dead'))::integer as attempts_now,
+      t.lease_owner, coalesce(
+        o.delay_ms,
+        taskq.backoff_delay_ms(coalesce(t.backoff, y.backoff, q.backoff, d.backoff), t.attempts + 1, random())
+      ) as wait_ms,
+      case
+        when o.outcome = 'dead' then 'dead'
+        when o.outcome = 'cancelled' or t.cancel_requested_at is not null then 'cancelled'
+        when o.outcome = 'failed'
+          and t.attempts + 1 >= coalesce(t.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts) then 'dead'
+        else 'pending'
+      end as fate,
+      coalesce(q.errors_retention, d.errors_retention) as errors_retention
+    from json_to_recordset(_outcomes) as o (
+      id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, error jsonb, reason text,
+      delay_ms bigint, crashed boolean
+    )
+    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
+    left join taskq.task_types y on y.name = t.type
+    left join taskq.queues q on q.name = t.queue
+    cross join taskq.defaults d
+    where o.id = any (held)
+  ),
+  written as (
+    update taskq.tasks t
+    set attempts = d.attempts_now,
+      error = coalesce(d.error, t.error),
+      started_at = case when t.status = 'running' or d.ran_ms is null then t.started_at
+        else _ts - make_interval(secs => d.ran_ms / 1000.0) end,
+      -- A handler that reports for itself is no suspect any more; one that could not, is.
+      losses = case when d.crashed then greatest(t.losses, 1) else 0 end,
+      releases = 0,
+      available_at = case d.fate when 'pending' then _ts + make_interval(secs => d.wait_ms / 1000.0)
+        else t.available_at end,
+      status = case d.fate when 'pending' then 'pending' else t.status end,
+      lease_owner = case d.fate when 'pending' then null else t.lease_owner end,
+      lease_expires_at = case d.fate when 'pending' then null else t.lease_expires_at end
+    from decided d
+    where t.id = d.id
+  ),
+  noted as (
+    insert into taskq.task_errors (
+      task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, queue, type, error,
+      result
+    )
+    select
+      d.id, d.lease_no, d.attempts_now, d.outcome, _ts, d.ran_ms,
+      case d.fate when 'pending' then _ts + make_interval(secs => d.wait_ms / 1000.0) end, d.lease_owner,
+      taskq.drop_on(d.errors_retention, _ts), d.queue, d.type, d.error, d.result
+    from decided d
+    where d.errors_retention <> 'none' and (d.outcome in ('failed', 'dead') or d.result is not null)
+  )
+  select
+    d.id, d.lease_no, 'recorded', jsonb_strip_nulls(jsonb_build_object(
+      'status', d.fate, 'attempts', d.attempts_now,
+      'retry_in_ms', case d.fate when 'pending' then d.wait_ms end,
+      'reason', case when d.fate = 'dead' then coalesce(d.reason, 'attempts_spent') end
+    ))
+  from decided d;
+
+  -- What ends here, moves.
+  select array_agg(o.id) into ending
+  from json_to_recordset(_outcomes) as o (id bigint, outcome text)
+  join taskq.tasks t on t.id = o.id
+  where o.id = any (held) and t.lease_owner is not null;
+  if ending is not null then
+    perform taskq.move_to_dead(
+      array_agg(t.id), array_agg(coalesce(o.reason, 'attempts_spent')), _ts
+    )
+    from json_to_recordset(_outcomes) as o (id bigint, outcome text, reason text)
+    join taskq.tasks t on t.id = o.id
+    where o.id = any (ending) and (o.outcome = 'dead' or (o.outcome = 'failed' and t.cancel_requested_at is null));
+    perform taskq.move_to_finished(array_agg(t.id), 'cancelled', max(o.reason), _ts)
+    from json_to_recordset(_outcomes) as o (id bigint, outcome text, reason text)
+    join taskq.tasks t on t.id = o.id
+    where o.id = any (ending);
+  end if;
+
+  for hint in
+    select t.queue, min(t.available_at) as due
+    from taskq.tasks t where t.id = any (held) and t.lease_owner is null group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due);
+  end loop;
+
+  -- The rest is not held by that lease. An id whose attempt already has an outcome is a repeat, not a loss.
+  return query
+  select o.id, o.lease_no,
+    case
+      when t.lease_owner is not null then 'busy'
+      when t.id is not null then 'already'
+      when exists (select from taskq.finished_tasks f where f.id = o.id and f.lease_no = o.lease_no) then 'already'
+      when exists (select from taskq.dead_tasks x where x.id = o.id and x.lease_no = o.lease_no) then 'already'
+      else 'lost'
+    end,
+    null::jsonb
+  from json_to_recordset(_outcomes) as o (id bigint, lease_no integer)
+  left join lateral (
+    select t.id, t.lease_owner from taskq.tasks t where t.id = o.id and t.lease_no = o.lease_no limit 1
+  ) as t on true
+  where o.id <> all (held) and o.id <> all (coalesce(_done, '{}'));
+end
+$$;

@@ -1,0 +1,24 @@
+-- Everything there is to know of a task, with `errors`: its failed attempts, oldest first. Null: no such task (it
+-- never existed, was purged, or outlived its retention).
+create or replace function taskq.show_task(_id bigint)
+returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+  select to_jsonb(a) || jsonb_build_object(
+    'id', a.id::text,
+    'errors', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,
+        'retry_at', e.retry_at, 'lease_owner', coalesce(w.name, e.lease_owner::text), 'lease_no', e.lease_no,
+        'error', e.error, 'result', e.result
+      ) order by e.failed_at, e.lease_no)
+      from taskq.task_errors e
+      left join taskq.workers w on w.id = e.lease_owner
+      where e.task_id = _id
+    ), '[]')
+  )
+  from taskq.all_tasks a
+  where a.id = _id
+$$;

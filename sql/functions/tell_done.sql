@@ -1,0 +1,12 @@
+-- Tells those who wait for these tasks that they have ended. A hint like every other NOTIFY: a waiter polls too.
+create or replace function taskq.tell_done(_ids bigint[])
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  if pg_notification_queue_usage() < 0.5 then
+    perform pg_notify('taskq_done', id::text) from unnest(_ids) as id;
+  end if;
+end
+$$;

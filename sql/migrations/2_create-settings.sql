@@ -1,0 +1,134 @@
+-- What applies to a task that does not say it itself: its type's settings, else its queue's, else the defaults.
+-- max_attempts 2147483647 means without end. Retention is 'none', 'ever' or whole days ('7d').
+
+create domain taskq.retention as text
+  constraint retention_is_none_ever_or_days check (value ~ '^(none|ever|[1-9][0-9]{0,4}d)$');
+
+create table taskq.defaults (
+  only_row boolean primary key default true,
+  max_attempts integer not null default 3,
+  timeout_ms bigint,
+  backoff jsonb not null
+    default '{"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}',
+  retention taskq.retention not null default '7d',
+  errors_retention taskq.retention not null default '30d',
+  dead_retention taskq.retention,
+  constraint there_is_one_row check (only_row),
+  constraint a_task_may_run_once check (max_attempts >= 1),
+  constraint dead_letters_are_kept check (dead_retention <> 'none')
+);
+
+insert into taskq.defaults default values;
+
+-- Settings of a queue. A queue needs no row to be used.
+create table taskq.queues (
+  name text primary key,
+  paused_at timestamptz,
+  paused_until timestamptz,
+  paused_by text,
+  pause_reason text,
+  max_attempts integer,
+  timeout_ms bigint,
+  expires_ms bigint,
+  backoff jsonb,
+  retention taskq.retention,
+  errors_retention taskq.retention,
+  dead_retention taskq.retention,
+  group_limit integer,
+  group_order text,
+  constraint a_task_may_run_once check (max_attempts >= 1),
+  constraint dead_letters_are_kept check (dead_retention <> 'none'),
+  constraint a_group_runs_at_least_one check (group_limit >= 1),
+  constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed'))
+);
+
+-- What workers registered for the types they handle.
+create table taskq.task_types (
+  name text primary key,
+  max_attempts integer,
+  timeout_ms bigint,
+  backoff jsonb,
+  retention taskq.retention,
+  first_seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  constraint a_task_may_run_once check (max_attempts >= 1)
+);
+
+-- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it.
+create table taskq.workers (
+  id integer generated always as identity primary key,
+  name text not null,
+  host text not null,
+  pid integer not null,
+  unique_part text not null,
+  version text,
+  started_at timestamptz not null,
+  heartbeat_at timestamptz not null,
+  lease_ms bigint not null,
+  stopped_at timestamptz,
+  leases_until timestamptz,
+  concurrency integer not null,
+  types text[] not null,
+  queues text[],
+  cursors jsonb
+);
+
+-- Which workers sleep, and until when: a producer notifies only where a mark stands.
+create table taskq.idle_marks (
+  worker_id integer primary key,
+  queues text[],
+  until timestamptz not null
+);
+
+-- The time and cost of the last scan for expired leases, for all workers together.
+create table taskq.rescue_scan (
+  only_row boolean primary key default true,
+  started_at timestamptz not null default '-infinity',
+  finished_at timestamptz not null default '-infinity',
+  cost_ms double precision not null default 0,
+  constraint there_is_one_row check (only_row)
+);
+
+insert into taskq.rescue_scan default values;
+
+-- Keys held for a period or for ever; a live key is the unique index on tasks.
+create table taskq.held_keys (
+  queue text not null,
+  key text not null,
+  task_id bigint not null,
+  until timestamptz not null,
+  primary key (queue, key)
+);
+
+create index held_keys_until on taskq.held_keys (until);
+
+-- Groups: `groups` is only the mutex of a group, taken by workers alone; `group_asks` says "look at this group".
+create table taskq.groups (
+  queue text not null,
+  key text not null,
+  primary key (queue, key)
+);
+
+create table taskq.group_limits (
+  queue text not null,
+  key text not null,
+  max_running integer not null,
+  primary key (queue, key),
+  constraint a_group_runs_at_least_one check (max_running >= 1)
+);
+
+create table taskq.group_asks (
+  id bigint generated always as identity primary key,
+  queue text not null,
+  key text not null
+);
+
+-- Which release of functions and views stands here; see migrate.
+create table taskq.release (
+  only_row boolean primary key default true,
+  number integer not null,
+  functions_hash text not null,
+  oldest_client integer not null,
+  applied_at timestamptz not null,
+  constraint there_is_one_row check (only_row)
+);

@@ -1,0 +1,137 @@
+import { formatDuration, toDurationMs } from '../lib/duration.ts';
+
+/** How the source of a value is told to a user: by what it was given. */
+export type SettingSource = 'default' | `file ${string}` | `environment ${string}` | `flag ${string}`;
+
+/** One row of the table of settings. */
+export interface Setting<Key extends string, Input, Value> {
+  /** The name in a configuration file; a flag's name is the same in dashes. */
+  readonly key: Key;
+  /** Environment variables, the stronger first. */
+  readonly env: readonly string[];
+  /** Null when the binary has no flag for it. */
+  readonly flag: `--${string}` | null;
+  readonly default: Value;
+  /** What a value looks like, for "expected …". */
+  readonly expects: string;
+  readonly help: string;
+  /** Read a value from a file, a flag or the environment (always text there). Undefined when it is not one. */
+  readonly parse: (input: unknown) => Value | undefined;
+  /** The value for people; never null or a secret. */
+  readonly show: (value: NonNullable<Value>) => string;
+  /** Never set: it carries the type that a file written in TypeScript may give. */
+  readonly input?: Input;
+}
+
+type Named<Key extends string> = Pick<Setting<Key, unknown, unknown>, 'key' | 'env' | 'flag' | 'help'>;
+
+export function textSetting<Key extends string>(
+  named: Named<Key> & { readonly expects: string; readonly show?: (value: string) => string },
+): Setting<Key, string, string | null> {
+  return {
+    show: (value) => value,
+    ...named,
+    default: null,
+    parse: (input) => (typeof input === 'string' && input.trim() !== '' ? input.trim() : undefined),
+  };
+}
+
+export function choiceSetting<Key extends string, Choice extends string, Default extends Choice | null>(
+  named: Named<Key> & { readonly choices: readonly Choice[]; readonly default: Default },
+): Setting<Key, Choice, Choice | Default> {
+  const { choices, ...rest } = named;
+  return {
+    ...rest,
+    expects: choices.join(', ').replace(/, ([^,]+)$/, ' or $1'),
+    parse: (input) => choices.find((choice) => choice === input),
+    show: (value) => value,
+  };
+}
+
+/** Milliseconds. */
+export function durationSetting<Key extends string, Default extends number | null>(
+  named: Named<Key> & { readonly default: Default; readonly atLeastMs: number },
+): Setting<Key, string | number, number | Default> {
+  const { atLeastMs, ...rest } = named;
+  const least = atLeastMs > 0 ? ` of at least ${formatDuration(atLeastMs)}` : '';
+  return {
+    ...rest,
+    expects: `a duration${least} such as 500ms, 30s, 10m, 2h or PT10M`,
+    parse: (input) => durationFrom(atLeastMs, input),
+    show: (value) => formatDuration(value),
+  };
+}
+
+/** A whole number, or one of some words. */
+export function countSetting<Key extends string, Word extends string, Default extends number | Word | null>(
+  named: Named<Key> & {
+    readonly default: Default;
+    readonly from: number;
+    readonly to: number;
+    readonly words: readonly Word[];
+  },
+): Setting<Key, number | Word, number | Word | Default> {
+  const { from, to, words, ...rest } = named;
+  return {
+    ...rest,
+    expects: [`a whole number from ${from} to ${to}`, ...words].join(' or '),
+    parse: (input) => words.find((word) => word === input) ?? countFrom(from, to, input),
+    show: String,
+  };
+}
+
+/** A list, or text with commas. */
+export function listSetting<Key extends string>(
+  named: Named<Key>,
+): Setting<Key, string | readonly string[], readonly string[] | null> {
+  return {
+    ...named,
+    default: null,
+    expects: 'a list of names, or names separated by commas',
+    parse: listFrom,
+    show: (value) => value.join(','),
+  };
+}
+
+/** An object of a configuration file; JSON text in the environment. */
+export function objectSetting<Key extends string, Value extends object>(
+  named: Named<Key> & { readonly expects: string },
+): Setting<Key, Value, Value | null> {
+  return { ...named, default: null, parse: (input) => objectFrom<Value>(input), show: JSON.stringify };
+}
+
+function durationFrom(atLeastMs: number, input: unknown): number | undefined {
+  try {
+    const ms = toDurationMs(input);
+    return ms >= atLeastMs ? ms : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function countFrom(from: number, to: number, input: unknown): number | undefined {
+  const count = typeof input === 'string' && /^\d+$/.test(input.trim()) ? Number(input) : input;
+  return typeof count === 'number' && Number.isInteger(count) && count >= from && count <= to
+    ? count
+    : undefined;
+}
+
+function listFrom(input: unknown): readonly string[] | undefined {
+  const items: unknown = typeof input === 'string' ? input.split(',') : input;
+  if (!Array.isArray(items) || !items.every((item) => typeof item === 'string')) return undefined;
+  const names = items.map((item) => item.trim());
+  return names.length === 0 || names.includes('') ? undefined : [...new Set(names)];
+}
+
+function objectFrom<Value extends object>(input: unknown): Value | undefined {
+  const value = typeof input === 'string' ? jsonFrom(input) : input;
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Value) : undefined;
+}
+
+function jsonFrom(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

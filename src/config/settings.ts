@@ -1,0 +1,202 @@
+import { redactUrl } from '../lib/redact-url.ts';
+import {
+  choiceSetting,
+  countSetting,
+  durationSetting,
+  listSetting,
+  objectSetting,
+  type Setting,
+  textSetting,
+} from './setting.ts';
+import type { BackoffInput, TaskTypeInputs } from './task-type-options.ts';
+
+/**
+ * Every setting, by the name of its value in the program: the one place that defines its key in a configuration
+ * file, its environment variables, flag, default and help. Null stands for "not set".
+ */
+export const SETTINGS = {
+  databaseUrl: textSetting({
+    key: 'databaseUrl',
+    env: ['TASKQ_DATABASE_URL', 'DATABASE_URL'],
+    flag: '--database-url',
+    help: 'PostgreSQL to work with',
+    expects: 'a URL such as postgres://user@host:5432/database',
+    show: redactUrl,
+  }),
+  directUrl: textSetting({
+    key: 'directUrl',
+    env: ['TASKQ_DIRECT_URL'],
+    flag: null,
+    help: 'the same database past a connection pooler, for LISTEN and migrate',
+    expects: 'a URL such as postgres://user@host:5432/database',
+    show: redactUrl,
+  }),
+  database: choiceSetting({
+    key: 'database',
+    env: ['TASKQ_DATABASE'],
+    flag: null,
+    choices: ['embedded'],
+    default: null,
+    help: 'embedded: use a PostgreSQL of our own where no URL is set',
+  }),
+  concurrency: countSetting({
+    key: 'concurrency',
+    env: ['TASKQ_CONCURRENCY'],
+    flag: '--concurrency',
+    from: 1,
+    to: 10_000,
+    words: [],
+    default: 8,
+    help: 'tasks a worker runs at a time',
+  }),
+  queues: listSetting({
+    key: 'queues',
+    env: ['TASKQ_QUEUES'],
+    flag: '--queues',
+    help: 'queues a worker serves; every one unless set',
+  }),
+  types: listSetting({
+    key: 'types',
+    env: ['TASKQ_TYPES'],
+    flag: '--types',
+    help: 'types a worker serves; every one it has a handler for unless set',
+  }),
+  handlers: {
+    ...textSetting({
+      key: 'handlers',
+      env: ['TASKQ_HANDLERS'],
+      flag: '--handlers',
+      help: 'directory of the handlers; a relative path starts at the configuration file that says so',
+      expects: 'a directory',
+    }),
+    default: './handlers',
+  } as Setting<'handlers', string, string>,
+  batch: countSetting({
+    key: 'batch',
+    env: ['TASKQ_BATCH'],
+    flag: '--batch',
+    from: 1,
+    to: 10_000,
+    words: ['auto'],
+    default: 'auto',
+    help: 'tasks in one claim; auto follows how fast they are done',
+  }),
+  leaseMs: durationSetting({
+    key: 'lease',
+    env: ['TASKQ_LEASE'],
+    flag: '--lease',
+    atLeastMs: 100,
+    default: 30_000,
+    help: 'how long a claimed task is held without a heartbeat',
+  }),
+  heartbeatMs: durationSetting({
+    key: 'heartbeat',
+    env: ['TASKQ_HEARTBEAT'],
+    flag: null,
+    atLeastMs: 10,
+    default: 10_000,
+    help: 'time between heartbeats; a third of the lease unless set, and never more',
+  }),
+  pollMs: durationSetting({
+    key: 'poll',
+    env: ['TASKQ_POLL'],
+    flag: '--poll',
+    atLeastMs: 10,
+    default: 1_000,
+    help: 'how often a worker without work looks for some',
+  }),
+  graceMs: durationSetting({
+    key: 'grace',
+    env: ['TASKQ_GRACE'],
+    flag: '--grace',
+    atLeastMs: 0,
+    default: 25_000,
+    help: 'how long running tasks may finish after SIGTERM before they are given back',
+  }),
+  rescueMs: durationSetting({
+    key: 'rescue',
+    env: ['TASKQ_RESCUE'],
+    flag: null,
+    atLeastMs: 10,
+    default: 5_000,
+    help: 'how often a worker looks for tasks of dead workers',
+  }),
+  maxAttempts: countSetting({
+    key: 'maxAttempts',
+    env: ['TASKQ_MAX_ATTEMPTS'],
+    flag: null,
+    from: 1,
+    to: 2_147_483_647,
+    words: ['unlimited'],
+    default: null,
+    help: 'attempts of a task; what the database says (3) unless set',
+  }),
+  backoff: objectSetting<'backoff', BackoffInput>({
+    key: 'backoff',
+    env: ['TASKQ_BACKOFF'],
+    flag: null,
+    help: 'how long a task waits after a failed attempt; what the database says unless set',
+    expects: 'an object such as {"kind": "exponential", "base": "5s", "max": "1h", "jitter": 0.2}',
+  }),
+  timeoutMs: durationSetting({
+    key: 'timeout',
+    env: ['TASKQ_TIMEOUT'],
+    flag: null,
+    atLeastMs: 1,
+    default: null,
+    help: 'the longest an attempt may take; for ever unless set',
+  }),
+  retention: textSetting({
+    key: 'retention',
+    env: ['TASKQ_RETENTION'],
+    flag: null,
+    help: 'how long a finished task is kept; what the database says (7d) unless set',
+    expects: 'none, ever, or whole days such as 7d',
+  }),
+  name: textSetting({
+    key: 'name',
+    env: ['TASKQ_NAME'],
+    flag: '--name',
+    help: 'what a worker calls itself; its host and process unless set',
+    expects: 'a name',
+  }),
+  taskTypes: objectSetting<'taskTypes', TaskTypeInputs>({
+    key: 'taskTypes',
+    env: [],
+    flag: null,
+    help: 'options by type: queue, priority, maxAttempts, backoff, timeout, retention',
+    expects: 'an object such as {"send-email": {"timeout": "30s"}}',
+  }),
+  logLevel: choiceSetting({
+    key: 'logLevel',
+    env: ['TASKQ_LOG_LEVEL'],
+    flag: null,
+    choices: ['debug', 'info', 'warn', 'error'],
+    default: 'info',
+    help: "how much a worker's log says",
+  }),
+};
+
+type Settings = typeof SETTINGS;
+
+/** The name of a value in the program, such as `leaseMs`; its key in a file is `lease`. */
+export type SettingField = keyof Settings;
+
+/** The value of every setting. */
+export type Config = {
+  readonly [Field in SettingField]: Settings[Field] extends Setting<string, infer _, infer Value>
+    ? Value
+    : never;
+};
+
+/** What a configuration file may hold. */
+export type ConfigInput = {
+  readonly [Field in SettingField as Settings[Field]['key']]?: NonNullable<Settings[Field]['input']>;
+};
+
+export const SETTING_FIELDS = Object.keys(SETTINGS) as readonly SettingField[];
+
+/** The setting of a field, for code that goes through all of them. */
+export function settingOf(field: SettingField): Setting<string, unknown, unknown> {
+  return SETTINGS[field] as Setting<string, unknown, unknown>;
+}

@@ -1,0 +1,104 @@
+import { toDurationMs } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+
+export type BackoffKind = 'fixed' | 'linear' | 'quadratic' | 'exponential';
+
+/** How long a task waits after its n-th failure, before jitter. Durations as text or in milliseconds. */
+export interface Backoff {
+  /** fixed: base; linear: base × n; quadratic: base × n²; exponential: base × factor^(n − 1). */
+  readonly kind: BackoffKind;
+  readonly base: string | number;
+  /** From 1 to 100, for exponential alone; 2 unless told. */
+  readonly factor?: number;
+  /** No wait is longer; 1 h unless told, or the base when that is longer. */
+  readonly max?: string | number;
+  /** From 0 to 1: a wait strays by this share to either side; 0.2 unless told. */
+  readonly jitter?: number;
+}
+
+/** A back-off as the database keeps it (jsonb). */
+export interface StoredBackoff {
+  readonly kind: BackoffKind;
+  readonly base_ms: number;
+  /** 1 unless exponential. */
+  readonly factor: number;
+  readonly max_ms: number;
+  readonly jitter: number;
+}
+
+/** Check a back-off and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
+export function normaliseBackoff(input: unknown): StoredBackoff {
+  if (typeof input !== 'object' || input === null) throw refused(`expected an object such as ${EXAMPLE}`);
+  const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) throw refused(`unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);
+  if (!isKind(kind)) throw refused(`kind ${JSON.stringify(kind)}: expected ${KINDS.join(', ')}`);
+  if (base === undefined) throw refused(`base is missing, expected a duration as in ${EXAMPLE}`);
+  const baseMs = toDurationMs(base, 'backoff base');
+  const maxMs = max === undefined ? Math.max(baseMs, DEFAULT_MAX_MS) : toDurationMs(max, 'backoff max');
+  if (maxMs < baseMs) throw refused('max is shorter than base');
+  return { kind, base_ms: baseMs, factor: factorOf(kind, factor), max_ms: maxMs, jitter: jitterOf(jitter) };
+}
+
+/**
+ * How long to wait after the `failures`-th failure (1, 2, …), in whole milliseconds; `random` is in [0, 1). Capped
+ * before jitter and after it, so it is never above `max_ms`. The SQL function says the same in the same order.
+ */
+export function backoffDelayMs(backoff: StoredBackoff, failures: number, random: number): number {
+  const { max_ms: maxMs, jitter } = backoff;
+  const delayMs = Math.min(maxMs, grownMs(backoff, Math.max(1, failures)));
+  return Math.floor(Math.min(maxMs, delayMs * (1 - jitter + 2 * jitter * random)));
+}
+
+const KINDS: readonly BackoffKind[] = ['fixed', 'linear', 'quadratic', 'exponential'];
+const KEYS: readonly (keyof Backoff)[] = ['kind', 'base', 'factor', 'max', 'jitter'];
+const EXAMPLE = '{ kind: "exponential", base: "5s", max: "1h", jitter: 0.2 }';
+const DEFAULT_MAX_MS = 3_600_000;
+
+function grownMs(backoff: StoredBackoff, n: number): number {
+  switch (backoff.kind) {
+    case 'fixed':
+      return backoff.base_ms;
+    case 'linear':
+      return backoff.base_ms * n;
+    case 'quadratic':
+      return backoff.base_ms * n * n;
+    case 'exponential':
+      return exponentialMs(backoff, n);
+    default:
+      return backoff.kind satisfies never;
+  }
+}
+
+/** By logarithms first: PostgreSQL's power() raises an error where JavaScript's gives Infinity. */
+function exponentialMs({ base_ms: baseMs, factor, max_ms: maxMs }: StoredBackoff, n: number): number {
+  if (baseMs === 0) return 0;
+  if ((n - 1) * Math.log(factor) >= Math.log(maxMs / baseMs)) return maxMs;
+  return baseMs * factor ** (n - 1);
+}
+
+function isKind(kind: unknown): kind is BackoffKind {
+  return KINDS.some((known) => known === kind);
+}
+
+function factorOf(kind: BackoffKind, factor: unknown): number {
+  if (kind !== 'exponential') {
+    if (factor !== undefined) throw refused(`factor has no meaning for ${kind}, only for exponential`);
+    return 1;
+  }
+  return numberOf('factor', factor ?? 2, 1, 100);
+}
+
+function jitterOf(jitter: unknown): number {
+  return numberOf('jitter', jitter ?? 0.2, 0, 1);
+}
+
+function numberOf(key: string, value: unknown, from: number, to: number): number {
+  if (typeof value === 'number' && value >= from && value <= to) return value;
+  throw refused(`${key} ${JSON.stringify(value)}: expected a number from ${from} to ${to}`);
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_backoff', `backoff: ${problem}`, { exitCode: EXIT.usage });
+}

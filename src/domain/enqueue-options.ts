@@ -1,0 +1,182 @@
+import { toDurationMs } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import { type Backoff, normaliseBackoff, type StoredBackoff } from './backoff.ts';
+import { checkedName } from './names.ts';
+import { parsePriority } from './priority.ts';
+import { parseRetention, type Retention } from './retention.ts';
+import { storableText } from './storable.ts';
+
+export const KEY_FOR = ['live', '24h', 'ever'] as const;
+export type KeyFor = (typeof KEY_FOR)[number];
+
+/** What a producer may say about a task besides its type and payload. Durations as text or in milliseconds. */
+export interface EnqueueOptions {
+  readonly queue?: string;
+  /** 0 (most urgent) to 9, or critical, high, medium, low for 0 to 3. */
+  readonly priority?: number | string;
+  /** Not before so long from now. */
+  readonly delay?: string | number;
+  /** Not before this instant: a Date, or ISO 8601 text with `Z` or an offset. */
+  readonly at?: string | Date;
+  readonly maxAttempts?: number | 'unlimited';
+  /** The longest an attempt may take. */
+  readonly timeout?: string | number;
+  /** Not started at all once so long has passed. */
+  readonly expires?: string | number;
+  /** At most one task of the queue has it at a time. */
+  readonly key?: string;
+  /** Until when the key is held: while the task lives (unless told), for 24 hours, for ever. */
+  readonly keyFor?: KeyFor;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly retention?: string;
+  readonly group?: string;
+  readonly backoff?: Backoff;
+  /** W3C trace context, handed on to the handler. */
+  readonly traceparent?: string;
+}
+
+/** The `options jsonb` of `taskq.enqueue`. What the producer left open is absent. */
+export interface StoredEnqueueOptions {
+  queue?: string;
+  priority?: number;
+  delay_ms?: number;
+  /** ISO 8601 with an offset. */
+  at?: string;
+  max_attempts?: number;
+  timeout_ms?: number;
+  expires_ms?: number;
+  key?: string;
+  key_for?: KeyFor;
+  tags?: Record<string, string>;
+  retention?: Retention;
+  group?: string;
+  backoff?: StoredBackoff;
+  traceparent?: string;
+}
+
+/** The number that stands for `unlimited` in `max_attempts`: the greatest integer of PostgreSQL. */
+export const UNLIMITED_ATTEMPTS = 2_147_483_647;
+
+/**
+ * Check the options of an enqueue, which may come from outside (a line of JSON), and write them as the database
+ * wants them; undefined and null count as absent. Throws TaskqError that names the option.
+ */
+export function normaliseEnqueueOptions(options: EnqueueOptions | object): StoredEnqueueOptions {
+  const stored: StoredEnqueueOptions = {};
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || value === null) continue;
+    if (!isOption(name)) throw unknownOption(name);
+    Object.assign(stored, WRITERS[name](value));
+  }
+  if (stored.at !== undefined && stored.delay_ms !== undefined)
+    throw refused('give either at or delay, not both');
+  if (stored.key_for !== undefined && stored.key === undefined) throw refused('keyFor needs a key');
+  return stored;
+}
+
+const WRITERS: Record<keyof EnqueueOptions, (value: unknown) => StoredEnqueueOptions> = {
+  queue: (value) => ({ queue: checkedName('queue', value) }),
+  priority: (value) => ({ priority: parsePriority(value) }),
+  delay: (value) => ({ delay_ms: toDurationMs(value, 'delay') }),
+  at: (value) => ({ at: instantOf(value) }),
+  maxAttempts: (value) => ({ max_attempts: parseMaxAttempts(value) }),
+  timeout: (value) => ({ timeout_ms: someTime(value, 'timeout') }),
+  expires: (value) => ({ expires_ms: someTime(value, 'expires') }),
+  key: (value) => ({ key: checkedName('key', value) }),
+  keyFor: (value) => ({ key_for: keyForOf(value) }),
+  tags: (value) => ({ tags: tagsOf(value) }),
+  retention: (value) => ({ retention: parseRetention(value) }),
+  group: (value) => ({ group: checkedName('group', value) }),
+  backoff: (value) => ({ backoff: normaliseBackoff(value) }),
+  traceparent: (value) => ({ traceparent: traceparentOf(value) }),
+};
+
+function isOption(name: string): name is keyof EnqueueOptions {
+  return Object.hasOwn(WRITERS, name);
+}
+
+/** Read `unlimited` or a whole number of attempts from 1, as a number or text. Throws TaskqError `bad_option`. */
+export function parseMaxAttempts(input: unknown): number {
+  if (input === 'unlimited') return UNLIMITED_ATTEMPTS;
+  const attempts = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
+  if (Number.isInteger(attempts) && (attempts as number) >= 1 && (attempts as number) <= UNLIMITED_ATTEMPTS) {
+    return attempts as number;
+  }
+  throw refused(`maxAttempts ${shown(input)}: expected a whole number from 1, or unlimited`);
+}
+
+function someTime(value: unknown, what: string): number {
+  const ms = toDurationMs(value, what);
+  if (ms > 0) return ms;
+  throw refused(`${what} ${shown(value)}: expected more than 0`);
+}
+
+const INSTANT =
+  /^\d{4}-(\d{2})-(\d{2})[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<offset>Z|[+-](?:0\d|1[0-5]):?[0-5]\d)?$/i;
+
+/** The text itself, for the database reads it to the microsecond. */
+function instantOf(value: unknown): string {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  const match = typeof value === 'string' ? INSTANT.exec(value) : null;
+  const example = 'such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+01:00';
+  if (match === null || !isDay(match[0].slice(0, 10)) || !isTime(match[0].slice(11, 19))) {
+    throw refused(`at ${shown(value)}: expected a date and time ${example}`);
+  }
+  if (match.groups?.offset === undefined) {
+    throw refused(`at ${shown(value)}: expected Z or an offset at the end, ${example}`);
+  }
+  return match[0];
+}
+
+function isDay(day: string): boolean {
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+}
+
+/** `hh:mm`, or `hh:mm:ss`; what follows the minutes may be the offset. */
+function isTime(time: string): boolean {
+  return /^(?:[01]\d|2[0-3]):[0-5]\d(?!:[6-9])/.test(time);
+}
+
+function keyForOf(value: unknown): KeyFor {
+  const known = KEY_FOR.find((period) => period === value);
+  if (known !== undefined) return known;
+  throw refused(`keyFor ${shown(value)}: expected ${KEY_FOR.join(', ')}`);
+}
+
+function tagsOf(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw refused('tags: expected an object of names and texts');
+  }
+  const tags = Object.entries(value).map(([name, text]) => [checkedName('tag', name), tagTextOf(name, text)]);
+  return Object.fromEntries(tags);
+}
+
+function tagTextOf(name: string, text: unknown): string {
+  if (typeof text === 'string' && text.length <= MAX_TAG_LENGTH && storableText(text) === text) return text;
+  const expected = `expected a text of at most ${MAX_TAG_LENGTH} characters without NUL and lone surrogates`;
+  throw refused(`tag "${name}": ${expected}`);
+}
+
+const MAX_TAG_LENGTH = 500;
+
+function traceparentOf(value: unknown): string {
+  const text = String(value);
+  if (/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)) return text;
+  throw refused(
+    `traceparent ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`,
+  );
+}
+
+function unknownOption(name: string): TaskqError {
+  return refused(`unknown option "${name.slice(0, 60)}"${didYouMean(name, Object.keys(WRITERS))}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value).slice(0, 60);
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,169 @@
+import { formatDuration, MAX_DURATION_MS } from '../lib/duration.ts';
+import { type SignalKind, signalKindOf } from './signals.ts';
+import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
+import { type StoredError, storableError } from './storable-error.ts';
+import { type ResultNote, storableResult } from './storable-result.ts';
+import { messageOf, read } from './thrown.ts';
+
+/** Who says so. What the handler itself reports proves that it does not take its worker down. */
+export type Reporter = 'handler' | 'worker';
+
+/** What an attempt came to; the only thing that settle is told. Every part of it can be stored. */
+export type Outcome = Completed | Failed | DeadLettered | Snoozed | Cancelled;
+
+interface Result {
+  /** JSON text; null when there is none. */
+  readonly result: string | null;
+  /** What is known of a result that could not be stored. */
+  readonly resultNote: ResultNote | null;
+}
+
+export interface Completed extends Result {
+  readonly kind: 'completed';
+  readonly reportedBy: Reporter;
+}
+
+/** A burned attempt: tried again after `delayMs`, or after the task's back-off when that is null. */
+export interface Failed extends Result {
+  readonly kind: 'failed';
+  readonly reportedBy: Reporter;
+  readonly error: StoredError;
+  readonly delayMs: number | null;
+}
+
+export interface DeadLettered {
+  readonly kind: 'dead';
+  readonly reportedBy: Reporter;
+  readonly reason: string;
+  /** Null when the reason says it all. */
+  readonly error: StoredError | null;
+}
+
+/** Run again after `delayMs`; burns no attempt. */
+export interface Snoozed extends Result {
+  readonly kind: 'snoozed';
+  readonly reportedBy: Reporter;
+  readonly delayMs: number;
+}
+
+export interface Cancelled {
+  readonly kind: 'cancelled';
+  readonly reportedBy: Reporter;
+  readonly reason: string | null;
+}
+
+/** How an attempt ended. One that was given back or whose lease was lost has no outcome and is not listed. */
+export type Ended =
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly thrown: unknown }
+  /** It ran past its timeout, whatever the handler did about it. */
+  | { readonly kind: 'timedOut'; readonly timeoutMs: number }
+  /** It ended after a request to cancel the task. */
+  | { readonly kind: 'cancelled'; readonly reason: string | null }
+  /** The process it ran in is gone. */
+  | { readonly kind: 'childDied'; readonly exitCode: number | null; readonly signal: string | null }
+  /** It kept the whole worker from answering. */
+  | { readonly kind: 'unresponsive'; readonly blockedMs: number }
+  | { readonly kind: 'invalidPayload'; readonly problem: string };
+
+/**
+ * Decide what an attempt came to. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`) means the same returned as thrown.
+ * Never throws.
+ */
+export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS): Outcome {
+  switch (ended.kind) {
+    case 'returned':
+      return signalled(ended.value, limits) ?? completed(ended.value, limits);
+    case 'threw':
+      return signalled(ended.thrown, limits) ?? failed('handler', storableError(ended.thrown, limits));
+    case 'timedOut':
+      return failed('worker', errorOf('TimeoutError', `ran longer than ${formatDuration(ended.timeoutMs)}`));
+    case 'cancelled':
+      return cancelled('worker', ended.reason);
+    case 'childDied':
+      return failed('worker', errorOf('ChildDied', `the handler's process ${deathOf(ended)}`));
+    case 'unresponsive':
+      return failed(
+        'worker',
+        errorOf('Unresponsive', `blocked its worker for ${formatDuration(ended.blockedMs)}`),
+      );
+    case 'invalidPayload':
+      return dead('worker', 'invalid_payload', errorOf('InvalidPayload', ended.problem));
+    default:
+      return ended satisfies never;
+  }
+}
+
+const MAX_REASON = 500;
+
+/** Null when the value is no signal. */
+function signalled(value: unknown, limits: StorableLimits): Outcome | null {
+  const kind = signalKindOf(value);
+  return kind === null ? null : outcomeOfSignal(kind, value, limits);
+}
+
+function outcomeOfSignal(kind: SignalKind, signal: unknown, limits: StorableLimits): Outcome {
+  switch (kind) {
+    case 'retry': {
+      const error = storableError(signal, limits);
+      return { ...failed('handler', error), ...resultOf(signal, limits), delayMs: delayOf(signal) };
+    }
+    case 'dead':
+      return dead('handler', reasonOf(signal), storableError(signal, limits));
+    case 'snooze':
+      return {
+        kind: 'snoozed',
+        reportedBy: 'handler',
+        ...resultOf(signal, limits),
+        delayMs: delayOf(signal) ?? 0,
+      };
+    case 'cancel':
+      return cancelled('handler', reasonOf(signal));
+    default:
+      return kind satisfies never;
+  }
+}
+
+function completed(value: unknown, limits: StorableLimits): Completed {
+  const { json, note } = storableResult(value, limits);
+  return { kind: 'completed', reportedBy: 'handler', result: json, resultNote: note };
+}
+
+function failed(reportedBy: Reporter, error: StoredError): Failed {
+  return { kind: 'failed', reportedBy, error, delayMs: null, result: null, resultNote: null };
+}
+
+function dead(reportedBy: Reporter, reason: string, error: StoredError): DeadLettered {
+  return { kind: 'dead', reportedBy, reason, error };
+}
+
+function cancelled(reportedBy: Reporter, reason: string | null): Cancelled {
+  return { kind: 'cancelled', reportedBy, reason: reason === null ? null : shortText(reason, MAX_REASON) };
+}
+
+function errorOf(name: string, message: string): StoredError {
+  return { name, message: shortText(message, 2000), stack: null, code: null, cause: null };
+}
+
+function deathOf(ended: { readonly exitCode: number | null; readonly signal: string | null }): string {
+  if (ended.signal !== null) return `was ended by ${ended.signal}`;
+  return ended.exitCode === null ? 'ended' : `ended with exit code ${ended.exitCode}`;
+}
+
+// A signal of another copy of this package may have any fields.
+
+function resultOf(signal: unknown, limits: StorableLimits): Result {
+  const { json, note } = storableResult(read(signal, 'result'), limits);
+  return { result: json, resultNote: note };
+}
+
+function delayOf(signal: unknown): number | null {
+  const delayMs = read(signal, 'delayMs');
+  if (typeof delayMs !== 'number' || !(delayMs >= 0)) return null;
+  return Math.min(Math.round(delayMs), MAX_DURATION_MS);
+}
+
+function reasonOf(signal: unknown): string {
+  const reason = read(signal, 'reason');
+  return shortText(typeof reason === 'string' ? reason : messageOf(signal), MAX_REASON);
+}

@@ -1,0 +1,25 @@
+import { parseDuration } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+
+/** How long a finished task is kept: no row at all, for ever, or whole days. */
+export type Retention = 'none' | 'ever' | `${number}d`;
+
+/** Read `none`, `ever` or a duration of whole days (`7d`, `168h`). Throws TaskqError `bad_retention`. */
+export function parseRetention(text: unknown): Retention {
+  if (text === 'none' || text === 'ever') return text;
+  const days = daysOf(text);
+  if (Number.isInteger(days) && days >= 1) return `${days}d`;
+  const message = `retention ${JSON.stringify(String(text).slice(0, 40))}: expected none, ever, or whole days such as 7d`;
+  throw new TaskqError('bad_retention', message, { exitCode: EXIT.usage });
+}
+
+const DAY_MS = 86_400_000;
+
+/** NaN when it is no duration. */
+function daysOf(text: unknown): number {
+  try {
+    return typeof text === 'string' ? parseDuration(text) / DAY_MS : Number.NaN;
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,82 @@
+import { toDurationMs } from '../lib/duration.ts';
+import { read } from './thrown.ts';
+
+export interface RetryOptions {
+  /** How long to wait before the next attempt, as text or in milliseconds; the task's back-off unless told. */
+  readonly delay?: string | number;
+  readonly message?: string;
+  readonly cause?: unknown;
+  /** Kept as the task's result so far. */
+  readonly result?: unknown;
+}
+
+/** Thrown by a handler: this attempt failed; try again after `delay`, if attempts are left. */
+export class Retry extends Error {
+  readonly delayMs: number | undefined;
+  readonly result: unknown;
+
+  constructor(options: RetryOptions = {}) {
+    const message = options.message ?? 'the handler asked for another attempt';
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Retry';
+    this.delayMs = options.delay === undefined ? undefined : toDurationMs(options.delay, 'Retry delay');
+    this.result = options.result;
+    brand(this, 'retry');
+  }
+}
+
+/** Thrown by a handler: no attempt can succeed; the task becomes a dead letter with this reason. */
+export class Dead extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, options: { readonly cause?: unknown } = {}) {
+    super(reason, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Dead';
+    this.reason = reason;
+    brand(this, 'dead');
+  }
+}
+
+/** Thrown by a handler: run the task again after `delay` (text or milliseconds). Burns no attempt. */
+export class Snooze extends Error {
+  readonly delayMs: number;
+  readonly result: unknown;
+
+  constructor(delay: string | number, options: { readonly result?: unknown } = {}) {
+    super('the handler put the task off');
+    this.name = 'Snooze';
+    this.delayMs = toDurationMs(delay, 'Snooze delay');
+    this.result = options.result;
+    brand(this, 'snooze');
+  }
+}
+
+/** Thrown by a handler: the task is not wanted any more; it ends as cancelled with this reason. */
+export class Cancel extends Error {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'Cancel';
+    this.reason = reason;
+    brand(this, 'cancel');
+  }
+}
+
+export type SignalKind = 'retry' | 'dead' | 'snooze' | 'cancel';
+
+/**
+ * Which signal a value is; null when it is none. By a registered symbol, because a handler may have loaded another
+ * copy of this package, whose classes are not ours.
+ */
+export function signalKindOf(thrown: unknown): SignalKind | null {
+  const kind = read(thrown, BRAND);
+  return KINDS.find((known) => known === kind) ?? null;
+}
+
+const BRAND = Symbol.for('taskq.signal');
+const KINDS: readonly SignalKind[] = ['retry', 'dead', 'snooze', 'cancel'];
+
+function brand(signal: Error, kind: SignalKind): void {
+  Object.defineProperty(signal, BRAND, { value: kind });
+}

@@ -1,0 +1,102 @@
+import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
+import { storableResult } from './storable-result.ts';
+import { isObject, printed, read } from './thrown.ts';
+
+/** An error as it is stored: `taskq.task_errors.error`, `taskq.dead_tasks.error`. */
+export interface StoredError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string | null;
+  readonly code: string | null;
+  readonly cause: StoredError | null;
+}
+
+/**
+ * Turn whatever a handler threw into an error whose JSON text PostgreSQL's jsonb takes and is at most
+ * `limits.errorBytes` long. Long parts are cut, at most five causes are kept, NUL characters and lone surrogates
+ * become U+FFFD; the first error of an AggregateError stands as its cause if it has none. What is no error has the
+ * name `NonError` and its value as the message. Never throws.
+ */
+export function storableError(thrown: unknown, limits: StorableLimits = STORABLE_LIMITS): StoredError {
+  for (let share = 1; share > 1 / 64; share /= 2) {
+    const json = JSON.stringify(described(thrown, [], share));
+    // Parsed again, so that nothing here holds on to the 300 MB a part of it was cut from.
+    if (Buffer.byteLength(json) <= limits.errorBytes) return JSON.parse(json);
+  }
+  return { ...UNREADABLE, message: 'an error too large to be stored' };
+}
+
+const MAX_CAUSES = 5;
+const UNREADABLE: StoredError = {
+  name: 'NonError',
+  message: 'an unreadable value',
+  stack: null,
+  code: null,
+  cause: null,
+};
+
+/** `share` of the usual lengths; `seen` are the errors that this one is the cause of. */
+function described(thrown: unknown, seen: readonly unknown[], share: number): StoredError {
+  try {
+    const depthShare = share / (1 + seen.length);
+    return isErrorLike(thrown) ? errorOf(thrown, seen, depthShare) : nonErrorOf(thrown, depthShare);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/** By its shape: it may come from another realm, or be another library's idea of an error. */
+function isErrorLike(thrown: unknown): thrown is object {
+  return isObject(thrown) && typeof read(thrown, 'message') === 'string';
+}
+
+function errorOf(error: object, seen: readonly unknown[], share: number): StoredError {
+  const name = nameOf(error);
+  const message = read(error, 'message') as string;
+  const stack = read(error, 'stack');
+  const code = read(error, 'code');
+  return {
+    name: shortText(name, 100),
+    message: shortText(message, 2000 * share),
+    stack: typeof stack === 'string' ? shortText(framesFirst(stack, 200), 4000 * share) : null,
+    code: typeof code === 'string' || typeof code === 'number' ? shortText(String(code), 100) : null,
+    cause: causeOf(error, [...seen, error], share * (1 + seen.length)),
+  };
+}
+
+function nameOf(error: object): string {
+  const name = read(error, 'name');
+  if (typeof name === 'string' && name !== '') return name;
+  const made = read(read(error, 'constructor'), 'name');
+  return typeof made === 'string' && made !== '' ? made : 'Error';
+}
+
+/** A stack begins with the message; one that is long would leave no room for the frames. */
+function framesFirst(stack: string, headLength: number): string {
+  const frames = stack.indexOf('\n    at ');
+  return frames > headLength ? `${stack.slice(0, headLength)}…${stack.slice(frames)}` : stack;
+}
+
+function causeOf(error: object, seen: readonly unknown[], share: number): StoredError | null {
+  const cause = read(error, 'cause') ?? read(read(error, 'errors'), 0);
+  if (cause === undefined || cause === null || seen.includes(cause) || seen.length > MAX_CAUSES) return null;
+  return described(cause, seen, share);
+}
+
+function nonErrorOf(thrown: unknown, share: number): StoredError {
+  const name = typeof thrown === 'object' && thrown !== null ? classNameOf(thrown) : 'NonError';
+  return { ...UNREADABLE, name: shortText(name, 100), message: shortText(valueText(thrown), 2000 * share) };
+}
+
+function classNameOf(thrown: object): string {
+  const made = read(read(thrown, 'constructor'), 'name');
+  return typeof made === 'string' && made !== '' && made !== 'Object' ? made : 'NonError';
+}
+
+function valueText(thrown: unknown): string {
+  if (typeof thrown === 'string') return thrown;
+  if (typeof thrown === 'function') return 'a function';
+  if (!isObject(thrown)) return printed(thrown);
+  const { json, note } = storableResult(thrown, { ...STORABLE_LIMITS, resultBytes: 4096 });
+  return json ?? note?.head ?? '';
+}

@@ -1,0 +1,34 @@
+/** A row of `taskq.tasks`. */
+export type LiveStatus = 'blocked' | 'pending' | 'leased' | 'running';
+
+/** A row of `taskq.finished_tasks`. */
+export type FinishedStatus = 'completed' | 'cancelled' | 'expired';
+
+/** Where a task is: live, finished, or in `taskq.dead_tasks`. */
+export type TaskStatus = LiveStatus | FinishedStatus | 'dead';
+
+/** The right to write about a held task: its id (a bigint, so text here) and the fence of the claim. */
+export interface Lease {
+  readonly id: string;
+  readonly leaseNo: number;
+}
+
+/** A task as its claim gives it to a worker. */
+export interface ClaimedTask extends Lease {
+  readonly type: string;
+  readonly queue: string;
+  readonly payload: unknown;
+  /** 0 is the most urgent, 9 the least. */
+  readonly priority: number;
+  /** Failed attempts so far. */
+  readonly attempts: number;
+  /** Leases lost since a handler last reported an outcome; above 0 the task is a suspect and runs in a child. */
+  readonly losses: number;
+  /** Epoch microseconds, for a Date has only milliseconds. */
+  readonly availableAtUs: number;
+  /** The task's own; null when its type's, queue's or the database's applies. */
+  readonly timeoutMs: number | null;
+  readonly groupKey: string | null;
+  /** It went straight into a slot: the database says `running` already. */
+  readonly running: boolean;
+}

@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { TaskqError } from '../lib/errors.ts';
+import { capture } from './run.ts';
+
+/** The OS user the server runs as. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whether this process may, and for a Postgres must, become somebody else. */
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/**
+ * Finds who runs the server: this user; for root, whom Postgres refuses, the owner of the data directory if
+ * there is one (a `postgres` user that was installed later must not lock us out of it), else `postgres`, else
+ * `nobody`. Fails when there is neither.
+ */
+export async function serverAccount(dataDir: string): Promise<Account> {
+  const uid = process.getuid?.();
+  const gid = process.getgid?.();
+  if (uid === undefined || gid === undefined) {
+    throw new TaskqError('embedded_unsupported', `There is no local database for ${process.platform}`, {
+      hint: 'Set DATABASE_URL to a PostgreSQL server',
+    });
+  }
+  if (uid !== 0) return { name: ownName(uid), uid, gid };
+  const owner = await ownerOf(dataDir);
+  for (const candidate of [owner, 'postgres', 'nobody']) {
+    const account = candidate && (await lookUp(candidate));
+    if (account && account.uid !== 0) return account;
+  }
+  throw new TaskqError(
+    'embedded_no_account',
+    'PostgreSQL refuses to run as root and this system has no other user',
+    {
+      hint: 'Create a user named postgres, or run taskq as another user',
+    },
+  );
+}
+
+/** The name of the user with this id; the number itself when it has none. */
+export async function userName(uid: number): Promise<string> {
+  if (uid === process.getuid?.()) return ownName(uid);
+  return (await capture('id', ['-un', String(uid)])) ?? String(uid);
+}
+
+/** What a child needs to be told to run as the account; nothing when this process is that user. */
+export function asAccount(account: Account): { uid?: number; gid?: number } {
+  return isRoot() ? { uid: account.uid, gid: account.gid } : {};
+}
+
+function ownName(uid: number): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(uid); // `docker run --user 1234` has no entry in passwd
+  }
+}
+
+async function ownerOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found && String(found.uid);
+}
+
+async function lookUp(user: string): Promise<Account | undefined> {
+  const [name, uid, gid] = await Promise.all(['-un', '-u', '-g'].map((part) => capture('id', [part, user])));
+  return name && uid && gid ? { name, uid: Number(uid), gid: Number(gid) } : undefined;
+}

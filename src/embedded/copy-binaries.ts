@@ -1,0 +1,60 @@
+import {
+  chmod,
+  constants,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { exists } from './files.ts';
+import type { BinaryPackage } from './locate-package.ts';
+
+/**
+ * Makes `target` a complete copy of the package's binaries, runnable by every user. It appears at once, by a
+ * rename, so many processes may do this at the same time: the first one's copy stays.
+ */
+export async function copyBinaries(source: BinaryPackage, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true });
+  const copy = await mkdtemp(`${target}.new-`);
+  try {
+    await cp(join(source.directory, 'native'), copy, {
+      recursive: true,
+      verbatimSymlinks: true,
+      mode: constants.COPYFILE_FICLONE,
+    });
+    await linkLibraries(copy);
+    await makeReadable(copy);
+    await rename(copy, target);
+  } catch (error) {
+    if (!(await exists(target))) throw error;
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** npm packs no links; the package makes them in a postinstall script, which `--ignore-scripts` leaves out. */
+async function linkLibraries(copy: string): Promise<void> {
+  const listed = await readFile(join(copy, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
+  for (const link of JSON.parse(listed) as { source: string; target: string }[]) {
+    const place = join(copy, relative('native', link.target));
+    if (!(await exists(place))) await symlink(relative(dirname(link.target), link.source), place);
+  }
+}
+
+/** node_modules of a root with umask 077 is closed to the user the server runs as. */
+async function makeReadable(copy: string): Promise<void> {
+  await chmod(copy, 0o755);
+  for (const entry of await readdir(copy, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin';
+    const mode = executable ? 0o755 : 0o644;
+    if (((await stat(path)).mode & 0o777) !== mode) await chmod(path, mode);
+  }
+}

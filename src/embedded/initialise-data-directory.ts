@@ -1,0 +1,53 @@
+import { chmod, chown, mkdtemp, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { TaskqError } from '../lib/errors.ts';
+import { type Account, asAccount, isRoot } from './account.ts';
+import { namesIn } from './files.ts';
+import type { Layout } from './layout.ts';
+import type { Binaries } from './locate-binaries.ts';
+import { ProgramFailed, run } from './run.ts';
+
+/**
+ * Makes `dataDir` a new, empty cluster. It appears at once, by a rename, so a start that is killed half-way
+ * leaves nothing that looks like data. To be called under the start lock.
+ *
+ * Whoever can reach the socket is trusted: its directory is closed to all but the server's user (and root), who
+ * owns the data files anyway. `peer` would refuse root, and a password would have to lie beside the socket.
+ */
+export async function initialiseDataDirectory(
+  layout: Layout,
+  dataDir: string,
+  binaries: Binaries,
+  account: Account,
+): Promise<void> {
+  await removeUnfinished(layout, dataDir);
+  const fresh = await mkdtemp(`${dataDir}.new-`);
+  try {
+    await chmod(fresh, 0o700);
+    if (isRoot()) await chown(fresh, account.uid, account.gid);
+    await run(binaries.initdb, [...INITDB, '--pgdata', fresh], asAccount(account));
+    await rename(fresh, dataDir);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    if (!(error instanceof ProgramFailed)) throw error;
+    throw new TaskqError('embedded_initdb_failed', `initdb in ${layout.stateDir} failed: ${error.said}`, {
+      cause: error,
+    });
+  }
+}
+
+const INITDB = [
+  '--username=taskq',
+  '--auth-local=trust',
+  '--auth-host=reject',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--no-instructions',
+];
+
+async function removeUnfinished(layout: Layout, dataDir: string): Promise<void> {
+  const prefix = `${basename(dataDir)}.new-`;
+  for (const name of await namesIn(layout.stateDir)) {
+    if (name.startsWith(prefix)) await rm(join(layout.stateDir, name), { recursive: true, force: true });
+  }
+}

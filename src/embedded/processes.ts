@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Account, asAccount } from './account.ts';
+import { capture, run } from './run.ts';
+
+/**
+ * Tells this process from a later one with the same number: when it started, in the system's own words.
+ * Undefined when there is none, or only its zombie: that still answers to `kill -0` but does nothing any more.
+ */
+export async function startOfProcess(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+    // The name, in parentheses, may hold anything; state is the first field behind it, starttime the 20th.
+    const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields && fields[0] !== 'Z' && fields[0] !== 'X' ? fields[19] : undefined;
+  }
+  const said = await capture('ps', ['-o', 'state=,lstart=', '-p', String(pid)]);
+  return said && !said.startsWith('Z') ? said.slice(said.indexOf(' ')).trim() : undefined;
+}
+
+/**
+ * Finds the live processes of the server whose data is in `dataDir`: all have it as their working directory,
+ * which no foreign process that got one of their numbers has.
+ */
+export async function serverProcesses(dataDir: string, account: Account): Promise<readonly number[]> {
+  const said =
+    process.platform === 'linux'
+      ? await run('/bin/sh', ['-c', FIND_ON_LINUX, 'sh', dataDir], asAccount(account))
+      : ((await capture('lsof', ['-a', '-c', 'postgres', '-d', 'cwd', '-t', '--', dataDir])) ?? '');
+  return said.split('\n').filter(Boolean).map(Number);
+}
+
+/**
+ * By a shell of the server's own user: in a container root lacks CAP_SYS_PTRACE and may not see where the
+ * processes of another user are. By name too: a shell someone opened in there is not the server. A zombie has no
+ * working directory.
+ */
+const FIND_ON_LINUX = `
+for process in /proc/[0-9]*; do
+  if [ "$process/cwd" -ef "$1" ] && read -r name < "$process/comm" && [ "$name" = postgres ]; then
+    echo "\${process#/proc/}"
+  fi
+done 2> /dev/null
+true`;
+
+/** Waits until none of these processes is left; false when one still is after `limitMs`. */
+export async function waitUntilGone(pids: readonly number[], limitMs: number): Promise<boolean> {
+  const deadline = performance.now() + limitMs;
+  for (const pid of pids) {
+    while ((await startOfProcess(pid)) !== undefined) {
+      if (performance.now() > deadline) return false;
+      await sleep(10);
+    }
+  }
+  return true;
+}

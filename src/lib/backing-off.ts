@@ -1,0 +1,17 @@
+export interface BackingOff {
+  /** The upper bound of the first delay, in milliseconds. */
+  readonly baseMs: number;
+  /** The upper bound of every delay, in milliseconds. */
+  readonly maxMs: number;
+}
+
+export const RECONNECTING: BackingOff = { baseMs: 100, maxMs: 10_000 };
+
+/**
+ * How long to wait before trying again after the `failures`-th failure in a row (1, 2, …), in milliseconds:
+ * a random part (`random` is in [0, 1)) of base × 2^(failures − 1), capped. Full jitter, so that a hundred
+ * processes cut off together do not come back together.
+ */
+export function backingOffMs(failures: number, random: number, bounds: BackingOff = RECONNECTING): number {
+  return random * Math.min(bounds.maxMs, bounds.baseMs * 2 ** Math.max(0, failures - 1));
+}

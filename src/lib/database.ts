@@ -1,0 +1,175 @@
+import pg from 'pg';
+import { TaskqError } from './errors.ts';
+import { redactUrl } from './redact-url.ts';
+
+export interface Statement {
+  /** Prepared once per connection under this name, where the way to the server allows it. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** Something that runs one statement and returns its rows. */
+export interface Queryable {
+  query<Row extends object>(statement: Statement): Promise<Row[]>;
+}
+
+export interface Database extends Queryable {
+  /** Waits for what runs, then closes every connection. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly databaseUrl: string;
+  /** At most so many connections at once. */
+  readonly maxConnections: number;
+  /** How the connections are named in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** A statement that has not answered by then fails, and its connection is destroyed; 30 s unless told. */
+  readonly deadlineMs?: number;
+}
+
+/** What the way to the server turned out to be. */
+interface Way {
+  /** A pooler between us and the server: a name may be prepared on another connection than it is used on. */
+  readonly pooled: boolean;
+  readonly isolation: string;
+}
+
+/**
+ * Opens a pool of connections; none is made before the first statement. A statement fails with the server's error,
+ * with `connection_failed` (TaskqError) where there is no server, or with `deadline_passed` (TaskqError) where the
+ * server does not answer: its connection is then destroyed, never used again.
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000 } = options;
+  const ways = new WeakMap<pg.ClientBase, Way>();
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: maxConnections,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+    keepAlive: true,
+  });
+  // A connection that breaks while nobody uses it is replaced at the next statement, which tells.
+  pool.on('error', () => {});
+
+  const connect = async (): Promise<{ client: pg.PoolClient; way: Way }> => {
+    let client: pg.PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      throw unreachable(databaseUrl, error);
+    }
+    try {
+      let way = ways.get(client);
+      if (way === undefined) {
+        way = await withDeadline(client, deadlineMs, () => explore(client));
+        ways.set(client, way);
+      }
+      return { client, way };
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  };
+
+  return {
+    async query<Row extends object>(statement: Statement): Promise<Row[]> {
+      const { client, way } = await connect();
+      try {
+        const rows = await withDeadline(client, deadlineMs, () => run<Row>(client, way, statement));
+        client.release();
+        return rows;
+      } catch (error) {
+        client.release(isServerError(error) ? false : error instanceof Error ? error : true);
+        throw error;
+      }
+    },
+    close: () => pool.end(),
+  };
+}
+
+/** True where the server itself refused: the connection is as good as before. */
+export function isServerError(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && !isLeaving(error);
+}
+
+/** The server, or somebody, is ending our connection (classes 57P and 08). */
+function isLeaving(error: pg.DatabaseError): boolean {
+  return error.code === undefined || error.code.startsWith('57P') || error.code.startsWith('08');
+}
+
+/** True where the same statement may succeed later: no connection, or a conflict with another transaction. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof TaskqError)
+    return error.code === 'connection_failed' || error.code === 'deadline_passed';
+  if (!isServerError(error))
+    return error instanceof Error && (error instanceof pg.DatabaseError || isSocketError(error));
+  const code = error.code ?? '';
+  return ['40001', '40P01', '55P03', '57014', '53300', '53200', '53100', '25006'].includes(code);
+}
+
+function isSocketError(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code !== undefined ? /^E[A-Z]+$/.test(code) : /Connection terminated|timeout/i.test(error.message);
+}
+
+async function explore(client: pg.PoolClient): Promise<Way> {
+  const { rows } = await client.query<{ pid: number; isolation: string }>(
+    "select pg_backend_pid() as pid, current_setting('default_transaction_isolation') as isolation",
+  );
+  const own = (client as unknown as { processID: number | null }).processID;
+  return { pooled: own !== rows[0]!.pid, isolation: rows[0]!.isolation };
+}
+
+/** Under another default isolation our statements would fail with serialization errors: they say what they need. */
+async function run<Row extends object>(
+  client: pg.PoolClient,
+  way: Way,
+  statement: Statement,
+): Promise<Row[]> {
+  const { name, text, values = [] } = statement;
+  const query = { text, values: [...values], ...(name !== undefined && !way.pooled && { name }) };
+  if (way.isolation === 'read committed') return (await client.query<Row>(query)).rows;
+  await client.query('begin isolation level read committed');
+  try {
+    const { rows } = await client.query<Row>(query);
+    await client.query('commit');
+    return rows;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
+}
+
+async function withDeadline<T>(
+  client: pg.PoolClient,
+  deadlineMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
+      connection.stream.destroy();
+      reject(new TaskqError('deadline_passed', `the database has not answered for ${deadlineMs} ms`));
+    }, deadlineMs);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function unreachable(databaseUrl: string, cause: unknown): unknown {
+  if (isServerError(cause)) return cause;
+  const why = cause instanceof Error ? (cause as NodeJS.ErrnoException).code || cause.message : String(cause);
+  return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {
+    hint: 'is the server running, and are host and port right?',
+    cause,
+  });
+}

@@ -1,0 +1,28 @@
+/** What an exit code of the binary means; see the README's table. */
+export const EXIT = { done: 0, failed: 1, usage: 2, schema: 3, deadline: 4 } as const;
+
+export interface TaskqErrorOptions {
+  /** The exit code of the binary when this error ends it; 1 unless told. */
+  readonly exitCode?: number;
+  /** What the operator can do about it, as a sentence without a full stop. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * An error that an operator can act on. It is printed as one line: the message (what was wrong and where it
+ * came from) and the hint (what to do). Every other error is a bug and keeps its stack.
+ */
+export class TaskqError extends Error {
+  readonly code: string;
+  readonly exitCode: number;
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, options: TaskqErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TaskqError';
+    this.code = code;
+    this.exitCode = options.exitCode ?? EXIT.failed;
+    this.hint = options.hint;
+  }
+}

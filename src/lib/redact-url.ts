@@ -1,0 +1,31 @@
+/**
+ * Show a database URL or a key=value connection string without its password: `postgres://ann:***@host/db`.
+ * Works on text alone, so that a malformed URL (a password with `@`, `/`, `#` or `%` as it is) is safe to print
+ * too. In doubt it hides more than the password, never less.
+ */
+export function redactUrl(text: string): string {
+  return hideParameters(hideUserInfo(text));
+}
+
+const HIDDEN = '***';
+
+/** `scheme://user:` or `user:` at the start. An IPv6 host has colons too. */
+const START = String.raw`\s*(?:[a-z][a-z0-9+.-]*:\/\/)?(?!\[)[^:/?#@\s=]*`;
+const UP_TO_LAST_AT = new RegExp(`^(${START}):.*@`, 'is');
+const NO_AT_NO_PORT = /^(\s*[a-z][a-z0-9+.-]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
+
+function hideUserInfo(text: string): string {
+  const query = /^([^?]*@[^?]*)(\?[\w.-]+=.*)$/s.exec(text);
+  const head = query?.[1] ?? text;
+  const tail = query?.[2] ?? '';
+  if (head.includes('@')) return head.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`) + tail;
+  return head.replace(NO_AT_NO_PORT, `$1:${HIDDEN}`) + tail;
+}
+
+const SECRET = String.raw`\b(\w*(?:password|passwd|pwd))\s*=\s*`;
+const IN_URL = new RegExp(`${SECRET}[^&#]*`, 'gi');
+const IN_PAIRS = new RegExp(String.raw`${SECRET}(?:'(?:\\.|[^'\\])*'?|(?:\\.|[^\s\\])*)`, 'gis');
+
+function hideParameters(text: string): string {
+  return text.replace(/:\/\//.test(text) ? IN_URL : IN_PAIRS, `$1=${HIDDEN}`);
+}

@@ -1,0 +1,11 @@
+import type { Queryable } from '../lib/database.ts';
+
+export interface DiscardAnswer {
+  readonly id: string;
+  readonly answer: 'discarded' | 'not_dead';
+}
+
+/** Delete dead letters for good. A row for each. */
+export function discard(db: Queryable, ids: readonly string[]): Promise<DiscardAnswer[]> {
+  return db.query<DiscardAnswer>({ text: 'select id, answer from taskq.discard($1)', values: [ids] });
+}

@@ -1,0 +1,25 @@
+import type { Queryable } from '../lib/database.ts';
+
+export interface Pause {
+  readonly by: string;
+  readonly reason: string | null;
+  /** Null: until resumed. */
+  readonly forMs: number | null;
+}
+
+/** Let no claim take from a queue any more. */
+export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Promise<void> {
+  await db.query({
+    text: 'select taskq.pause_queue($1, $2, $3, $4)',
+    values: [queue, pause.by, pause.reason, pause.forMs],
+  });
+}
+
+/** Let a paused queue go on. False: it was not paused. */
+export async function resumeQueue(db: Queryable, queue: string): Promise<boolean> {
+  const rows = await db.query<{ resumed: boolean }>({
+    text: 'select taskq.resume_queue($1) as resumed',
+    values: [queue],
+  });
+  return rows[0]!.resumed;
+}

@@ -1,0 +1,29 @@
+import type { Queryable } from '../lib/database.ts';
+import type { TaskRow } from './task-row.ts';
+
+/** One failed, lost or put-off attempt. */
+export interface AttemptError {
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly failed_at: string;
+  readonly ran_ms: number | null;
+  readonly retry_at: string | null;
+  readonly lease_owner: string | null;
+  readonly lease_no: number;
+  readonly error: Readonly<Record<string, unknown>> | null;
+  readonly result: unknown;
+}
+
+export interface ShownTask extends TaskRow {
+  /** Oldest first. */
+  readonly errors: readonly AttemptError[];
+}
+
+/** Everything there is to know of a task; undefined: no such task. */
+export async function showTask(db: Queryable, id: string): Promise<ShownTask | undefined> {
+  const rows = await db.query<{ task: ShownTask | null }>({
+    text: 'select taskq.show_task($1) as task',
+    values: [id],
+  });
+  return rows[0]!.task ?? undefined;
+}

@@ -1,0 +1,45 @@
+import type { Queryable } from '../lib/database.ts';
+
+export interface QueueStats {
+  readonly queue: string;
+  /** Live and dead tasks by status. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly depth: number;
+  readonly oldest_waiting_ms: number | null;
+  readonly retrying: number;
+  /** What ended since then, by status. */
+  readonly ended: Readonly<Record<string, number>>;
+  readonly paused: boolean;
+}
+
+export interface TypeStats {
+  readonly type: string;
+  readonly live: number | null;
+  readonly due: number | null;
+  readonly dead: number | null;
+  readonly completed: number | null;
+  readonly average_ms: number | null;
+  readonly handled: boolean;
+}
+
+export interface Stats {
+  readonly at: string;
+  readonly since: string;
+  readonly queues: readonly QueueStats[];
+  readonly types: readonly TypeStats[];
+  readonly depth: number;
+  readonly oldest_waiting_ms: number | null;
+  readonly completed: number;
+  readonly completed_per_minute: number;
+  readonly unhandled_types: readonly string[];
+  readonly workers: number;
+}
+
+/** Count tasks by queue, status and type, and what ended within the last `sinceMs`. */
+export async function stats(db: Queryable, sinceMs: number): Promise<Stats> {
+  const rows = await db.query<{ stats: Stats }>({
+    text: 'select taskq.stats($1) as stats',
+    values: [sinceMs],
+  });
+  return rows[0]!.stats;
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { asAccount, serverAccount } from '../../src/embedded/account.ts';
+import { startOfProcess, waitUntilGone } from '../../src/embedded/processes.ts';
+
+const children = new Set<ChildProcess>();
+
+/** Kills every process that was started here. The test file says `afterEach(endProcesses)`. */
+export async function endProcesses(): Promise<void> {
+  for (const child of children) {
+    children.delete(child);
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+}
+
+/** Starts a process of the server's user that has nothing to do with it, and returns its pid. */
+export async function startBystander(dataDir: string, cwd = '/'): Promise<number> {
+  const account = asAccount(await serverAccount(dataDir));
+  const child = spawn('sleep', ['300'], { ...account, cwd, stdio: 'ignore' });
+  children.add(child);
+  await once(child, 'spawn');
+  return child.pid!;
+}
+
+/** Makes a zombie of the server's user, one that its parent will not reap, and returns its pid. */
+export async function startZombie(dataDir: string): Promise<number> {
+  const child = spawn('/bin/sh', ['-c', 'sleep 0 & echo $!; exec sleep 300'], {
+    ...asAccount(await serverAccount(dataDir)),
+    cwd: '/',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  children.add(child);
+  const [pid] = (await once(createInterface(child.stdout!), 'line')) as [string];
+  await waitUntilGone([Number(pid)], 5_000);
+  return Number(pid);
+}
+
+/** Kills a process as the system's out-of-memory killer would, and waits until it is gone. */
+export async function killHard(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  if (!(await waitUntilGone([pid], 5_000))) throw new Error(`Process ${pid} survived`);
+}
+
+/** Whether the process is there, and more than a zombie. */
+export async function isAlive(pid: number): Promise<boolean> {
+  return (await startOfProcess(pid)) !== undefined;
+}
+
+/** Runs a file beside this one in a process of its own and returns its stdout; fails when it does. */
+export async function runFile(name: string, ...args: string[]): Promise<string> {
+  const file = fileURLToPath(new URL(name, import.meta.url));
+  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), file, ...args]);
+  children.add(child);
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    said.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    said.stderr += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${name} ended with ${code ?? child.signalCode}: ${said.stderr}`);
+  return said.stdout.trim();
+}

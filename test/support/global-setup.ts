@@ -1,0 +1,85 @@
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { ensureDatabase } from '../../src/embedded/databases.ts';
+import type { EmbeddedServer } from '../../src/embedded/server.ts';
+import { startEmbedded } from '../../src/embedded/start.ts';
+import { stopEmbedded } from '../../src/embedded/stop.ts';
+import { connectClient } from '../../src/lib/connect.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The URL of the throw-away server's database `postgres`. */
+    serverUrl: string;
+    /** A directory that everybody may enter, deleted after the run. */
+    scratchDirectory: string;
+    /** The system's own server programs, where this project is to run on them. */
+    systemBinDir: string;
+  }
+}
+
+/** The migrated database that tests clone. */
+export const TEMPLATE = 'taskq_template';
+
+/** A crash of the machine may cost a test's data; nothing else changes. */
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '300' };
+
+/** Starts a server for this vitest project, migrates a template database and returns what takes them away. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeAbandoned();
+  const root = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  await chmod(root, 0o755);
+  const scratch = join(root, 'scratch');
+  await mkdir(scratch);
+  const binDir = project.config.provide.systemBinDir;
+  const stateDir = join(root, STATE);
+  const server = await startEmbedded({ stateDir, settings: SETTINGS, ...(binDir && { binDir }) });
+  const teardown = async () => {
+    await stopEmbedded({ stateDir });
+    await rm(root, { recursive: true, force: true });
+  };
+  try {
+    await migrateTemplate(server);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  project.provide('serverUrl', server.url('postgres'));
+  project.provide('scratchDirectory', scratch);
+  return teardown;
+}
+
+async function migrateTemplate(server: EmbeddedServer): Promise<void> {
+  await ensureDatabase(server, TEMPLATE);
+  // Not above: what only needs a server would else not be tested when a file of the queue does not compile.
+  const { migrate } = await import('../../src/queue/migrate.ts');
+  await migrate({ databaseUrl: server.url(TEMPLATE) });
+  const client = await connectClient({ connectionString: server.url('postgres') });
+  // A database with a session in it cannot be cloned.
+  await client.query(`alter database ${TEMPLATE} with allow_connections false is_template true`);
+  await client.end();
+}
+
+const PREFIX = 'taskq-test-';
+const STATE = 'server';
+
+/** A run that was killed leaves its server behind. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const root = join(tmpdir(), name);
+    await stopEmbedded({ stateDir: join(root, STATE) });
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

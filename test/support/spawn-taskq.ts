@@ -1,0 +1,62 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+
+export interface TaskqOptions {
+  /** Added to an environment that has nothing of ours: DATABASE_URL, say. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The repository unless told. */
+  readonly cwd?: string;
+}
+
+/** The binary as a child without a terminal, with all it has said so far. */
+export interface SpawnedTaskq {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Resolved when it has ended and all its output is in. */
+  readonly closed: Promise<unknown>;
+  stdout(): string;
+  stderr(): string;
+  /** Kills it and all its children; nothing happens when they are gone. */
+  killGroup(): void;
+}
+
+export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+
+const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
+
+/** Starts the built binary in a process group of its own. */
+export function spawnTaskq(args: readonly string[], options: TaskqOptions): SpawnedTaskq {
+  const child = spawn(process.execPath, [BINARY, ...args], {
+    cwd: options.cwd ?? REPOSITORY,
+    env: { ...plainEnvironment(), ...options.env },
+    stdio: 'pipe',
+    detached: true,
+  });
+  const said = { stdout: '', stderr: '' };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      said[stream] += text;
+    });
+  }
+  return {
+    child,
+    closed: once(child, 'close'),
+    stdout: () => said.stdout,
+    stderr: () => said.stderr,
+    killGroup: () => killGroup(child.pid),
+  };
+}
+
+/** Neither our settings nor the home directory of whoever runs the tests. */
+function plainEnvironment(): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: inject('scratchDirectory'), TZ: 'UTC' };
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SpawnedTaskq, spawnTaskq, type TaskqOptions } from './spawn-taskq.ts';
+
+/** A line of the daemon's log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export interface TaskqEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A running daemon. */
+export interface RunningTaskq {
+  readonly pid: number;
+  /** Every JSON line of stdout and stderr so far. */
+  logs(): readonly LogLine[];
+  stdout(): string;
+  stderr(): string;
+  /** Returns the first log line, past or to come, that fits; fails after `limitMs` (10 s) or when it has ended. */
+  waitForLog(fits: (line: LogLine) => boolean, limitMs?: number): Promise<LogLine>;
+  /** Sends a signal to it alone, SIGTERM unless told. */
+  kill(signal?: NodeJS.Signals): void;
+  /** How it ended. */
+  readonly exit: Promise<TaskqEnd>;
+}
+
+const running = new Set<SpawnedTaskq>();
+
+/** Starts the built binary and leaves it running. The test file says `afterEach(killStartedTaskqs)`. */
+export function startTaskq(args: readonly string[], options: TaskqOptions = {}): RunningTaskq {
+  const taskq = spawnTaskq(args, options);
+  const { child } = taskq;
+  child.stdin.end();
+  running.add(taskq);
+  void taskq.closed.then(() => running.delete(taskq));
+  const logs = () => [...parseLines(taskq.stdout()), ...parseLines(taskq.stderr())];
+  return {
+    pid: child.pid!,
+    logs,
+    stdout: taskq.stdout,
+    stderr: taskq.stderr,
+    waitForLog: (fits, limitMs = 10_000) => waitForLog(taskq, () => logs().find(fits), limitMs),
+    kill: (signal = 'SIGTERM') => void child.kill(signal),
+    exit: endOf(taskq),
+  };
+}
+
+/** After a kill -9 a handler's process may keep the pipes open for a while; that is no reason to wait. */
+async function endOf(taskq: SpawnedTaskq): Promise<TaskqEnd> {
+  await once(taskq.child, 'exit');
+  await Promise.race([taskq.closed, sleep(500)]);
+  return { code: taskq.child.exitCode, signal: taskq.child.signalCode };
+}
+
+/** Kills every daemon that still runs, with its children, and waits for their ends. */
+export async function killStartedTaskqs(): Promise<void> {
+  await Promise.all(
+    [...running].map(async (taskq) => {
+      taskq.killGroup();
+      await taskq.closed;
+    }),
+  );
+}
+
+function waitForLog(taskq: SpawnedTaskq, find: () => LogLine | undefined, limitMs: number): Promise<LogLine> {
+  return new Promise((resolve, reject) => {
+    const { child } = taskq;
+    const streams = [child.stdout, child.stderr];
+    const settle = (end: () => void) => {
+      clearTimeout(timer);
+      for (const stream of streams) stream.off('data', look);
+      end();
+    };
+    const fail = (why: string) =>
+      settle(() =>
+        reject(new Error(`The log line did not come: ${why}\n${taskq.stdout()}${taskq.stderr()}`)),
+      );
+    const look = () => {
+      const found = find();
+      if (found) settle(() => resolve(found));
+    };
+    const ended = () => {
+      const found = find();
+      if (found) settle(() => resolve(found));
+      else fail(`taskq ended with ${child.exitCode ?? child.signalCode}`);
+    };
+    const timer = setTimeout(() => fail(`${limitMs} ms are over`), limitMs);
+    for (const stream of streams) stream.on('data', look);
+    void taskq.closed.then(ended); // nothing happens after the first settling
+    look();
+  });
+}
+
+/** Complete lines that are JSON objects; what else is printed is not log. */
+function parseLines(text: string): readonly LogLine[] {
+  const complete = text.slice(0, text.lastIndexOf('\n') + 1);
+  return complete.split('\n').flatMap((line) => {
+    if (!line.startsWith('{')) return [];
+    try {
+      return [JSON.parse(line) as LogLine];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+
+/** A PostgreSQL that the system brings: the oldest we test on, where it is Debian's 15. */
+export interface SystemPostgres {
+  readonly binDir: string;
+  readonly major: number;
+}
+
+/** Finds the system's server programs: on the PATH, links followed, else where Debian puts them. */
+export function findSystemPostgres(path: string): SystemPostgres | undefined {
+  const onPath = path.split(delimiter).map((directory) => join(directory, 'initdb'));
+  for (const initdb of [...onPath, ...debianInitdbs()]) {
+    if (!existsSync(initdb)) continue;
+    const binDir = dirname(realpathSync(initdb)); // a wrapper's own directory has no server beside it
+    const major = majorOf(join(binDir, 'postgres'));
+    if (major !== undefined) return { binDir, major };
+  }
+  return undefined;
+}
+
+function debianInitdbs(): readonly string[] {
+  const root = '/usr/lib/postgresql';
+  return existsSync(root) ? readdirSync(root).map((version) => join(root, version, 'bin', 'initdb')) : [];
+}
+
+function majorOf(postgres: string): number | undefined {
+  if (!existsSync(postgres)) return undefined;
+  const said = execFileSync(postgres, ['--version'], { encoding: 'utf8' });
+  const major = /\(PostgreSQL\) (\d+)/.exec(said)?.[1];
+  return major === undefined ? undefined : Number(major);
+}
