@@ -6,29 +6,31 @@ const PACKAGED = 18;
 
 const system = findSystemPostgres(process.env.PATH ?? '');
 
-const projects = [
-  { extends: true as const, test: { name: `pg${PACKAGED}`, include: ['test/**/*.test.ts'] } },
-  // What only SQL decides is tested on the system's server too, which is older.
-  ...(system === undefined || system.major === PACKAGED
-    ? []
-    : [
-        {
-          extends: true as const,
-          test: {
-            name: `pg${system.major}`,
-            include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts'],
-            provide: { systemBinDir: system.binDir },
-          },
-        },
-      ]),
-];
+// Each project starts a server of its own. (Said at the top, it would be started once more, for nobody.)
+const globalSetup = ['test/support/global-setup.ts'];
+
+const packaged = {
+  extends: true as const,
+  test: { name: `pg${PACKAGED}`, globalSetup, include: ['test/**/*.test.ts'] },
+};
+
+/** What SQL decides is tested on the system's server too, which is older. */
+const older = system &&
+  system.major !== PACKAGED && {
+    extends: true as const,
+    test: {
+      name: `pg${system.major}`,
+      globalSetup,
+      include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts'],
+      provide: { systemBinDir: system.binDir },
+    },
+  };
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    projects,
+    projects: older ? [packaged, older] : [packaged],
   },
 });

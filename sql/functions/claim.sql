@@ -51,6 +51,7 @@ begin
       select from taskq.queues s
       where s.name = q.name and s.paused_at is not null and (s.paused_until is null or s.paused_until > ts)
     )
+    and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
     order by p, q.place
   ) as level;
 

@@ -16,6 +16,7 @@ declare
   default_queue text := coalesce(options ->> 'queue', 'default');
   default_at timestamptz := (options ->> 'at')::timestamptz;
   queue_expires jsonb;
+  nulls bigint[];
   places bigint[];
   ids bigint[];
   keyed bigint[];
@@ -29,11 +30,20 @@ begin
   end if;
   select jsonb_object_agg(name, expires_ms) into queue_expires from taskq.queues where expires_ms is not null;
 
+  -- The JSON value null is a payload like any other, but json_to_recordset makes it and an absent one alike.
+  if strpos(_tasks::text, 'null') > 0 then
+    nulls := array(
+      select e.place from json_array_elements(_tasks) with ordinality as e (task, place)
+      where json_typeof(e.task) = 'object' and json_typeof(e.task -> 'payload') = 'null'
+    );
+  end if;
+
   for round in 1 .. 20 loop
     ts := clock_timestamp();
     with input as materialized (
       select
-        o.place, nextval('taskq.tasks_id_seq') as new_id, o.type, coalesce(o.payload, '{}') as payload,
+        o.place, nextval('taskq.tasks_id_seq') as new_id, o.type,
+        coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
         coalesce(o.queue, default_queue) as queue,
         coalesce(o.priority, (options ->> 'priority')::smallint, 2::smallint) as priority,
         greatest(ts, coalesce(
@@ -67,7 +77,7 @@ begin
         timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
       )
       select
-        new_id, queue, taskq.checked_type(type, queue, key, payload, tags, place), priority, payload, due, due, ts,
+        new_id, queue, taskq.checked_type(type, queue, key, priority, payload, tags, place), priority, payload, due, due, ts,
         due + make_interval(secs => coalesce(expires_ms, (queue_expires ->> queue)::bigint) / 1000.0), max_attempts,
         timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
       from input i

@@ -1,6 +1,6 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
 -- _about: {host, pid, unique_part, version, concurrency, lease_ms, types: {type: {max_attempts, timeout_ms, backoff,
--- retention}}, queues: […] or null for all}. What a handler says of its type is stored with the type: from then on
+-- retention}}, queues: […] or null for all, paused: true to claim nothing yet}. What a handler says of its type is stored with the type: from then on
 -- SQL alone resolves it. cursors brings the claim cursors of the live workers that handle at least these types, so
 -- that a new worker need not walk what they have consumed.
 create or replace function taskq.register_worker(_about jsonb)
@@ -26,12 +26,14 @@ begin
     retention = excluded.retention, last_seen_at = excluded.last_seen_at;
 
   insert into taskq.workers (
-    name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, types, queues
+    name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, types, queues,
+    paused_at
   )
   values (
     format('%s:%s:%s', _about ->> 'host', _about ->> 'pid', _about ->> 'unique_part'), _about ->> 'host',
     (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
-    (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, handled, served
+    (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, handled, served,
+    case when (_about ->> 'paused')::boolean then ts end
   )
   returning id into worker_id;
 

@@ -67,6 +67,7 @@ create table taskq.workers (
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,
+  paused_at timestamptz,
   concurrency integer not null,
   types text[] not null,
   queues text[],

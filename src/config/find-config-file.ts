@@ -22,6 +22,7 @@ export interface ConfigPlace {
  * Null when there is none. Throws TaskqError when one cannot be read, naming it.
  */
 export async function findConfigFile({ cwd, configPath }: ConfigPlace): Promise<ConfigFile | null> {
+  const asked = configPath === undefined ? undefined : resolve(cwd, configPath);
   const explorer = cosmiconfig('taskq', {
     searchPlaces: SEARCH_PLACES,
     searchStrategy: 'project',
@@ -29,13 +30,11 @@ export async function findConfigFile({ cwd, configPath }: ConfigPlace): Promise<
     loaders: LOADERS,
   });
   try {
-    const found = await (configPath === undefined
-      ? explorer.search(cwd)
-      : explorer.load(resolve(cwd, configPath)));
+    const found = await (asked === undefined ? explorer.search(cwd) : explorer.load(asked));
     if (found === null) return null;
     return { path: found.filepath, content: found.isEmpty === true ? {} : found.config };
   } catch (error) {
-    throw unreadable(error, configPath);
+    throw unreadable(error, asked);
   }
 }
 
@@ -75,10 +74,10 @@ async function loadDefault(path: string): Promise<unknown> {
   throw new TaskqError('bad_config', `${path}: expected a default export`, { exitCode: EXIT.usage });
 }
 
-function unreadable(error: unknown, configPath: string | undefined): unknown {
+function unreadable(error: unknown, asked: string | undefined): unknown {
   if (!(error instanceof Error)) return error;
   const { filepath, code } = error as Error & { filepath?: string; code?: unknown };
-  const path = filepath ?? configPath;
+  const path = filepath ?? asked;
   if (path === undefined || (error instanceof TaskqError && error.message.startsWith(path))) return error;
   const reason = code === 'ENOENT' ? 'no such file' : firstLinesOf(error.message);
   return new TaskqError('bad_config', `${path}: ${reason}`, { exitCode: EXIT.usage, cause: error });

@@ -38,8 +38,7 @@ const UNREADABLE: StoredError = {
 /** `share` of the usual lengths; `seen` are the errors that this one is the cause of. */
 function described(thrown: unknown, seen: readonly unknown[], share: number): StoredError {
   try {
-    const depthShare = share / (1 + seen.length);
-    return isErrorLike(thrown) ? errorOf(thrown, seen, depthShare) : nonErrorOf(thrown, depthShare);
+    return isErrorLike(thrown) ? errorOf(thrown, seen, share) : nonErrorOf(thrown, share);
   } catch {
     return UNREADABLE;
   }
@@ -51,16 +50,16 @@ function isErrorLike(thrown: unknown): thrown is object {
 }
 
 function errorOf(error: object, seen: readonly unknown[], share: number): StoredError {
-  const name = nameOf(error);
+  const part = share / (1 + seen.length);
   const message = read(error, 'message') as string;
   const stack = read(error, 'stack');
   const code = read(error, 'code');
   return {
-    name: shortText(name, 100),
-    message: shortText(message, 2000 * share),
-    stack: typeof stack === 'string' ? shortText(framesFirst(stack, 200), 4000 * share) : null,
+    name: shortText(nameOf(error), 100),
+    message: shortText(message, 2000 * part),
+    stack: typeof stack === 'string' ? shortText(framesFirst(stack, 200), 4000 * part) : null,
     code: typeof code === 'string' || typeof code === 'number' ? shortText(String(code), 100) : null,
-    cause: causeOf(error, [...seen, error], share * (1 + seen.length)),
+    cause: causeOf(error, [...seen, error], share),
   };
 }
 

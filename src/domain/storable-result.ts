@@ -22,7 +22,7 @@ export interface StorableResult {
  * Write what a handler returned as JSON text that PostgreSQL's jsonb takes: as JSON.stringify does, but a BigInt is
  * written as a decimal string, NUL characters and lone surrogates become U+FFFD, and what is circular, too deep,
  * too large or throws when read gives null with a note. `undefined` is null without a note. Never throws; looks at
- * no more than a million values.
+ * no more than a million values and 1 GiB of text.
  */
 export function storableResult(value: unknown, limits: StorableLimits = STORABLE_LIMITS): StorableResult {
   if (value === undefined) return { json: null, note: null };
@@ -39,6 +39,7 @@ export function storableResult(value: unknown, limits: StorableLimits = STORABLE
 const HEAD_LENGTH = 500;
 const MAX_REASON = 500;
 const MAX_VALUES = 1_000_000;
+const MAX_COUNTED_BYTES = 1024 ** 3;
 /** A larger BigInt would take seconds to print. */
 const MAX_BIGINT_BITS = 65_536;
 
@@ -65,7 +66,7 @@ class JsonWriter {
 
   write(value: unknown): void {
     const plain = this.#plain(value, '');
-    if (!hasJson(plain)) throw new Refusal(`a ${typeof plain} has no JSON form`);
+    if (!hasJson(plain)) throw new Refusal(`it has no JSON form (${typeof plain})`);
     this.#write(plain);
   }
 
@@ -139,17 +140,22 @@ class JsonWriter {
   }
 
   #string(text: string): void {
-    if (text.length <= this.#limits.resultBytes) this.#emit(JSON.stringify(storableText(text)));
+    const isCounted = this.#bytes > this.#limits.resultBytes || text.length > this.#limits.resultBytes;
+    if (!isCounted) this.#emit(JSON.stringify(storableText(text)));
     else {
-      this.#bytes += Buffer.byteLength(text) + 2;
-      if (this.#text.length < HEAD_LENGTH)
-        this.#text += JSON.stringify(storableText(text.slice(0, HEAD_LENGTH)));
+      if (this.#text.length < HEAD_LENGTH) this.#text += JSON.stringify(storableText(text.slice(0, HEAD_LENGTH)));
+      this.#count(Buffer.byteLength(text) + 2);
     }
   }
 
   #emit(piece: string): void {
-    this.#bytes += Buffer.byteLength(piece);
     if (this.#bytes <= this.#limits.resultBytes || this.#text.length < HEAD_LENGTH) this.#text += piece;
+    this.#count(Buffer.byteLength(piece));
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_COUNTED_BYTES) throw new Refusal(this.#tooLarge());
   }
 
   #tooLarge(): string {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { TaskqError } from '../lib/errors.ts';
+import { unsupportedPlatform } from './locate-package.ts';
 import { capture } from './run.ts';
 
 /** The OS user the server runs as. */
@@ -23,11 +24,7 @@ export function isRoot(): boolean {
 export async function serverAccount(dataDir: string): Promise<Account> {
   const uid = process.getuid?.();
   const gid = process.getgid?.();
-  if (uid === undefined || gid === undefined) {
-    throw new TaskqError('embedded_unsupported', `There is no local database for ${process.platform}`, {
-      hint: 'Set DATABASE_URL to a PostgreSQL server',
-    });
-  }
+  if (uid === undefined || gid === undefined) throw unsupportedPlatform();
   if (uid !== 0) return { name: ownName(uid), uid, gid };
   const owner = await ownerOf(dataDir);
   for (const candidate of [owner, 'postgres', 'nobody']) {

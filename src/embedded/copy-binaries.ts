@@ -12,7 +12,7 @@ import {
   symlink,
 } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { exists } from './files.ts';
+import { draftOf, exists } from './files.ts';
 import type { BinaryPackage } from './locate-package.ts';
 
 /**
@@ -21,7 +21,8 @@ import type { BinaryPackage } from './locate-package.ts';
  */
 export async function copyBinaries(source: BinaryPackage, target: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
-  const copy = await mkdtemp(`${target}.new-`);
+  await chmod(dirname(target), 0o755); // whatever the umask: the server's user must pass
+  const copy = await mkdtemp(draftOf(target));
   try {
     await cp(join(source.directory, 'native'), copy, {
       recursive: true,

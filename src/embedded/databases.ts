@@ -1,4 +1,4 @@
-import { connectClient } from '../lib/connect.ts';
+import { type Client, connectClient } from '../lib/connect.ts';
 import type { EmbeddedServer } from './server.ts';
 
 /** Makes the database if it is not there. Any number of processes may ask for the same one at once. */
@@ -24,8 +24,6 @@ export async function dropDatabase(server: EmbeddedServer, name: string): Promis
     return 'dropped';
   });
 }
-
-type Client = Awaited<ReturnType<typeof connectClient>>;
 
 async function asAdministrator<T>(server: EmbeddedServer, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectClient({ connectionString: server.url('postgres') });

@@ -1,4 +1,5 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 
 /** Whether there is something of this name, be it a dangling link. */
 export async function exists(path: string): Promise<boolean> {
@@ -14,4 +15,17 @@ export async function namesIn(directory: string): Promise<readonly string[]> {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
+}
+
+/** What a directory is called until it is complete and renamed; `mkdtemp` adds six letters. */
+export function draftOf(target: string): string {
+  return `${target}.new-`;
+}
+
+/** Removes drafts of `target` that somebody was killed over. To be called under the start lock. */
+export async function removeDrafts(target: string): Promise<void> {
+  const prefix = draftOf(basename(target));
+  for (const name of await namesIn(dirname(target))) {
+    if (name.startsWith(prefix)) await rm(join(dirname(target), name), { recursive: true, force: true });
+  }
 }

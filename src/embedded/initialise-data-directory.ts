@@ -1,8 +1,7 @@
 import { chmod, chown, mkdtemp, rename, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import { TaskqError } from '../lib/errors.ts';
 import { type Account, asAccount, isRoot } from './account.ts';
-import { namesIn } from './files.ts';
+import { draftOf, removeDrafts } from './files.ts';
 import type { Layout } from './layout.ts';
 import type { Binaries } from './locate-binaries.ts';
 import { ProgramFailed, run } from './run.ts';
@@ -20,8 +19,8 @@ export async function initialiseDataDirectory(
   binaries: Binaries,
   account: Account,
 ): Promise<void> {
-  await removeUnfinished(layout, dataDir);
-  const fresh = await mkdtemp(`${dataDir}.new-`);
+  await removeDrafts(dataDir);
+  const fresh = await mkdtemp(draftOf(dataDir));
   try {
     await chmod(fresh, 0o700);
     if (isRoot()) await chown(fresh, account.uid, account.gid);
@@ -44,10 +43,3 @@ const INITDB = [
   '--locale=C',
   '--no-instructions',
 ];
-
-async function removeUnfinished(layout: Layout, dataDir: string): Promise<void> {
-  const prefix = `${basename(dataDir)}.new-`;
-  for (const name of await namesIn(layout.stateDir)) {
-    if (name.startsWith(prefix)) await rm(join(layout.stateDir, name), { recursive: true, force: true });
-  }
-}

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import envPaths from 'env-paths';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { isRoot } from './account.ts';
@@ -21,10 +21,11 @@ const PORT = 5432;
 const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;
 
 /**
- * Names the places of the server in `stateDir` (by default root's or this user's own) and touches nothing.
+ * Names the places of the server in `directory` (by default root's or this user's own) and touches nothing.
  * Fails when the socket's path would be too long for the operating system.
  */
-export function layoutOf(stateDir: string = defaultStateDir()): Layout {
+export function layoutOf(directory: string = defaultStateDir()): Layout {
+  const stateDir = resolve(directory); // the server runs in another directory than we
   const socketDir = join(stateDir, 'socket');
   const socket = join(socketDir, `.s.PGSQL.${PORT}`);
   const bytes = Buffer.byteLength(socket);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { TaskqError } from '../lib/errors.ts';
 import { copyBinaries } from './copy-binaries.ts';
-import { exists, namesIn } from './files.ts';
+import { draftOf, exists, namesIn, removeDrafts } from './files.ts';
 import type { Layout } from './layout.ts';
 import { locatePackage, packageMissing } from './locate-package.ts';
 import { ProgramFailed, run } from './run.ts';
@@ -18,7 +18,7 @@ export interface Binaries {
 /**
  * Finds the binaries to run: those in `options.binDir`, else our copy of the packaged ones, made now if it is
  * not there. Without the package the newest copy that any project of this user made will do. Fails when there is
- * none.
+ * none. To be called under the start lock.
  */
 export async function locateBinaries(layout: Layout, options: EmbeddedOptions): Promise<Binaries> {
   if (options.binDir !== undefined) return programsIn(options.binDir, await majorOf(options.binDir));
@@ -28,6 +28,7 @@ export async function locateBinaries(layout: Layout, options: EmbeddedOptions): 
   const copy = join(layout.copiesDir, version);
   if (source && !(await exists(copy))) {
     options.onProgress?.('copying binaries');
+    await removeDrafts(copy);
     await copyBinaries(source, copy);
   }
   return programsIn(join(copy, 'bin'), Number.parseInt(version, 10));
@@ -51,6 +52,6 @@ async function majorOf(directory: string): Promise<number> {
 }
 
 async function newestCopy(layout: Layout): Promise<string | undefined> {
-  const versions = (await namesIn(layout.copiesDir)).filter((name) => !name.includes('.new-'));
+  const versions = (await namesIn(layout.copiesDir)).filter((name) => !name.includes(draftOf('')));
   return versions.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
 }

@@ -25,6 +25,7 @@ export async function locatePackage(directory?: string): Promise<BinaryPackage |
 
 /** What to say when the binaries are neither installed nor copied. */
 export function packageMissing(): TaskqError {
+  if (!PLATFORMS.includes(`${process.platform}-${process.arch}`)) return unsupportedPlatform();
   return new TaskqError(
     'embedded_missing',
     `The local database needs the npm package ${PACKAGE}, which is not installed`,
@@ -33,6 +34,17 @@ export function packageMissing(): TaskqError {
     },
   );
 }
+
+/** What to say where there can be no local database. */
+export function unsupportedPlatform(): TaskqError {
+  const platform = `${process.platform}-${process.arch}`;
+  return new TaskqError('embedded_unsupported', `There is no local database for ${platform}`, {
+    hint: 'Set DATABASE_URL to a PostgreSQL server',
+  });
+}
+
+/** The optional dependencies in our package.json. */
+const PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
 
 function installedPackage(): string | undefined {
   try {

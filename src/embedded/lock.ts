@@ -59,7 +59,12 @@ async function numbers(path: string): Promise<readonly number[]> {
 
 async function holderOf(path: string, number: number): Promise<Holder | undefined> {
   const text = await readFile(`${path}.${number}`, 'utf8').catch(() => undefined);
-  return text === undefined ? undefined : (JSON.parse(text) as Holder);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as Holder;
+  } catch {
+    return { pid: 0, startedAt: 'never', token: text }; // emptied by a power cut, which its holder did not survive
+  }
 }
 
 async function isAlive(holder: Holder): Promise<boolean> {

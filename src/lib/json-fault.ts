@@ -108,7 +108,7 @@ function stringAt(text: string, start: number): Token {
     if (unit !== 0x5c) at += 1;
     else {
       ESCAPE.lastIndex = at;
-      if (!ESCAPE.test(text)) return broken(at, `unknown escape ${JSON.stringify(text.slice(at, at + 2))}`);
+      if (!ESCAPE.test(text)) return broken(at, `unknown escape ${text.slice(at, at + 2)}`);
       at = ESCAPE.lastIndex;
     }
   }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EXIT, TaskqError } from './errors.ts';
@@ -50,23 +51,17 @@ function isNamespace(loaded: unknown): loaded is Record<string, unknown> {
 }
 
 function reasonOf(error: unknown, file: string): string {
+  if (!existsSync(file)) return 'no such file';
   if (!(error instanceof Error)) return String(error);
-  if (isMissing(error, file)) return 'no such file';
   return `${error.message.trim()}${lineOf(error, file)}`.replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** A file that exists and imports one that does not is another error. */
-function isMissing(error: Error & { code?: unknown; url?: unknown }, file: string): boolean {
-  if (error.code === 'ERR_MODULE_NOT_FOUND') return error.url === pathToFileURL(file).href;
-  return error.code === 'MODULE_NOT_FOUND' && error.message.startsWith(`Cannot find module '${file}'`);
-}
-
-/** Node keeps the line of a syntax error out of the message, at the top of the stack: `file:///a/b.js:3`. */
+/** Node keeps the line of a syntax error out of the message: at the top of the stack in CommonJS, nowhere in ESM. */
 function lineOf(error: Error, file: string): string {
+  if (error.name !== 'SyntaxError') return '';
   const first = error.stack?.split('\n', 1)[0] ?? '';
-  const line = /:(\d+)$/.exec(first)?.[1];
-  const isAboutFile = first.startsWith(pathToFileURL(file).href) || first.startsWith(file);
-  return line !== undefined && isAboutFile ? ` (line ${line})` : '';
+  const line = first.startsWith(file) ? /:(\d+)$/.exec(first)?.[1] : undefined;
+  return line === undefined ? ` ("node --check ${file}" shows the line)` : ` (line ${line})`;
 }
 
 function notLoaded(file: string, reason: string, cause?: unknown): TaskqError {

@@ -9,9 +9,9 @@ export function redactUrl(text: string): string {
 
 const HIDDEN = '***';
 
-/** `scheme://user:` or `user:` at the start. An IPv6 host has colons too. */
-const START = String.raw`\s*(?:[a-z][a-z0-9+.-]*:\/\/)?(?!\[)[^:/?#@\s=]*`;
-const UP_TO_LAST_AT = new RegExp(`^(${START}):.*@`, 'is');
+/** `scheme://user:` (a user may hold `@`: Azure's do), or `user:` alone. */
+const UP_TO_LAST_AT = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^:]*|[^:/?#@\s=]*(?=:(?!\/\/))):.*@/is;
+/** Something after the host's colon that is no port: most likely a password without its host. */
 const NO_AT_NO_PORT = /^(\s*[a-z][a-z0-9+.-]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
 
 function hideUserInfo(text: string): string {

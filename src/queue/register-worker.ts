@@ -19,6 +19,8 @@ export interface WorkerAbout {
   readonly types: Readonly<Record<string, TypeSettings>>;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
+  /** It is to claim nothing until resumed. */
+  readonly paused: boolean;
 }
 
 export interface Registered {
@@ -41,6 +43,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         lease_ms: about.leaseMs,
         types: about.types,
         queues: about.queues,
+        paused: about.paused,
       }),
     ],
   });

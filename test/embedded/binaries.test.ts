@@ -1,4 +1,4 @@
-import { cp, lstat, readdir, rm } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { copyBinaries } from '../../src/embedded/copy-binaries.ts';
@@ -37,6 +37,14 @@ test('the server runs on, takes new sessions and starts again after its package 
   expect(await stopEmbedded({ stateDir })).toBe('stopped');
   const restarted = await startEmbedded({ stateDir, packageDir });
   expect(await query(restarted, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
+test('a start that was killed while it copied the binaries leaves nothing behind for long', async () => {
+  const stateDir = await emptyStateDirectory();
+  const [source, copies] = [await locatePackage(), join(stateDir, 'bin')];
+  await mkdir(join(copies, `${source!.version}.new-abcdef`, 'bin'), { recursive: true });
+  await startEmbedded({ stateDir });
+  expect(await readdir(copies)).toEqual([source!.version]);
 });
 
 test('many that copy the binaries at once leave one complete copy', async () => {

@@ -30,7 +30,7 @@ test('a session in template1 does not keep a database from being made', async ()
 });
 
 test('a database whose name needs quotes can be made, entered and dropped', async () => {
-  const name = 'My "project"; drop';
+  const name = 'My "project"';
   expect(await ensureDatabase(server, name)).toBe('created');
   expect(await query(server, 'select current_database() as name', name)).toEqual([{ name }]);
   expect(await dropDatabase(server, name)).toBe('dropped');

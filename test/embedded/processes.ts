@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { asAccount, serverAccount } from '../../src/embedded/account.ts';
 import { startOfProcess, waitUntilGone } from '../../src/embedded/processes.ts';
 
@@ -50,10 +49,11 @@ export async function isAlive(pid: number): Promise<boolean> {
   return (await startOfProcess(pid)) !== undefined;
 }
 
-/** Runs a file beside this one in a process of its own and returns its stdout; fails when it does. */
-export async function runFile(name: string, ...args: string[]): Promise<string> {
-  const file = fileURLToPath(new URL(name, import.meta.url));
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('jiti/register'), file, ...args]);
+/** Runs a module of ours, as it is built, in a process of its own and returns what it prints; fails when it does. */
+export async function runInProcess(built: string, program: string): Promise<string> {
+  const url = new URL(`../../dist/${built}`, import.meta.url).href;
+  const module = `import * as ours from ${JSON.stringify(url)};\n${program}`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', module]);
   children.add(child);
   const said = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
@@ -63,6 +63,6 @@ export async function runFile(name: string, ...args: string[]): Promise<string> 
     said.stderr += chunk;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${name} ended with ${code ?? child.signalCode}: ${said.stderr}`);
+  if (code !== 0) throw new Error(`${built} ended with ${code ?? child.signalCode}: ${said.stderr}`);
   return said.stdout.trim();
 }

@@ -106,6 +106,12 @@ test('a lock whose pid belongs to another process by now does not block the next
   await expectRestart(killed);
 });
 
+test('a lock that a power cut has emptied does not block the next start', async () => {
+  const killed = await killedServer();
+  await writeFile(join(killed.stateDir, 'start.lock.4'), '');
+  await expectRestart(killed);
+});
+
 test('a start that was killed while it made the data directory leaves nothing behind for long', async () => {
   const stateDir = await stateDirectory();
   await mkdir(join(stateDir, 'pg18.new-abcdef', 'base'), { recursive: true });

@@ -1,5 +1,4 @@
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { inject } from 'vitest';
 import { resetServer } from '../../src/embedded/reset.ts';
@@ -9,7 +8,7 @@ const made = new Set<string>();
 
 /** Makes an empty state directory. The test file says `afterEach(removeStateDirectories)`. */
 export async function emptyStateDirectory(): Promise<string> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'taskq-state-'));
+  const stateDir = await mkdtemp(join(runDirectory(), 'state-'));
   made.add(stateDir);
   return stateDir;
 }
@@ -22,8 +21,13 @@ export async function stateDirectory(name?: string): Promise<string> {
   const stateDir = name === undefined ? await emptyStateDirectory() : join(await temporaryDirectory(), name);
   made.add(stateDir);
   await mkdir(stateDir, { recursive: true });
-  await symlink(join(dirname(inject('scratchDirectory')), 'server', 'bin'), join(stateDir, 'bin'));
+  await symlink(join(runDirectory(), 'server', 'bin'), join(stateDir, 'bin'));
   return stateDir;
+}
+
+/** Where the next run looks for servers that this one, if it is killed, leaves behind. */
+function runDirectory(): string {
+  return dirname(inject('scratchDirectory'));
 }
 
 /** Stops every server that runs in one of these directories, whatever a test did to it, and deletes them. */

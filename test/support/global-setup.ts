@@ -1,8 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ensureDatabase } from '../../src/embedded/databases.ts';
+import { resetServer } from '../../src/embedded/reset.ts';
 import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
 import { stopEmbedded } from '../../src/embedded/stop.ts';
@@ -33,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const scratch = join(root, 'scratch');
   await mkdir(scratch);
   const binDir = project.config.provide.systemBinDir;
-  const stateDir = join(root, STATE);
+  const stateDir = join(root, 'server');
   const server = await startEmbedded({ stateDir, settings: SETTINGS, ...(binDir && { binDir }) });
   const teardown = async () => {
     await stopEmbedded({ stateDir });
@@ -62,15 +63,15 @@ async function migrateTemplate(server: EmbeddedServer): Promise<void> {
 }
 
 const PREFIX = 'taskq-test-';
-const STATE = 'server';
 
-/** A run that was killed leaves its server behind. */
+/** A run that was killed leaves its server behind, and those that its tests had started. */
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid === undefined || isAlive(Number(pid))) continue;
     const root = join(tmpdir(), name);
-    await stopEmbedded({ stateDir: join(root, STATE) });
+    if ((await stat(root)).uid !== process.getuid?.()) continue;
+    for (const part of await readdir(root)) await resetServer({ stateDir: join(root, part) });
     await rm(root, { recursive: true, force: true });
   }
 }

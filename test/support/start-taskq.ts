@@ -34,15 +34,16 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
   child.stdin.end();
   running.add(taskq);
   void taskq.closed.then(() => running.delete(taskq));
+  const exit = endOf(taskq);
   const logs = () => [...parseLines(taskq.stdout()), ...parseLines(taskq.stderr())];
   return {
     pid: child.pid!,
     logs,
     stdout: taskq.stdout,
     stderr: taskq.stderr,
-    waitForLog: (fits, limitMs = 10_000) => waitForLog(taskq, () => logs().find(fits), limitMs),
+    waitForLog: (fits, limitMs = 10_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
     kill: (signal = 'SIGTERM') => void child.kill(signal),
-    exit: endOf(taskq),
+    exit,
   };
 }
 
@@ -63,10 +64,14 @@ export async function killStartedTaskqs(): Promise<void> {
   );
 }
 
-function waitForLog(taskq: SpawnedTaskq, find: () => LogLine | undefined, limitMs: number): Promise<LogLine> {
+function waitForLog(
+  taskq: SpawnedTaskq,
+  exit: Promise<TaskqEnd>,
+  find: () => LogLine | undefined,
+  limitMs: number,
+): Promise<LogLine> {
   return new Promise((resolve, reject) => {
-    const { child } = taskq;
-    const streams = [child.stdout, child.stderr];
+    const streams = [taskq.child.stdout, taskq.child.stderr];
     const settle = (end: () => void) => {
       clearTimeout(timer);
       for (const stream of streams) stream.off('data', look);
@@ -80,14 +85,9 @@ function waitForLog(taskq: SpawnedTaskq, find: () => LogLine | undefined, limitM
       const found = find();
       if (found) settle(() => resolve(found));
     };
-    const ended = () => {
-      const found = find();
-      if (found) settle(() => resolve(found));
-      else fail(`taskq ended with ${child.exitCode ?? child.signalCode}`);
-    };
     const timer = setTimeout(() => fail(`${limitMs} ms are over`), limitMs);
     for (const stream of streams) stream.on('data', look);
-    void taskq.closed.then(ended); // nothing happens after the first settling
+    void exit.then(({ code, signal }) => fail(`taskq ended with ${code ?? signal}`)); // nothing, when settled
     look();
   });
 }

@@ -1,0 +1,64 @@
+import { userInfo } from 'node:os';
+import type { Config } from '../config/settings.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { redactUrl } from '../lib/redact-url.ts';
+import { openEmbeddedDatabase } from './embedded-database.ts';
+import type { Environment } from './main.ts';
+import type { Output } from './output.ts';
+
+export interface ChosenDatabase {
+  readonly url: string;
+  /** A connection past a pooler, for LISTEN and migrate; the same as `url` unless the settings say otherwise. */
+  readonly directUrl: string;
+  readonly kind: 'configured' | 'embedded';
+}
+
+export interface ChoiceOptions {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly output: Output;
+  readonly config: Config;
+}
+
+/**
+ * Decide which database is meant: the configured one, always first; else the embedded one, started and migrated, if
+ * it is asked for or somebody sits at a terminal. Never a fallback: a container whose secret is missing must not
+ * start a throw-away database. Throws TaskqError (exit 2) where neither is meant.
+ */
+export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenDatabase> {
+  const { config, env } = options;
+  if (config.databaseUrl !== null) {
+    const url = checkedUrl('databaseUrl', config.databaseUrl);
+    const directUrl = config.directUrl === null ? url : checkedUrl('directUrl', config.directUrl);
+    return { url, directUrl, kind: 'configured' };
+  }
+  if (config.database !== 'embedded' && !isInteractive(env)) throw nothingConfigured();
+  const { url, version, database } = await openEmbeddedDatabase(options);
+  options.output.talk(
+    `using the local PostgreSQL ${version} of ${userInfo().username}, database ${database} (no DATABASE_URL is set)`,
+  );
+  return { url, directUrl: url, kind: 'embedded' };
+}
+
+function isInteractive(env: Environment): boolean {
+  const isTerminal = process.stdin.isTTY || process.stderr.isTTY;
+  return isTerminal && env.NODE_ENV !== 'production' && (env.CI ?? '') === '';
+}
+
+/** pg takes any text for the name of a database on a host `base`. */
+function checkedUrl(setting: string, url: string): string {
+  // An empty host is what a Unix socket's URL has; the parser of `URL` refuses it.
+  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url.replace('@/', '@socket/'))) return url;
+  const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
+  throw new TaskqError('bad_setting', `${setting} ${shown}: expected a URL`, {
+    exitCode: EXIT.usage,
+    hint: 'such as postgres://user:password@host:5432/database; special characters in a password are written as %XX',
+  });
+}
+
+function nothingConfigured(): TaskqError {
+  return new TaskqError('no_database', 'no database is configured', {
+    exitCode: EXIT.usage,
+    hint: 'set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one',
+  });
+}

@@ -1,0 +1,3 @@
+import type { CliCommand } from '../command.ts';
+
+export const migrate: CliCommand = { name: 'migrate', summary: 'to be written', async run() {} };

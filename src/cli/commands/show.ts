@@ -1,0 +1,3 @@
+import type { CliCommand } from '../command.ts';
+
+export const show: CliCommand = { name: 'show', summary: 'to be written', async run() {} };

@@ -1,0 +1,65 @@
+import pc from 'picocolors';
+import type { GlobalOptions } from './global-options.ts';
+import type { Environment } from './main.ts';
+
+export type Paint = ReturnType<typeof pc.createColors>;
+
+/** What text for people is written for. */
+export interface Screen {
+  readonly paint: Paint;
+  /** Null: no terminal; nothing is cut. */
+  readonly columns: number | null;
+  /** Epoch milliseconds, for `3m ago`. */
+  readonly now: number;
+}
+
+/** stdout is data, stderr is talk. */
+export interface Output {
+  readonly format: 'text' | 'json';
+  /** For stderr. */
+  readonly paint: Paint;
+  /** stderr is a terminal with columns, and talk is wanted. */
+  readonly canAnimate: boolean;
+  /** Nothing may be said but data and errors. */
+  readonly isQuiet: boolean;
+  /** Print the answer of a command: with --json `document`, else what `write` makes of it for people. */
+  answer(document: unknown, write: (screen: Screen) => string | Promise<string>): Promise<void>;
+  /** Print a line of data that is text in either format. */
+  data(line: string): void;
+  /** Say a line on stderr; not with --quiet. */
+  talk(line: string): void;
+  /** Print an error or a warning on stderr. */
+  complain(line: string): void;
+}
+
+/** Make the output of one run. */
+export function createOutput(env: Environment, options: GlobalOptions): Output {
+  const { stdout, stderr } = process;
+  const format = options.json ? 'json' : 'text';
+  const isQuiet = options.quiet === true;
+  return {
+    format,
+    isQuiet,
+    paint: paintFor(stderr, env, options),
+    canAnimate: stderr.isTTY && (stderr.columns ?? 0) > 0 && !isQuiet,
+    async answer(document, write) {
+      if (format === 'json')
+        return void stdout.write(`${JSON.stringify(document, null, indentFor(stdout))}\n`);
+      const columns = stdout.isTTY && stdout.columns > 0 ? stdout.columns : null;
+      const text = await write({ paint: paintFor(stdout, env, options), columns, now: Date.now() });
+      if (text !== '') stdout.write(`${text}\n`);
+    },
+    data: (line) => void stdout.write(`${line}\n`),
+    talk: (line) => void (isQuiet || stderr.write(`${line}\n`)),
+    complain: (line) => void stderr.write(`${line}\n`),
+  };
+}
+
+function indentFor(stream: NodeJS.WriteStream): number {
+  return stream.isTTY ? 2 : 0;
+}
+
+function paintFor(stream: NodeJS.WriteStream, env: Environment, options: GlobalOptions): Paint {
+  const isRefused = options.color === false || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
+  return pc.createColors(stream.isTTY === true && !isRefused);
+}

@@ -1,0 +1,48 @@
+import { constants } from 'node:os';
+import type { CliCommand } from './command.ts';
+import type { Context } from './context.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/**
+ * Run a command until it ends, or until a signal or the reader of its output ends it. Returns the exit code: 130 or
+ * 143 after a signal, 0 when nobody reads stdout any more.
+ */
+export async function untilStopped(
+  command: CliCommand,
+  context: Context,
+  run: () => Promise<number>,
+): Promise<number> {
+  let stop!: (code: number) => void;
+  let fail!: (error: Error) => void;
+  const stopped = new Promise<number>((resolve, reject) => {
+    stop = resolve;
+    fail = reject;
+  });
+  const onSignal = (signal: (typeof SIGNALS)[number]) => {
+    const isFirst = !context.signal.aborted;
+    context.abort(signal);
+    if (command.signals !== 'told' || !isFirst) stop(exitCodeOf(signal));
+  };
+  const onStdoutError = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') stop(0);
+    else fail(error);
+  };
+  const listened = command.signals === 'own' ? [] : SIGNALS;
+  for (const signal of listened) process.on(signal, onSignal);
+  process.stdout.on('error', onStdoutError);
+  process.stderr.on('error', () => {});
+  const running = run();
+  running.catch(() => {}); // it may fail after it was stopped
+  try {
+    const code = await Promise.race([running, stopped]);
+    const { reason } = context.signal;
+    return command.signals === 'told' && context.signal.aborted ? exitCodeOf(reason) : code;
+  } finally {
+    for (const signal of listened) process.off(signal, onSignal);
+  }
+}
+
+function exitCodeOf(signal: (typeof SIGNALS)[number]): number {
+  return 128 + constants.signals[signal];
+}

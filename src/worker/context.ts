@@ -1,0 +1,43 @@
+import type { Attempt } from './attempt.ts';
+import type { EventLog, Level } from './events.ts';
+import type { TaskContext, TaskLog } from './handler.ts';
+
+/** What a handler in this process is told of its task. */
+export class Context implements TaskContext {
+  readonly #attempt: Attempt;
+  readonly #events: EventLog;
+
+  constructor(attempt: Attempt, events: EventLog) {
+    this.#attempt = attempt;
+    this.#events = events;
+  }
+
+  get id(): string {
+    return this.#attempt.held.task.id;
+  }
+
+  get type(): string {
+    return this.#attempt.held.task.type;
+  }
+
+  get queue(): string {
+    return this.#attempt.held.task.queue;
+  }
+
+  get attempt(): number {
+    return this.#attempt.held.task.attempts + 1;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get log(): TaskLog {
+    const about = { task_id: this.id, type: this.type, attempt: this.attempt };
+    const say =
+      (level: Level): TaskLog['info'] =>
+      (message, fields = {}) =>
+        this.#events.say(level, message, { ...fields, ...about });
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  }
+}

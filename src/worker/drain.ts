@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { outcomeOf } from '../domain/outcome.ts';
+import type { WorkerOptions } from './worker-options.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/** A handler that was asked to end by the shutdown has so long to do it. */
+const LAST_WORDS_MS = 500;
+/** What is recorded last, once nothing runs any more, may take so long. */
+const LAST_STATEMENTS_MS = 5000;
+const LAST_STATEMENTS_HURRIED_MS = 1000;
+
+/**
+ * End what a worker has begun: what only waits is given back, what runs may end within the grace (or until `hurry`),
+ * and what then still runs is asked to end and given back unburned. The outcomes are recorded. What another
+ * transaction keeps locked until the end is left to its lease, and named.
+ */
+export async function drain(state: WorkerState, { events, graceMs, hurry }: WorkerOptions): Promise<void> {
+  const { desk, settler, returner } = state;
+  events.event('worker.stopping', { running: desk.running, waiting: desk.waiting });
+  for (const held of desk.takeBack('all')) returner.add(held, false);
+  const returning = returner.flush(0).catch((error: unknown) => state.trouble(error));
+
+  await until(() => desk.running === desk.abandoned, graceMs, hurry, state);
+  desk.abortAll('shutdown');
+  await until(() => desk.running === desk.abandoned, LAST_WORDS_MS, undefined, state);
+  await returning;
+
+  // Nothing starts any more, and this process ends as soon as these are written.
+  for (const { attempt, abandoned } of desk.remove()) {
+    const { held, startedAt, timeoutMs } = attempt;
+    const { id, leaseNo } = held.task;
+    const ranMs = performance.now() - startedAt;
+    if (abandoned) {
+      settler.add({ id, leaseNo, ranMs, outcome: outcomeOf({ kind: 'timedOut', timeoutMs: timeoutMs! }) });
+      state.fail();
+    } else {
+      returner.add(held, true);
+    }
+  }
+  const patienceMs = hurry.aborted ? LAST_STATEMENTS_HURRIED_MS : LAST_STATEMENTS_MS;
+  const flushed = returner.flush(patienceMs).catch((error: unknown) => state.trouble(error));
+  await until(() => settler.pending === 0, patienceMs, undefined, state);
+  await flushed;
+  if (state.holds > 0) {
+    events.event('outcome.busy', { task_ids: state.heldIds().slice(0, 20), tasks: state.holds });
+    state.fail();
+  }
+}
+
+/** Wait until it is so, for at most `ms` or until `hurry`. */
+async function until(
+  isSo: () => boolean,
+  ms: number,
+  hurry: AbortSignal | undefined,
+  { roomBell }: WorkerState,
+): Promise<void> {
+  const end = performance.now() + ms;
+  const never = new AbortController().signal;
+  while (!isSo() && performance.now() < end && !hurry?.aborted) {
+    await roomBell.wait(Math.min(end - performance.now(), 1000), hurry ?? never);
+  }
+  await sleep(0);
+}

@@ -1,0 +1,41 @@
+/**
+ * Every event a worker logs: its level, and what it tells. Each line carries `event`, `msg` and the fields named in
+ * the README's table; the field names are the columns' names.
+ */
+export const EVENTS = {
+  'worker.started': ['info', 'the worker claims tasks'],
+  'worker.progress': ['info', 'what ended since the last such line'],
+  'worker.stopping': ['info', 'it claims no more, and waits for what runs'],
+  'worker.stopped': ['info', 'it has ended'],
+  'worker.retiring': [
+    'error',
+    'it cannot go on as it is: it drains and exits 1, for its supervisor to start another',
+  ],
+  'worker.maintained': ['debug', 'housekeeping was done'],
+  'connection.lost': ['warn', 'the database does not answer; handlers go on, outcomes wait in memory'],
+  'connection.restored': ['info', 'the database answers again'],
+  'statement.failed': ['error', 'a statement was refused; it is tried again'],
+  'task.started': ['debug', 'an attempt begins'],
+  'task.completed': ['debug', 'an attempt succeeded'],
+  'task.failed': ['warn', 'an attempt failed and will be tried again'],
+  'task.died': ['error', 'the task is a dead letter now'],
+  'task.snoozed': ['debug', 'the handler asked to be run again later'],
+  'task.cancelled': ['info', 'the task was cancelled'],
+  'task.abandoned': ['error', 'the handler ignores its signal; its slot is lost until the worker exits'],
+  'task.given_back': ['info', 'the task was given back unburned'],
+  'task.rescued': ['warn', 'a task whose lease ran out was brought back'],
+  'task.log': ['info', 'a handler says something'],
+  'lease.lost': ['warn', 'somebody else has the task by now; what this attempt comes to is not recorded'],
+  'outcome.busy': ['warn', 'another transaction kept a task locked until the end: it is left to its lease'],
+  'outcome.not_stored': ['error', 'the database refused the data of an outcome; the task is a dead letter'],
+} as const satisfies Record<string, readonly [Level, string]>;
+
+export type Level = 'debug' | 'info' | 'warn' | 'error';
+export type EventName = keyof typeof EVENTS;
+
+/** Writes one line. The level may be another than the event's own, for a handler's own words. */
+export interface EventLog {
+  event(name: EventName, fields?: Readonly<Record<string, unknown>>): void;
+  /** A handler's own line. */
+  say(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void;
+}

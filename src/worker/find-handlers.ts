@@ -1,0 +1,78 @@
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { MODULE_EXTENSIONS } from '../lib/load-module.ts';
+
+/**
+ * Find the handler files of a directory: `send-email.ts` is the handler of `send-email`, `billing/charge.ts` that of
+ * `billing/charge`. Skipped are names that start with `_` or `.`, tests, type declarations and node_modules. Returns
+ * an empty map where the directory does not exist. Throws `duplicate_handler` where two files would handle one type,
+ * `handler_outside` for a link that leads out of the directory.
+ */
+export async function findHandlerFiles(directory: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const root = await realpath(directory).catch(() => undefined);
+  if (root !== undefined) await search(root, root, found, new Set());
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `seen` are the real directories on the way here: a loop of links ends. */
+async function search(
+  root: string,
+  directory: string,
+  found: Map<string, string>,
+  seen: ReadonlySet<string>,
+): Promise<void> {
+  for (const { name } of await readdir(directory, { withFileTypes: true })) {
+    if (isSkipped(name)) continue;
+    const path = join(directory, name);
+    const real = await realInside(root, path);
+    const about = await stat(real);
+    if (about.isDirectory()) {
+      if (!seen.has(real)) await search(root, path, found, new Set([...seen, real]));
+    } else if (about.isFile() && extensionOf(name) !== undefined) {
+      add(found, typeOf(root, path), path);
+    }
+  }
+}
+
+function add(found: Map<string, string>, type: string, path: string): void {
+  const other = found.get(type);
+  if (other === undefined) {
+    found.set(type, path);
+    return;
+  }
+  throw new TaskqError('duplicate_handler', `two files handle ${type}: ${other} and ${path}`, {
+    exitCode: EXIT.usage,
+    hint: 'rename or remove one',
+  });
+}
+
+async function realInside(root: string, path: string): Promise<string> {
+  const real = await realpath(path).catch((error: unknown) => {
+    throw new TaskqError('handler_broken_link', `${path} is a link that leads nowhere`, {
+      exitCode: EXIT.usage,
+      cause: error,
+    });
+  });
+  if (real === root || real.startsWith(root + sep)) return real;
+  throw new TaskqError('handler_outside', `${path} leads out of the handlers' directory, to ${real}`, {
+    exitCode: EXIT.usage,
+    hint: 'put the file itself there',
+  });
+}
+
+function isSkipped(name: string): boolean {
+  return (
+    /^[._]/.test(name) || name === 'node_modules' || /\.(test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$/.test(name)
+  );
+}
+
+function extensionOf(name: string): string | undefined {
+  return MODULE_EXTENSIONS.find((extension) => name.endsWith(extension));
+}
+
+function typeOf(root: string, path: string): string {
+  const name = relative(root, path).split(sep).join('/');
+  return name.slice(0, -extensionOf(name)!.length);
+}

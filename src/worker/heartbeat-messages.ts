@@ -1,0 +1,31 @@
+import type { LeaseMemory } from './lease-table.ts';
+
+/** What the heartbeat thread is started with. */
+export interface HeartbeatSetup {
+  readonly databaseUrl: string;
+  readonly workerId: number;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly graceMs: number;
+  readonly leases: LeaseMemory;
+  /** Where the watchdog writes its last line: the main thread cannot. */
+  readonly logDescriptor: number;
+}
+
+/** What the main thread tells the heartbeat thread. */
+export type ToHeartbeat =
+  | { readonly kind: 'cursors'; readonly cursors: unknown }
+  /** Beat now: something has just become worth telling. */
+  | { readonly kind: 'beat' }
+  | { readonly kind: 'stop' };
+
+/** What the heartbeat thread tells the main thread. */
+export type FromHeartbeat =
+  | { readonly kind: 'lost'; readonly id: string; readonly leaseNo: number }
+  | { readonly kind: 'cancel'; readonly id: string; readonly leaseNo: number; readonly reason: string | null }
+  | { readonly kind: 'wake'; readonly queue: string; readonly fromUs: number }
+  /** `listening`: a notification to ourselves came back; without it hints do not arrive. */
+  | { readonly kind: 'connected'; readonly listening: boolean }
+  | { readonly kind: 'disconnected'; readonly why: string }
+  /** A heartbeat was answered. */
+  | { readonly kind: 'beaten' };

@@ -1,0 +1,108 @@
+import { normaliseBackoff, type StoredBackoff } from '../domain/backoff.ts';
+import { UNLIMITED_ATTEMPTS } from '../domain/enqueue-options.ts';
+import { parseRetention } from '../domain/retention.ts';
+import { toDurationMs } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { loadModule } from '../lib/load-module.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import type { Isolation, StandardSchema, TaskContext } from './handler.ts';
+
+/** A handler, checked. Undefined: it says nothing of that, and its queue's or the database's default applies. */
+export interface Handler {
+  readonly type: string;
+  /** Where it was loaded from; null: it is a function of an application and cannot run in a process of its own. */
+  readonly path: string | null;
+  readonly schema: StandardSchema | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly maxAttempts: number | undefined;
+  readonly backoff: StoredBackoff | undefined;
+  readonly retention: string | undefined;
+  readonly isolation: Isolation;
+  run(payload: unknown, ctx: TaskContext): unknown;
+}
+
+/**
+ * Load a handler file. Throws `handler_not_loaded` (exit 2), which names the file and what is wrong with it.
+ */
+export async function loadHandler(type: string, path: string): Promise<Handler> {
+  try {
+    const exports = await loadModule(path);
+    // CommonJS that was compiled from ESM: `module.exports.default`.
+    const exported = exports.default as { default?: unknown } | undefined;
+    const definition = isDefinition(exported) ? exported : (exported?.default ?? exported);
+    return handlerOf(type, path, definition, exports.isolation);
+  } catch (error) {
+    if (!(error instanceof TaskqError)) throw error;
+    const message = error.message.startsWith(path) ? error.message : `${path}: ${error.message}`;
+    throw new TaskqError('handler_not_loaded', message, {
+      exitCode: EXIT.usage,
+      ...(error.hint !== undefined && { hint: error.hint }),
+      cause: error.cause ?? error,
+    });
+  }
+}
+
+/** Check what a file or an application gives as a handler. Throws TaskqError. */
+export function handlerOf(
+  type: string,
+  path: string | null,
+  definition: unknown,
+  isolation?: unknown,
+): Handler {
+  if (typeof definition === 'function') {
+    const run = definition as Handler['run'];
+    return handlerOf(type, path, { run, ...(isolation !== undefined && { isolation }) });
+  }
+  if (!isDefinition(definition)) {
+    throw refused('exports no handler: expected a default export that is a function or has a function `run`');
+  }
+  const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
+  const { schema, timeout, maxAttempts, backoff, retention } = definition;
+  return {
+    type,
+    path,
+    schema: schema === undefined ? undefined : schemaOf(schema),
+    timeoutMs: timeout === undefined ? undefined : toDurationMs(timeout, 'timeout'),
+    maxAttempts: maxAttempts === undefined ? undefined : maxAttemptsOf(maxAttempts),
+    backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
+    retention: retention === undefined ? undefined : parseRetention(retention as string),
+    isolation: isolationOf(definition.isolation),
+    run: (payload, ctx) => definition.run(payload, ctx),
+  };
+}
+
+interface RawDefinition {
+  readonly [key: string]: unknown;
+  run(payload: unknown, ctx: TaskContext): unknown;
+}
+
+const KEYS = ['schema', 'timeout', 'maxAttempts', 'backoff', 'retention', 'isolation', 'run'];
+
+function isDefinition(value: unknown): value is RawDefinition {
+  return typeof value === 'object' && value !== null && typeof (value as RawDefinition).run === 'function';
+}
+
+function schemaOf(schema: unknown): StandardSchema {
+  const standard = (schema as StandardSchema | null)?.['~standard'];
+  if (typeof standard?.validate === 'function') return schema as StandardSchema;
+  throw refused('schema: expected a Standard Schema, as zod, valibot and arktype make them');
+}
+
+function maxAttemptsOf(value: unknown): number {
+  if (value === 'unlimited') return UNLIMITED_ATTEMPTS;
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= UNLIMITED_ATTEMPTS) {
+    return value as number;
+  }
+  throw refused(`maxAttempts ${JSON.stringify(value)}: expected a number from 1 on, or 'unlimited'`);
+}
+
+function isolationOf(value: unknown): Isolation {
+  if (value === undefined || value === 'inline') return 'inline';
+  if (value === 'process') return 'process';
+  throw refused(`isolation ${JSON.stringify(value)}: expected 'inline' or 'process'`);
+}
+
+function refused(message: string): TaskqError {
+  return new TaskqError('bad_handler', message, { exitCode: EXIT.usage });
+}

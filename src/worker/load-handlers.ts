@@ -1,0 +1,61 @@
+import { stat } from 'node:fs/promises';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import type { TypeSettings } from '../queue/register-worker.ts';
+import { findHandlerFiles } from './find-handlers.ts';
+import { type Handler, loadHandler } from './load-handler.ts';
+
+/** The handlers of a worker by type. A map: no name of a task can reach anything else. */
+export type Handlers = ReadonlyMap<string, Handler>;
+
+/**
+ * Load the handlers of a directory, of the given types only where some are given. Throws (exit 2) where the directory
+ * does not exist or has no handler, where a file does not load, or where a type has no file.
+ */
+export async function loadHandlers(directory: string, types: readonly string[] | null): Promise<Handlers> {
+  const files = await findHandlerFiles(directory);
+  if (files.size === 0) throw await nothingThere(directory);
+  const unknown = types?.find((type) => !files.has(type));
+  if (unknown !== undefined) {
+    throw new TaskqError(
+      'unknown_type',
+      `no handler for ${unknown} in ${directory}${didYouMean(unknown, [...files.keys()])}`,
+      {
+        exitCode: EXIT.usage,
+      },
+    );
+  }
+  const wanted = [...files].filter(([type]) => types === null || types.includes(type));
+  const handlers = await Promise.all(wanted.map(([type, path]) => loadHandler(type, path)));
+  return new Map(handlers.map((handler) => [handler.type, handler]));
+}
+
+/** What the handlers say of their types, as the database keeps it. */
+export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
+  return Object.fromEntries(
+    [...handlers.values()].map(({ type, timeoutMs, maxAttempts, backoff, retention }) => [
+      type,
+      {
+        ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+        ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
+        ...(backoff !== undefined && { backoff }),
+        ...(retention !== undefined && { retention }),
+      },
+    ]),
+  );
+}
+
+async function nothingThere(directory: string): Promise<TaskqError> {
+  const exists = await stat(directory).then(
+    (about) => about.isDirectory(),
+    () => false,
+  );
+  return new TaskqError(
+    'no_handlers',
+    exists ? `no handlers in ${directory}` : `the handlers' directory ${directory} does not exist`,
+    {
+      exitCode: EXIT.usage,
+      hint: 'a handler is a file such as handlers/send-email.ts; --handlers names another directory',
+    },
+  );
+}

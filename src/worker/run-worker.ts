@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto';
+import { openDatabase, type Queryable } from '../lib/database.ts';
+import { every } from '../lib/every.ts';
+import { packageVersion } from '../lib/package-root.ts';
+import { checkSchema } from '../queue/check-schema.ts';
+import { ensurePartitions, maintain } from '../queue/maintain.ts';
+import { type Registered, registerWorker, stopWorker } from '../queue/register-worker.ts';
+import { rescue } from '../queue/rescue.ts';
+import { claimLoop } from './claim-loop.ts';
+import { ConnectionState } from './connection-state.ts';
+import { drain } from './drain.ts';
+import type { FromHeartbeat } from './heartbeat-messages.ts';
+import { startHeartbeats } from './heartbeats.ts';
+import { settingsOf } from './load-handlers.ts';
+import { catchStrays } from './strays.ts';
+import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
+import { WorkerState } from './worker-state.ts';
+
+/** How often claimed-ahead tasks that found no slot are looked for. */
+const STALE_MS = 500;
+const MAINTAIN_MS = 60_000;
+const PROGRESS_MS = 10_000;
+
+/**
+ * Run a worker in this process until `stop`, or until it ends by itself (`untilIdle`, `maxTasks`, or it retires).
+ * Resolves when nothing of it runs any more and all it held is recorded, given back, or (exit code 1) left to its
+ * lease. Throws before it starts where the database cannot be reached or the schema does not fit.
+ */
+export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
+  const { events, leaseMs, heartbeatMs, graceMs, rescueMs } = options;
+  const pool = openDatabase({
+    databaseUrl: options.databaseUrl,
+    maxConnections: 3,
+    applicationName: 'taskq worker',
+  });
+  try {
+    const registered = await register(pool, options);
+    const { workerId } = registered;
+    const db = new ConnectionState(pool, events, () => state.lookAnew());
+    const state = new WorkerState(db, workerId, options);
+    state.cursor.startAt(registered.cursors);
+
+    const heartbeats = startHeartbeats(
+      {
+        databaseUrl: options.directUrl ?? options.databaseUrl,
+        workerId,
+        leaseMs,
+        heartbeatMs,
+        graceMs,
+        logDescriptor: 1,
+      },
+      state.table,
+      (message) => hear(message, state, db),
+      (why) => state.retire(`its heartbeats have ended: ${why}`),
+    );
+    const endStrays = catchStrays((attempt, thrown) => state.stray(attempt, thrown));
+    events.event('worker.started', {
+      worker_id: workerId,
+      types: state.types,
+      queues: options.queues ?? 'all',
+      concurrency: options.concurrency,
+      paused: options.paused,
+    });
+
+    const { stop, ended } = state;
+    const onError = (error: unknown) => state.trouble(error);
+    const loops = [
+      state.settler.run(ended.signal),
+      every(() => state.giveBackStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
+      every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
+      every(() => maintainOnce(db, state), { everyMs: MAINTAIN_MS, signal: stop, onError }),
+      every(async () => state.tellProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
+      every(async () => heartbeats.tellCursors(state.cursor.snapshot()), {
+        everyMs: heartbeatMs,
+        signal: stop,
+        onError,
+      }),
+    ];
+    await claimLoop(state.claimLoopOptions());
+    await drain(state, options);
+    ended.abort();
+    await Promise.all([...loops, heartbeats.stop()]);
+    endStrays();
+    state.tellProgress();
+    if (db.steadyMs > 0) await stopWorker(pool, workerId).catch(onError);
+    events.event('worker.stopped', { worker_id: workerId, ...state.tally.total, left: state.left });
+    return state.end();
+  } finally {
+    await pool.close();
+  }
+}
+
+async function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
+  await checkSchema(db);
+  await ensurePartitions(db);
+  return registerWorker(db, {
+    name: options.name,
+    uniquePart: randomBytes(4).toString('hex'),
+    version: packageVersion(),
+    concurrency: options.concurrency,
+    leaseMs: options.leaseMs,
+    types: settingsOf(options.handlers),
+    queues: options.queues,
+    paused: options.paused,
+  });
+}
+
+function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): void {
+  switch (message.kind) {
+    case 'lost':
+      state.lose(message.id, message.leaseNo);
+      break;
+    case 'cancel':
+      state.desk.cancel(message.id, message.leaseNo, message.reason);
+      break;
+    case 'wake':
+      state.wake(message.queue, message.fromUs);
+      break;
+    case 'connected':
+      state.hears = message.listening;
+      break;
+    case 'disconnected':
+      state.hears = false;
+      db.failed(message.why);
+      break;
+    case 'beaten':
+      db.answered();
+      break;
+    default:
+      message satisfies never;
+  }
+}
+
+/** Only after a heartbeat interval of uninterrupted connection: after an outage everybody renews first. */
+async function rescueOnce(db: ConnectionState, state: WorkerState, signal: AbortSignal): Promise<void> {
+  const { heartbeatMs, rescueMs, events } = state.options;
+  if (db.steadyMs < heartbeatMs) return;
+  const own = state.takeClaimLost();
+  const rescued = await rescue(db, {
+    workerId: state.workerId,
+    held: () => state.heldIds(),
+    own,
+    gapMs: rescueMs,
+    signal,
+  });
+  if (rescued === undefined) state.claimLost ||= own;
+  for (const { id, queue, type, status, availableAtUs } of rescued ?? []) {
+    events.event('task.rescued', { task_id: id, type, queue, status });
+    state.wake(queue, availableAtUs);
+  }
+}
+
+async function maintainOnce(db: Queryable, state: WorkerState): Promise<void> {
+  const done = await maintain(db);
+  if (Object.values(done).some((count) => count > 0)) state.options.events.event('worker.maintained', done);
+}

@@ -1,0 +1,193 @@
+import type { Outcome } from '../domain/outcome.ts';
+import { backingOffMs } from '../lib/backing-off.ts';
+import { Bell } from '../lib/bell.ts';
+import { isServerError, type Queryable } from '../lib/database.ts';
+import { ensurePartitions } from '../queue/maintain.ts';
+import { type SettleAnswer, type Settlement, settle } from '../queue/settle.ts';
+
+/** An outcome on its way into the database. */
+interface Waiting {
+  readonly settlement: Settlement;
+  /** Sent before, and the answer never came: a repeat that is `lost` is no loss. */
+  repeated: boolean;
+  busyMs: number;
+  notBefore: number;
+}
+
+export interface SettlerHooks {
+  /** The outcome has its answer; nothing is to be done about it any more. */
+  readonly onAnswer: (settlement: Settlement, answer: SettleAnswer) => void;
+  /** The database refused the data of this outcome and has stored that instead. */
+  readonly onNotStored: (settlement: Settlement, error: unknown) => void;
+  /** A statement failed; true when it was the connection, or another passing trouble. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** More in one statement gains nothing. */
+const MOST_AT_ONCE = 1000;
+
+/**
+ * Records outcomes in natural batches: one settle is under way at a time, and what arrives meanwhile goes together in
+ * the next. Nothing is dropped: an outcome stays here until the database has answered for it.
+ */
+export class Settler {
+  readonly #db: Queryable;
+  readonly #hooks: SettlerHooks;
+  readonly #arrived = new Bell();
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+  #failures = 0;
+
+  constructor(db: Queryable, hooks: SettlerHooks) {
+    this.#db = db;
+    this.#hooks = hooks;
+  }
+
+  /** How many outcomes have no answer yet. */
+  get pending(): number {
+    return this.#waiting.length + this.#underWay;
+  }
+
+  /** True while the database takes no outcomes: then nothing new should be started. */
+  get stuck(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** Those that have no answer yet. */
+  unanswered(): Settlement[] {
+    return this.#waiting.map(({ settlement }) => settlement);
+  }
+
+  add(settlement: Settlement): void {
+    this.#waiting.push({ settlement, repeated: false, busyMs: 25, notBefore: 0 });
+    this.#arrived.ring();
+  }
+
+  /** Settle until the signal ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const batch = this.#takeBatch();
+      if (batch.length === 0) {
+        await this.#arrived.wait(this.#nextBusyMs(), signal);
+      } else if (!(await this.#send(batch))) {
+        await this.#arrived.wait(backingOffMs(this.#failures, Math.random()), signal);
+      }
+    }
+  }
+
+  #takeBatch(): Waiting[] {
+    const now = performance.now();
+    const ready: Waiting[] = [];
+    const later: Waiting[] = [];
+    for (const waiting of this.#waiting) {
+      const now_ = waiting.notBefore <= now && ready.length < MOST_AT_ONCE;
+      (now_ ? ready : later).push(waiting);
+    }
+    this.#waiting = later;
+    return ready;
+  }
+
+  #nextBusyMs(): number {
+    const next = Math.min(Infinity, ...this.#waiting.map(({ notBefore }) => notBefore));
+    return Math.max(1, Math.min(60_000, next - performance.now()));
+  }
+
+  /** False: the database could not take it now; the batch waits again. */
+  async #send(batch: Waiting[]): Promise<boolean> {
+    this.#underWay = batch.length;
+    try {
+      await this.#settle(batch);
+      this.#failures = 0;
+      return true;
+    } catch (error) {
+      this.#failures += 1;
+      this.#hooks.onTrouble(error);
+      const unanswered = batch.filter((waiting) => !this.#answered.has(waiting));
+      if (!isServerError(error)) for (const waiting of unanswered) waiting.repeated = true;
+      this.#waiting = [...unanswered, ...this.#waiting];
+      return false;
+    } finally {
+      this.#underWay = 0;
+      this.#answered.clear();
+    }
+  }
+
+  readonly #answered = new Set<Waiting>();
+
+  /** Data that cannot be stored is found by halving, so that it holds up nobody else's outcome. */
+  async #settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await settle(
+        this.#db,
+        batch.map(({ settlement }) => settlement),
+      );
+      this.#answer(batch, answers);
+    } catch (error) {
+      if (isMissingPartition(error)) {
+        await ensurePartitions(this.#db);
+        throw error;
+      }
+      if (!isDataError(error)) throw error;
+      if (batch.length === 1) return this.#settleWithoutData(batch[0]!, error);
+      const half = Math.ceil(batch.length / 2);
+      await this.#settle(batch.slice(0, half));
+      await this.#settle(batch.slice(half));
+    }
+  }
+
+  /** If the same outcome without its data fails as well, its data is not to blame, and it is kept. */
+  async #settleWithoutData(waiting: Waiting, error: unknown): Promise<void> {
+    const { settlement } = waiting;
+    const outcome: Outcome = {
+      kind: 'dead',
+      reportedBy: 'worker',
+      reason: 'outcome_not_stored',
+      error: {
+        name: 'OutcomeNotStored',
+        message: 'the database refused its data',
+        stack: null,
+        code: codeOf(error),
+        cause: null,
+      },
+    };
+    const answers = await settle(this.#db, [{ ...settlement, outcome }]);
+    this.#answer([waiting], answers);
+    this.#hooks.onNotStored(settlement, error);
+  }
+
+  #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
+    const byId = new Map(batch.map((waiting) => [waiting.settlement.id, waiting]));
+    for (const answer of answers) {
+      const waiting = byId.get(answer.id);
+      if (waiting === undefined) continue;
+      this.#answered.add(waiting);
+      if (answer.answer === 'busy') {
+        this.#askAgain(waiting);
+      } else {
+        const repeat = answer.answer === 'lost' && waiting.repeated;
+        this.#hooks.onAnswer(waiting.settlement, repeat ? { ...answer, answer: 'already' } : answer);
+      }
+    }
+  }
+
+  /** After 50 ms, doubling to 1 s. */
+  #askAgain(waiting: Waiting): void {
+    waiting.busyMs = Math.min(1000, waiting.busyMs * 2);
+    waiting.notBefore = performance.now() + waiting.busyMs;
+    this.#waiting.push(waiting);
+  }
+}
+
+/** 23514 with no constraint's name: no partition of history for the row. */
+function isMissingPartition(error: unknown): boolean {
+  return isServerError(error) && error.code === '23514' && error.constraint === undefined;
+}
+
+/** The data of some outcome is to blame: class 22 (bad value) or 23 (constraint). */
+function isDataError(error: unknown): boolean {
+  return isServerError(error) && /^2[23]/.test(error.code ?? '');
+}
+
+function codeOf(error: unknown): string | null {
+  return isServerError(error) ? (error.code ?? null) : null;
+}

@@ -1,0 +1,29 @@
+export type End = 'completed' | 'failed' | 'died' | 'snoozed' | 'cancelled' | 'lost' | 'given_back';
+
+/** Counts how attempts ended, in all and since somebody last looked. */
+export class Tally {
+  readonly total = zero();
+  #since = zero();
+
+  count(end: End): void {
+    this.total[end] += 1;
+    this.#since[end] += 1;
+  }
+
+  /** Attempts with an outcome. */
+  get ended(): number {
+    const { lost, given_back, ...ended } = this.total;
+    return Object.values(ended).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** What came since the last call, without the zeros; undefined: nothing did. */
+  takeNews(): Partial<Record<End, number>> | undefined {
+    const news = Object.entries(this.#since).filter(([, count]) => count > 0);
+    this.#since = zero();
+    return news.length === 0 ? undefined : Object.fromEntries(news);
+  }
+}
+
+function zero(): Record<End, number> {
+  return { completed: 0, failed: 0, died: 0, snoozed: 0, cancelled: 0, lost: 0, given_back: 0 };
+}

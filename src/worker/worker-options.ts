@@ -1,0 +1,39 @@
+import type { EventLog } from './events.ts';
+import type { Handlers } from './load-handlers.ts';
+
+export interface WorkerOptions {
+  readonly databaseUrl: string;
+  /** The same database past a pooler, for the session that listens; the databaseUrl unless told. */
+  readonly directUrl?: string | null;
+  readonly handlers: Handlers;
+  readonly concurrency: number;
+  /** Null: every queue. */
+  readonly queues: readonly string[] | null;
+  /** How many to claim at a time; `auto`: as many as will start within the next milliseconds. */
+  readonly batch: 'auto' | number;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly pollMs: number;
+  readonly rescueMs: number;
+  readonly graceMs: number;
+  readonly name?: string | undefined;
+  readonly paused: boolean;
+  /** End when nothing is left to do. */
+  readonly untilIdle: boolean;
+  /** End after so many tasks; null: never. */
+  readonly maxTasks: number | null;
+  readonly events: EventLog;
+  /** Claim no more, and end when what runs has ended or the grace is over. */
+  readonly stop: AbortSignal;
+  /** Wait no longer. */
+  readonly hurry: AbortSignal;
+}
+
+export interface WorkerEnd {
+  /** 0; 1 when it retired, or left something to its lease. */
+  readonly exitCode: 0 | 1;
+  readonly completed: number;
+  readonly failed: number;
+  /** What `untilIdle` left, by why. */
+  readonly left: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Bell } from '../../src/lib/bell.ts';
+import { every } from '../../src/lib/every.ts';
+
+const unexpected = (error: unknown) => {
+  throw error;
+};
+
+test('shots follow one another and never overlap', async () => {
+  const stop = new AbortController();
+  let running = 0;
+  let most = 0;
+  let shots = 0;
+  const shot = async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await sleep(5);
+    running -= 1;
+    shots += 1;
+    if (shots === 5) stop.abort();
+  };
+  await every(shot, { everyMs: 1, signal: stop.signal, onError: unexpected });
+  expect({ most, shots }).toEqual({ most: 1, shots: 5 });
+});
+
+test('it resolves only when the running shot has ended, which is told of the stop', async () => {
+  const stop = new AbortController();
+  let hasEnded = false;
+  let wasTold = false;
+  const shot = async (signal: AbortSignal) => {
+    stop.abort();
+    await sleep(20);
+    wasTold = signal.aborted;
+    hasEnded = true;
+  };
+  await every(shot, { everyMs: 1, signal: stop.signal, onError: unexpected });
+  expect({ hasEnded, wasTold }).toEqual({ hasEnded: true, wasTold: true });
+});
+
+test('a shot that fails is reported and the next one comes', async () => {
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  let shots = 0;
+  const shot = (): Promise<void> => {
+    shots += 1;
+    if (shots === 1) throw new Error('at once');
+    if (shots === 2) return Promise.reject(new Error('later'));
+    stop.abort();
+    return Promise.resolve();
+  };
+  await every(shot, { everyMs: 1, signal: stop.signal, onError: (error) => errors.push(error) });
+  expect(errors).toEqual([new Error('at once'), new Error('later')]);
+});
+
+test('nothing runs under a signal that has aborted', async () => {
+  let shots = 0;
+  const shot = async () => {
+    shots += 1;
+  };
+  await every(shot, { everyMs: 1, signal: AbortSignal.abort(), onError: unexpected });
+  expect(shots).toBe(0);
+});
+
+test('a bell ends the pause', async () => {
+  const stop = new AbortController();
+  const bell = new Bell();
+  let shots = 0;
+  const shot = async () => {
+    shots += 1;
+    if (shots === 3) stop.abort();
+    else bell.ring();
+  };
+  await every(shot, { everyMs: 3_600_000, signal: stop.signal, onError: unexpected, bell });
+  expect(shots).toBe(3);
+});
+
+test('pauses stray from one another by the jitter and no more', async () => {
+  const stop = new AbortController();
+  const starts: number[] = [];
+  const shot = async () => {
+    starts.push(performance.now());
+    if (starts.length === 12) stop.abort();
+  };
+  await every(shot, { everyMs: 30, jitter: 0.5, signal: stop.signal, onError: unexpected });
+  const pauses = starts.slice(1).map((start, index) => start - starts[index]!);
+  expect(Math.min(...pauses)).toBeGreaterThan(13);
+  expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(3);
+});

@@ -1,0 +1,106 @@
+import { type Action, OUTCOMES, type Outcome, type Step, type Surroundings } from './step.ts';
+import { FRESH, isClaimable, isHeld, isLive, type Task, type Worker } from './task.ts';
+
+/** Two tasks and two workers. */
+export interface World {
+  readonly tasks: readonly [Task, Task];
+  /** Workers without a heartbeat for a whole lease: crashed, stopped, or cut off. A heartbeat brings one back. */
+  readonly silent: readonly Worker[];
+  /** Both tasks have the same unique key, so at most one of them is live. */
+  readonly sharedKey: boolean;
+}
+
+/** What can happen to the world: to one task (0 or 1), to both at once (`both`), or to a worker. */
+export type Event =
+  | { readonly at: 0 | 1 | 'both'; readonly action: Action }
+  | { readonly at: 'worker'; readonly worker: Worker };
+
+/** Where the exploration begins. Tasks near their limits reach with three leases what takes a fresh one thirteen. */
+export const BEGINNINGS: Readonly<Record<string, World>> = {
+  'two fresh tasks': worldOf(FRESH, { ...FRESH, maxAttempts: 1 }),
+  'a task that may expire, one that wore out two workers': worldOf(
+    { ...FRESH, expiry: 'ahead' },
+    { ...FRESH, losses: 2, lostStarts: 2, started: true, releases: 8 },
+  ),
+  'a dead letter whose key a live task holds': {
+    ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, FRESH),
+    sharedKey: true,
+  },
+};
+
+function worldOf(first: Task, second: Task): World {
+  return { tasks: [first, second], silent: [], sharedKey: false };
+}
+
+export interface Limits {
+  /** Claims of one task. */
+  readonly leases: number;
+}
+
+export function surroundingsOf(world: World, at: 0 | 1): Surroundings {
+  return { silent: world.silent, keyHeld: world.sharedKey && isLive(world.tasks[1 - at]!) };
+}
+
+/** Applies an event by the given rules; one answer per task. */
+export function apply(world: World, event: Event, step: Step): { world: World; answers: [string, string] } {
+  const answers: [string, string] = ['', ''];
+  if (event.at === 'worker') return { world: silence(world, event.worker), answers };
+  const tasks: [Task, Task] = [...world.tasks];
+  for (const at of event.at === 'both' ? ([0, 1] as const) : [event.at]) {
+    const stepped = step(world.tasks[at], event.action, surroundingsOf(world, at));
+    tasks[at] = stepped.task;
+    answers[at] = stepped.answer;
+  }
+  const heard = event.at !== 'both' && event.action.verb === 'heartbeat' ? speaker(world, event.at, event.action.lease) : 0;
+  return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== heard) }, answers };
+}
+
+const speaker = (world: World, at: 0 | 1, lease: number) =>
+  world.tasks[at].leases.find(({ no }) => no === lease)!.worker;
+
+function silence(world: World, worker: Worker): World {
+  return { ...world, silent: [...world.silent, worker].sort() };
+}
+
+/** Everything that can happen next. The workers are alike: the second one acts after the first. */
+export function eventsOf(world: World, limits: Limits): Event[] {
+  const events: Event[] = ([0, 1] as const).flatMap((at) =>
+    actionsOf(world.tasks[at], limits, workersOf(world)).map((action) => ({ at, action })),
+  );
+  for (const worker of workersOf(world)) {
+    if (!world.silent.includes(worker)) events.push({ at: 'worker', worker });
+  }
+  const { tasks } = world;
+  if (tasks.some((task) => isHeld(task) && task.lapse > 0)) {
+    for (const own of [0, ...workersOf(world)] as const) events.push({ at: 'both', action: { verb: 'rescue', own } });
+  }
+  if (tasks.some((task) => task.expiry !== 'none')) events.push({ at: 'both', action: { verb: 'expire' } });
+  const claims = tasks.every((task) => isClaimable(task) && task.leases.length < limits.leases);
+  if (claims) events.push({ at: 'both', action: { verb: 'claim', worker: 1, ahead: false } });
+  return events;
+}
+
+function workersOf({ tasks, silent }: World): readonly Worker[] {
+  return silent.length > 0 || tasks.some((task) => task.leases.length > 0) ? [1, 2] : [1];
+}
+
+function actionsOf(task: Task, limits: Limits, workers: readonly Worker[]): Action[] {
+  const actions: Action[] = task.leases.flatMap((lease) => [
+    ...(lease.ran ? [] : [{ verb: 'heartbeat', lease: lease.no, started: false } as const]),
+    { verb: 'heartbeat', lease: lease.no, started: true } as const,
+    ...OUTCOMES.map((outcome: Outcome) => ({ verb: 'settle', lease: lease.no, outcome }) as const),
+    { verb: 'give_back', lease: lease.no } as const,
+  ]);
+  const last = task.leases.at(-1);
+  if (task.status === 'leased' && !last!.ran && task.losses < 2) actions.push({ verb: 'start', lease: last!.no });
+  if (task.leases.length < limits.leases) {
+    for (const worker of workers) {
+      for (const ahead of [false, true]) actions.push({ verb: 'claim', worker, ahead });
+    }
+  }
+  for (const verb of ['cancel', 'add_dead', 'revive', 'discard'] as const) actions.push({ verb });
+  if (isHeld(task) && task.lapse < 2) actions.push({ verb: 'lapse' });
+  if (task.status === 'pending' && task.delayed) actions.push({ verb: 'fall_due' });
+  if (isLive(task) && task.expiry === 'ahead') actions.push({ verb: 'overdue' });
+  return actions;
+}

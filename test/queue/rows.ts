@@ -1,0 +1,83 @@
+import type { Session } from './session.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Enqueues one task of type `work` and returns its id. */
+export async function enqueue(
+  session: Session,
+  options: object = {},
+  payload: unknown = {},
+): Promise<string> {
+  return session.value('select id from taskq.enqueue($1, $2, $3)', 'work', JSON.stringify(payload), options);
+}
+
+/** Enqueues so many alike and returns their ids, lowest first. */
+export async function enqueueSome(session: Session, count: number, options: object = {}): Promise<string[]> {
+  const tasks = JSON.stringify(Array.from({ length: count }, (_, n) => ({ type: 'work', payload: { n } })));
+  const rows = await session.rows<{ id: string }>(
+    'select id from taskq.enqueue_many($1, $2) order by place',
+    tasks,
+    options,
+  );
+  return rows.map((row) => row.id);
+}
+
+export function liveRow(session: Session, id: string): Promise<Row | undefined> {
+  return session.row('select * from taskq.tasks where id = $1', id);
+}
+
+export function finishedRow(session: Session, id: string): Promise<Row | undefined> {
+  return session.row('select * from taskq.finished_tasks where id = $1', id);
+}
+
+export function deadRow(session: Session, id: string): Promise<Row | undefined> {
+  return session.row('select * from taskq.dead_tasks where id = $1', id);
+}
+
+/** Its one status, wherever the row is; undefined: nowhere. */
+export async function statusOf(session: Session, id: string): Promise<string | undefined> {
+  const rows = await session.rows<{ status: string }>(
+    'select status::text from taskq.all_tasks where id = $1',
+    id,
+  );
+  if (rows.length > 1) throw new Error(`task ${id} is in ${rows.length} places`);
+  return rows[0]?.status;
+}
+
+/** Lets leases have run out so many milliseconds ago. */
+export async function lapse(session: Session, ids: readonly string[], agoMs = 1): Promise<void> {
+  await session.rows(
+    "update taskq.tasks set lease_expires_at = clock_timestamp() - $2 * interval '1 millisecond' where id = any ($1)",
+    ids,
+    agoMs,
+  );
+}
+
+/** Makes waiting tasks due. */
+export async function makeDue(session: Session, ids: readonly string[]): Promise<void> {
+  await session.rows('update taskq.tasks set available_at = clock_timestamp() where id = any ($1)', ids);
+}
+
+/** Lets a worker's last heartbeat be so many milliseconds ago. */
+export async function silence(session: Session, workerId: number, agoMs: number): Promise<void> {
+  await session.rows(
+    "update taskq.workers set heartbeat_at = clock_timestamp() - $2 * interval '1 millisecond' where id = $1",
+    workerId,
+    agoMs,
+  );
+}
+
+export interface Rescued {
+  readonly id: string;
+  readonly status: string;
+  readonly available_at_us: string;
+}
+
+/** Scans the whole live table once, for a worker (null: for nobody) that knows of these tasks. */
+export function rescueAll(
+  session: Session,
+  worker: number | null = null,
+  held: readonly string[] = [],
+): Promise<Rescued[]> {
+  return session.rows('select * from taskq.rescue(0, 1000000, $1, $2) order by id', worker, held);
+}

@@ -1,0 +1,83 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
+import type { Queryable } from '../../src/lib/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** One connection, with short ways to ask something. */
+export interface Session extends Queryable {
+  readonly client: pg.Client;
+  rows<Row extends object>(text: string, ...values: readonly unknown[]): Promise<Row[]>;
+  /** The first row; undefined: there is none. */
+  row<Row extends object>(text: string, ...values: readonly unknown[]): Promise<Row | undefined>;
+  /** The first column of the first row; fails where there is none. */
+  value<T>(text: string, ...values: readonly unknown[]): Promise<T>;
+}
+
+/** A database of the test file, empty before each test. */
+export interface QueueDatabase {
+  /** The session in which tests prepare and look. */
+  readonly admin: Session;
+  readonly url: string;
+  session(): Promise<Session>;
+}
+
+/** Makes a migrated database for the tests of this file. */
+export function useDatabase(): QueueDatabase {
+  let database: TestDatabase;
+  let admin: Session;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    admin = sessionOf(await database.client());
+    // What a run took from disk is not of interest here; what a change of a setting costs is.
+    await admin.rows('set synchronous_commit = off');
+  });
+  beforeEach(() => empty(admin));
+  afterAll(() => database.drop());
+  return {
+    get admin() {
+      return admin;
+    },
+    get url() {
+      return database.url;
+    },
+    session: async () => sessionOf(await database.client()),
+  };
+}
+
+/** Wraps a connection. */
+export function sessionOf(client: pg.Client): Session {
+  const rows = async <Row extends object>(text: string, ...values: readonly unknown[]) =>
+    (await client.query<Row>(text, [...values])).rows;
+  return {
+    client,
+    rows,
+    query: async <Row extends object>({ text, values = [] }: Parameters<Queryable['query']>[0]) =>
+      rows<Row>(text, ...values),
+    row: async <Row extends object>(text: string, ...values: readonly unknown[]) =>
+      (await rows<Row>(text, ...values))[0],
+    value: async <T>(text: string, ...values: readonly unknown[]) => {
+      const [row] = await rows<Record<string, T>>(text, ...values);
+      if (row === undefined) throw new Error(`no row: ${text}`);
+      return Object.values(row)[0]!;
+    },
+  };
+}
+
+/** By `delete`: a truncate of two hundred partitions takes longer than most tests. */
+async function empty(admin: Session): Promise<void> {
+  await admin.client.query(`
+    delete from taskq.tasks;
+    delete from taskq.finished_tasks;
+    delete from taskq.dead_tasks;
+    delete from taskq.task_errors;
+    delete from taskq.held_keys;
+    delete from taskq.queues;
+    delete from taskq.task_types;
+    delete from taskq.workers;
+    delete from taskq.idle_marks;
+    delete from taskq.rescue_scan;
+    insert into taskq.rescue_scan default values;
+    delete from taskq.defaults;
+    insert into taskq.defaults default values;
+  `);
+}
