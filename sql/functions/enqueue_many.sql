@@ -77,7 +77,8 @@ begin
         timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
       )
       select
-        new_id, queue, taskq.checked_type(type, queue, key, priority, payload, tags, place), priority, payload, due, due, ts,
+        new_id, queue, taskq.checked_type(type, queue, key, priority, payload, tags, place), priority, payload, due,
+        due, ts,
         due + make_interval(secs => coalesce(expires_ms, (queue_expires ->> queue)::bigint) / 1000.0), max_attempts,
         timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
       from input i

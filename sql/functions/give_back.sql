@@ -10,32 +10,32 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_nestloop = off
 set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
   ts timestamptz;
   held bigint[];
+  held_nos integer[];
   cancelled bigint[];
   dead bigint[];
   hint record;
 begin
-  held := array(
-    select locked.id
-    from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
-    cross join lateral (
-      select t.id from taskq.tasks t
-      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
-      limit 1
-      for update skip locked
-    ) as locked
-  );
+  select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
+  from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
+  cross join lateral (
+    select t.id, t.lease_no from taskq.tasks t
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+    limit 1
+    for update skip locked
+  ) as locked;
   ts := clock_timestamp();
 
   update taskq.tasks t
   set lease_no = t.lease_no + 1, releases = t.releases + asked.started::integer
-  from unnest(_ids, _started) as asked (id, started)
-  where t.id = asked.id and t.id = any (held);
+  from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
+  where t.id = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
 
   select array_agg(t.id) filter (where t.cancel_requested_at is not null),
     array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)
@@ -60,7 +60,10 @@ begin
   return query
   select asked.id, asked.lease_no,
     case
-      when asked.id = any (held) then 'recorded'
+      when exists (
+        select from unnest(held, held_nos) as own (id, lease_no)
+        where own.id = asked.id and own.lease_no = asked.lease_no
+      ) then 'recorded'
       when exists (
         select from taskq.tasks t
         where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null

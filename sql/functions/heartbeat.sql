@@ -12,11 +12,13 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  rows_at tid[];
   ts timestamptz := clock_timestamp();
   enough timestamptz := ts + make_interval(secs => _lease_ms / 1500.0);
 begin
@@ -24,28 +26,30 @@ begin
   set heartbeat_at = ts, stopped_at = null, leases_until = null, cursors = coalesce(options -> 'cursors', cursors)
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
 
-  update taskq.tasks t
-  set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-    status = case when held.started_ms is null then t.status else 'running' end,
-    started_at = case
-      when held.started_ms is null or t.status = 'running' then t.started_at
-      else ts - make_interval(secs => held.started_ms / 1000.0)
-    end
-  from (
-    select locked.id, asked.started_ms
+  -- Locked first, then renewed by a statement that sees the locked versions; by ctid and hashing, as in settle.
+  rows_at := array(
+    select locked.row_at
     from (
       select * from unnest(_ids, _lease_nos, _started_ms) as a (id, lease_no, started_ms) order by a.id
     ) as asked
     cross join lateral (
-      select t.id
+      select t.ctid as row_at
       from taskq.tasks t
       where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
         and (t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased'))
       limit 1
       for no key update skip locked
     ) as locked
-  ) as held
-  where t.id = held.id;
+  );
+  update taskq.tasks t
+  set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
+    status = case when asked.started_ms is null then t.status else 'running' end,
+    started_at = case
+      when asked.started_ms is null or t.status = 'running' then t.started_at
+      else ts - make_interval(secs => asked.started_ms / 1000.0)
+    end
+  from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
+  where t.ctid = any (rows_at) and t.id = asked.id and t.lease_no = asked.lease_no;
 
   return query
   select asked.id, asked.lease_no,

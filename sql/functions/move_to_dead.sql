@@ -7,6 +7,7 @@ returns integer
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set enable_seqscan = off
+set enable_nestloop = off
 as $$
 #variable_conflict use_column
 declare
@@ -14,7 +15,8 @@ declare
   waited bigint[];
 begin
   with gone as (
-    delete from taskq.tasks t using unnest(_ids, _reasons) as doomed (id, reason) where t.id = doomed.id
+    delete from taskq.tasks t using unnest(_ids, _reasons) as doomed (id, reason)
+    where t.id = any (_ids) and t.id = doomed.id
     returning t.*, doomed.reason
   ),
   kept as (

@@ -16,6 +16,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_nestloop = off
 set plan_cache_mode = force_generic_plan
 set lock_timeout = '1s'
 as $$
@@ -23,34 +24,39 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   asked integer := json_array_length(_outcomes);
+  rows_at tid[];
   done bigint[];
+  done_nos integer[];
   waited bigint[];
   usual_retention text := (select retention from taskq.defaults);
   type_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.task_types where retention is not null);
   queue_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.queues where retention is not null);
 begin
-  -- The hot path: what was completed leaves the live table, and is kept where its retention says so. Every value
-  -- comes from the deleted row itself: it may have been edited since this statement's snapshot.
-  with held as (
-    select locked.id, o.result, o.result_note, o.ran_ms
+  -- The hot path: what was completed leaves the live table, and is kept where its retention says so. The rows are
+  -- locked first; a statement of its own then sees the locked versions, edits that were committed meanwhile included.
+  -- By ctid, and joined by hashing: where the planner believes the table empty, as after a drain, it would walk all of
+  -- it for each outcome [a settle of 500 among 18,500 rows: 1,900 ms; so: 3 ms].
+  rows_at := array(
+    select locked.row_at
     from (
-      select * from json_to_recordset(_outcomes)
-        as o (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb)
+      select * from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
       where o.outcome = 'completed'
       order by o.id
     ) as o
     cross join lateral (
-      select t.id from taskq.tasks t
+      select t.ctid as row_at from taskq.tasks t
       where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
       limit 1
       for update skip locked
     ) as locked
-  ),
-  gone as (
-    delete from taskq.tasks t using held where t.id = held.id
-    returning t.*, held.result, held.result_note, held.ran_ms, taskq.drop_on(
-      coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention), ts
-    ) as drop_on
+  );
+  with gone as (
+    delete from taskq.tasks t
+    using json_to_recordset(_outcomes)
+      as o (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb)
+    where t.ctid = any (rows_at) and t.id = o.id and t.lease_no = o.lease_no and o.outcome = 'completed'
+    returning t.*, o.result, o.result_note, o.ran_ms,
+      coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention) as kept_for
   ),
   kept as (
     insert into taskq.finished_tasks (
@@ -64,25 +70,26 @@ begin
         else ts - make_interval(secs => ran_ms / 1000.0) end,
       ts,
       -- Somebody waits for the result: it is kept for at least an hour.
-      coalesce(drop_on, taskq.drop_on('1d', ts)),
+      coalesce(taskq.drop_on(kept_for, ts), taskq.drop_on('1d', ts)),
       lease_no, lease_owner, attempts, losses, releases, 'completed', priority, queue, type, payload, created_by,
       result, result_note, error, tags, unique_key, group_key, workflow_id, step, traceparent, source,
       cancel_requested_at, cancel_reason, progress
     from gone
-    where drop_on is not null or notify_done
+    where kept_for <> 'none' or notify_done
   )
-  select array_agg(gone.id), array_agg(gone.id) filter (where gone.notify_done) into done, waited from gone;
+  select array_agg(gone.id), array_agg(gone.lease_no), array_agg(gone.id) filter (where gone.notify_done)
+  into done, done_nos, waited
+  from gone;
 
   return query
-  select o.id, o.lease_no, 'recorded', null::jsonb
-  from json_to_recordset(_outcomes) as o (id bigint, lease_no integer)
-  where o.id = any (done);
+  select r.id, r.lease_no, 'recorded', null::jsonb from unnest(done, done_nos) as r (id, lease_no);
 
   if waited is not null then
     perform taskq.tell_done(waited);
   end if;
   if coalesce(cardinality(done), 0) < asked then
-    return query select r.id, r.lease_no, r.answer, r.extra from taskq.settle_others(_outcomes, done, ts) as r;
+    return query
+    select r.id, r.lease_no, r.answer, r.extra from taskq.settle_others(_outcomes, done, done_nos, ts) as r;
   end if;
 end
 $$;

@@ -1,40 +1,43 @@
 -- The part of settle for what did not simply complete: failed, snoozed, dead and cancelled outcomes, and the
--- answers for outcomes whose task is not held any more. _done are the ids that settle has recorded.
-create or replace function taskq.settle_others(_outcomes json, _done bigint[], _ts timestamptz)
+-- answers for outcomes whose task is not held any more. _done and _done_nos are the leases that settle has recorded.
+-- A batch may name a task twice, under a lease that its worker lost and under the one it took since: everything here
+-- goes by (id, lease_no).
+create or replace function taskq.settle_others(
+  _outcomes json, _done bigint[], _done_nos integer[], _ts timestamptz
+)
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set enable_nestloop = off
 as $$
 #variable_conflict use_column
 declare
   held bigint[];
-  ending bigint[];
+  held_nos integer[];
   hint record;
 begin
   -- Lock first, then read in a statement of its own: what it sees is the locked version.
-  held := array(
-    select locked.id
-    from (
-      select * from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
-      where o.outcome <> 'completed'
-      order by o.id
-    ) as o
-    cross join lateral (
-      select t.id from taskq.tasks t
-      where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
-      limit 1
-      for update skip locked
-    ) as locked
-  );
+  select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
+  from (
+    select * from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
+    where o.outcome <> 'completed'
+    order by o.id
+  ) as o
+  cross join lateral (
+    select t.id, t.lease_no from taskq.tasks t
+    where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
+    limit 1
+    for update skip locked
+  ) as locked;
 
   return query
   with decided as materialized (
     select
       o.*, t.queue, t.type, t.attempts + (o.outcome in ('failed', 'dead'))::integer as attempts_now,
       t.lease_owner, coalesce(
-        o.delay_ms,
+        greatest(o.delay_ms, 0),
         taskq.backoff_delay_ms(coalesce(t.backoff, y.backoff, q.backoff, d.backoff), t.attempts + 1, random())
       ) as wait_ms,
       case
@@ -53,13 +56,16 @@ begin
     left join taskq.task_types y on y.name = t.type
     left join taskq.queues q on q.name = t.queue
     cross join taskq.defaults d
-    where o.id = any (held)
+    where t.id = any (held)
   ),
   written as (
     update taskq.tasks t
     set attempts = d.attempts_now,
       error = coalesce(d.error, t.error),
-      started_at = case when t.status = 'running' or d.ran_ms is null then t.started_at
+      started_at = case
+        when t.status = 'running' then t.started_at
+        -- What has failed has started, and never expires.
+        when d.ran_ms is null then coalesce(t.started_at, case when d.attempts_now > 0 then _ts end)
         else _ts - make_interval(secs => d.ran_ms / 1000.0) end,
       -- A handler that reports for itself is no suspect any more; one that could not, is.
       losses = case when d.crashed then greatest(t.losses, 1) else 0 end,
@@ -70,7 +76,7 @@ begin
       lease_owner = case d.fate when 'pending' then null else t.lease_owner end,
       lease_expires_at = case d.fate when 'pending' then null else t.lease_expires_at end
     from decided d
-    where t.id = d.id
+    where t.id = d.id and t.id = any (held)
   ),
   noted as (
     insert into taskq.task_errors (
@@ -92,22 +98,18 @@ begin
     ))
   from decided d;
 
-  -- What ends here, moves.
-  select array_agg(o.id) into ending
-  from json_to_recordset(_outcomes) as o (id bigint, outcome text)
-  join taskq.tasks t on t.id = o.id
-  where o.id = any (held) and t.lease_owner is not null;
-  if ending is not null then
-    perform taskq.move_to_dead(
-      array_agg(t.id), array_agg(coalesce(o.reason, 'attempts_spent')), _ts
-    )
-    from json_to_recordset(_outcomes) as o (id bigint, outcome text, reason text)
-    join taskq.tasks t on t.id = o.id
-    where o.id = any (ending) and (o.outcome = 'dead' or (o.outcome = 'failed' and t.cancel_requested_at is null));
-    perform taskq.move_to_finished(array_agg(t.id), 'cancelled', max(o.reason), _ts)
-    from json_to_recordset(_outcomes) as o (id bigint, outcome text, reason text)
-    join taskq.tasks t on t.id = o.id
-    where o.id = any (ending);
+  -- What ends here, moves; what is cancelled, for each reason at once.
+  if exists (select from taskq.tasks t where t.id = any (held) and t.lease_owner is not null) then
+    perform taskq.move_to_dead(array_agg(t.id), array_agg(coalesce(o.reason, 'attempts_spent')), _ts)
+    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text, reason text)
+    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
+    where t.id = any (held) and t.lease_owner is not null
+      and (o.outcome = 'dead' or (o.outcome = 'failed' and t.cancel_requested_at is null));
+    perform taskq.move_to_finished(array_agg(t.id), 'cancelled', o.reason, _ts)
+    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, reason text)
+    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
+    where t.id = any (held) and t.lease_owner is not null
+    group by o.reason;
   end if;
 
   for hint in
@@ -132,6 +134,9 @@ begin
   left join lateral (
     select t.id, t.lease_owner from taskq.tasks t where t.id = o.id and t.lease_no = o.lease_no limit 1
   ) as t on true
-  where o.id <> all (held) and o.id <> all (coalesce(_done, '{}'));
+  where not exists (
+    select from unnest(held || _done, held_nos || _done_nos) as told (id, lease_no)
+    where told.id = o.id and told.lease_no = o.lease_no
+  );
 end
 $$;

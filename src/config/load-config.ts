@@ -26,8 +26,8 @@ export interface LoadedConfig {
 
 /**
  * Gather every setting: defaults, then the file, then the environment (an empty variable counts as not set), then
- * flags. `handlers` is made absolute. Throws TaskqError `bad_config` or `bad_setting`, which names the setting, where its value
- * comes from and what was expected.
+ * flags. `handlers` is made absolute. Throws TaskqError `bad_config` or `bad_setting`, which names the setting,
+ * where its value comes from and what was expected.
  */
 export async function loadConfig(from: ConfigSources): Promise<LoadedConfig> {
   const file = await findConfigFile(from);

@@ -73,7 +73,7 @@ function grownMs(backoff: StoredBackoff, n: number): number {
 
 /** By logarithms first: PostgreSQL's power() raises an error where JavaScript's gives Infinity. */
 function exponentialMs({ base_ms: baseMs, factor, max_ms: maxMs }: StoredBackoff, n: number): number {
-  
+  if (baseMs === 0) return 0;
   if ((n - 1) * Math.log(factor) >= Math.log(maxMs / baseMs)) return maxMs;
   return baseMs * factor ** (n - 1);
 }

@@ -143,7 +143,8 @@ class JsonWriter {
     const isCounted = this.#bytes > this.#limits.resultBytes || text.length > this.#limits.resultBytes;
     if (!isCounted) this.#emit(JSON.stringify(storableText(text)));
     else {
-      if (this.#text.length < HEAD_LENGTH) this.#text += JSON.stringify(storableText(text.slice(0, HEAD_LENGTH)));
+      const head = storableText(text.slice(0, HEAD_LENGTH));
+      if (this.#text.length < HEAD_LENGTH) this.#text += JSON.stringify(head);
       this.#count(Buffer.byteLength(text) + 2);
     }
   }

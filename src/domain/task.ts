@@ -1,16 +1,21 @@
-/** A row of `taskq.tasks`. */
+/** A task that is not over. */
 export type LiveStatus = 'blocked' | 'pending' | 'leased' | 'running';
 
-/** A row of `taskq.finished_tasks`. */
+/** A task in the history. */
 export type FinishedStatus = 'completed' | 'cancelled' | 'expired';
 
-/** Where a task is: live, finished, or in `taskq.dead_tasks`. */
+/** Where a task is: live, in the history, or a dead letter. */
 export type TaskStatus = LiveStatus | FinishedStatus | 'dead';
 
 /** The right to write about a held task: its id (a bigint, so text here) and the fence of the claim. */
 export interface Lease {
   readonly id: string;
   readonly leaseNo: number;
+}
+
+/** What tells two leases apart: a worker may take a task again while the attempt whose lease it lost still runs. */
+export function leaseKey({ id, leaseNo }: Lease): string {
+  return `${id}/${leaseNo}`;
 }
 
 /** A task as its claim gives it to a worker. */

@@ -1,5 +1,5 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
-import type { ClaimedTask } from '../domain/task.ts';
+import { type ClaimedTask, type Lease, leaseKey } from '../domain/task.ts';
 import { after } from '../lib/after.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Settlement } from '../queue/settle.ts';
@@ -41,6 +41,7 @@ const UNSTARTED_MS = 1000;
  */
 export class Desk {
   readonly #options: DeskOptions;
+  /** By lease: what this worker lost may still run when it takes the same task again. */
   readonly #running = new Map<string, Attempt>();
   /** Most urgent first. */
   #ahead: HeldTask[] = [];
@@ -73,11 +74,6 @@ export class Desk {
     return this.#meanRunMs;
   }
 
-  /** The ids it holds. */
-  ids(): string[] {
-    return [...this.#running.keys(), ...this.#ahead.map(({ task }) => task.id)];
-  }
-
   /** Take in what was claimed, and start what finds a slot. */
   take(tasks: readonly ClaimedTask[]): readonly HeldTask[] {
     const claimedAt = performance.now();
@@ -102,31 +98,28 @@ export class Desk {
   }
 
   /** The lease is gone: whatever this worker does with the task changes nothing. */
-  lose(id: string, leaseNo: number): boolean {
-    const attempt = this.#running.get(id);
-    if (attempt?.held.task.leaseNo === leaseNo) {
-      attempt.abort('lost');
-      return true;
-    }
-    const waiting = this.#ahead.find(({ task }) => task.id === id && task.leaseNo === leaseNo);
-    if (waiting === undefined) return false;
-    this.#ahead = this.#ahead.filter((held) => held !== waiting);
-    this.#options.onDrop(waiting);
-    return true;
+  lose(lease: Lease): void {
+    const attempt = this.#running.get(leaseKey(lease));
+    if (attempt !== undefined) return attempt.abort('lost');
+    const waiting = this.#removeAhead(lease);
+    if (waiting !== undefined) this.#options.onDrop(waiting);
   }
 
   /** Somebody asked to cancel the task: what runs is asked to end, what waits ends. */
-  cancel(id: string, leaseNo: number, reason: string | null): void {
-    const attempt = this.#running.get(id);
-    if (attempt?.held.task.leaseNo === leaseNo) {
-      attempt.abort('cancelled', reason);
-      return;
-    }
-    const waiting = this.#ahead.find(({ task }) => task.id === id && task.leaseNo === leaseNo);
+  cancel(lease: Lease, reason: string | null): void {
+    const attempt = this.#running.get(leaseKey(lease));
+    if (attempt !== undefined) return attempt.abort('cancelled', reason);
+    const waiting = this.#removeAhead(lease);
     if (waiting === undefined) return;
-    this.#ahead = this.#ahead.filter((held) => held !== waiting);
+    const { id, leaseNo } = lease;
     const outcome: Outcome = { kind: 'cancelled', reportedBy: 'worker', reason };
     this.#options.onOutcome(waiting, { id, leaseNo, outcome, ranMs: null });
+  }
+
+  #removeAhead({ id, leaseNo }: Lease): HeldTask | undefined {
+    const found = this.#ahead.find(({ task }) => task.id === id && task.leaseNo === leaseNo);
+    this.#ahead = this.#ahead.filter((held) => held !== found);
+    return found;
   }
 
   /** What still runs, to be dealt with by a worker that ends. */
@@ -172,7 +165,7 @@ export class Desk {
     const { table, timeoutOf, events, markRunning } = this.#options;
     const { task, slot } = held;
     const attempt = new Attempt(held, timeoutOf(task), performance.now());
-    this.#running.set(task.id, attempt);
+    this.#running.set(leaseKey(task), attempt);
     const now = wallClock();
     table.start(slot, now, attempt.timeoutMs === null ? 0 : now + attempt.timeoutMs);
     events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
@@ -225,8 +218,8 @@ export class Desk {
   #end(attempt: Attempt, outcome: Outcome): void {
     const { held } = attempt;
     const { id, leaseNo } = held.task;
-    if (this.#running.get(id) !== attempt) return; // the worker has already dealt with it
-    this.#running.delete(id);
+    if (!this.#running.has(leaseKey(held.task))) return; // the worker has already dealt with it
+    this.#running.delete(leaseKey(held.task));
     this.#abandoned.delete(attempt);
     const ranMs = performance.now() - attempt.startedAt;
     this.#meanRunMs =

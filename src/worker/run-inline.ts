@@ -13,8 +13,19 @@ export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskCon
       ? outcomeOf({ kind: 'invalidPayload', problem: value.problem })
       : outcomeOf({ kind: 'returned', value });
   } catch (thrown) {
-    return outcomeOf({ kind: 'threw', thrown });
+    return withoutOurFrames(outcomeOf({ kind: 'threw', thrown }));
   }
+}
+
+const HERE = new URL('.', import.meta.url);
+
+/** Cut a stack where it leaves the handler: what called it is the same for everyone and tells nobody anything. */
+function withoutOurFrames(outcome: Outcome): Outcome {
+  if (outcome.kind !== 'failed' || outcome.error.stack === null) return outcome;
+  const lines = outcome.error.stack.split('\n');
+  const end = lines.findIndex((line) => line.includes(HERE.href) || line.includes(HERE.pathname));
+  if (end <= 0) return outcome;
+  return { ...outcome, error: { ...outcome.error, stack: lines.slice(0, end).join('\n') } };
 }
 
 class InvalidPayload {

@@ -108,10 +108,10 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
 function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): void {
   switch (message.kind) {
     case 'lost':
-      state.lose(message.id, message.leaseNo);
+      state.lose(message);
       break;
     case 'cancel':
-      state.desk.cancel(message.id, message.leaseNo, message.reason);
+      state.desk.cancel(message, message.reason);
       break;
     case 'wake':
       state.wake(message.queue, message.fromUs);
@@ -124,6 +124,7 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
       db.failed(message.why);
       break;
     case 'beaten':
+      state.lastBeatenAt = performance.now();
       db.answered();
       break;
     default:

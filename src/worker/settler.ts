@@ -1,4 +1,5 @@
 import type { Outcome } from '../domain/outcome.ts';
+import { leaseKey } from '../domain/task.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError, type Queryable } from '../lib/database.ts';
@@ -156,9 +157,9 @@ export class Settler {
   }
 
   #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
-    const byId = new Map(batch.map((waiting) => [waiting.settlement.id, waiting]));
+    const byLease = new Map(batch.map((waiting) => [leaseKey(waiting.settlement), waiting]));
     for (const answer of answers) {
-      const waiting = byId.get(answer.id);
+      const waiting = byLease.get(leaseKey(answer));
       if (waiting === undefined) continue;
       this.#answered.add(waiting);
       if (answer.answer === 'busy') {

@@ -1,4 +1,4 @@
-import type { ClaimedTask } from '../domain/task.ts';
+import { type ClaimedTask, type Lease, leaseKey } from '../domain/task.ts';
 import { Bell } from '../lib/bell.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
@@ -38,13 +38,15 @@ export class WorkerState {
   readonly hintBell = new Bell();
   /** Whether hints arrive. */
   hears = false;
+  /** When a heartbeat was last answered: without them what is claimed would be lost again. */
+  lastBeatenAt = performance.now();
   /** The answer of a claim was lost: tasks may be ours that we do not know of. */
   claimLost = false;
   /** What `untilIdle` left. */
   left: Readonly<Record<string, number>> = {};
   readonly #db: Queryable;
   readonly #own = new AbortController();
-  /** Everything in the lease table by id. */
+  /** Everything in the lease table, by lease. */
   readonly #held = new Map<string, HeldTask>();
   #survey: { at: number; found: Survey } | undefined;
   #exitCode: 0 | 1 = 0;
@@ -61,10 +63,12 @@ export class WorkerState {
       events.event('task.given_back', { task_id: held.task.id, type: held.task.type, started });
       this.tally.count('given_back');
       this.#leave(held);
+      // It kept its place, which our cursor has passed.
+      this.wake(held.task.queue, held.task.availableAtUs);
     });
     this.settler = new Settler(db, {
       onAnswer: (settlement, answer) => {
-        const held = this.#held.get(settlement.id);
+        const held = this.#held.get(leaseKey(settlement));
         if (held === undefined) return;
         this.tally.count(tellOutcome(events, held.task, settlement, answer));
         this.#leave(held);
@@ -111,7 +115,7 @@ export class WorkerState {
       hears: () => this.hears && !untilIdle,
       queuesNow: () => this.#queuesNow(),
       onClaimed: (tasks) => {
-        for (const held of this.desk.take(tasks)) this.#held.set(held.task.id, held);
+        for (const held of this.desk.take(tasks)) this.#held.set(leaseKey(held.task), held);
       },
       onTrouble: (error) => {
         this.claimLost = true;
@@ -124,7 +128,7 @@ export class WorkerState {
 
   /** The ids of everything between its claim and the answer to its outcome. */
   heldIds(): string[] {
-    return [...this.#held.keys()];
+    return [...this.#held.values()].map(({ task }) => task.id);
   }
 
   /** How many tasks have no answer yet. */
@@ -145,8 +149,8 @@ export class WorkerState {
   }
 
   /** The database says that a lease is not ours any more. One whose outcome is under way answers for itself. */
-  lose(id: string, leaseNo: number): void {
-    this.desk.lose(id, leaseNo);
+  lose(lease: Lease): void {
+    this.desk.lose(lease);
   }
 
   takeClaimLost(): boolean {
@@ -198,7 +202,7 @@ export class WorkerState {
   }
 
   #leave(held: HeldTask): void {
-    this.#held.delete(held.task.id);
+    this.#held.delete(leaseKey(held.task));
     this.table.leave(held.slot);
     this.roomBell.ring();
   }
@@ -209,7 +213,8 @@ export class WorkerState {
     if (desk.abandoned >= concurrency) this.retire('every slot is held by a handler that does not end');
     const wanted = maxTasks === null ? Infinity : maxTasks - this.tally.ended - this.holds;
     if (wanted <= 0 && this.holds === 0) this.#own.abort();
-    if (this.stop.aborted || settler.stuck) return { start: 0, ahead: 0 };
+    const isSilent = performance.now() - this.lastBeatenAt > (options.leaseMs * 2) / 3;
+    if (this.stop.aborted || settler.stuck || isSilent) return { start: 0, ahead: 0 };
     return claimRoom({
       concurrency,
       batch,

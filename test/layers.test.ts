@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+
+/** What each layer may import; `index` is the package's public face. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  domain: ['lib'],
+  queue: ['domain', 'lib'],
+  worker: ['queue', 'domain', 'lib'],
+  embedded: ['lib'],
+  config: ['lib'],
+  cli: ['lib', 'domain', 'queue', 'worker', 'embedded', 'config'],
+  index: ['lib', 'domain', 'queue', 'worker', 'config'],
+};
+
+interface Import {
+  readonly file: string;
+  readonly layer: string;
+  readonly from: string;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const imports: Import[] = files.flatMap((file) =>
+  [...readFileSync(join(SRC, file), 'utf8').matchAll(/(?:\bfrom|\bimport\(?)\s+?\(?'([^']+)'/g)].map(
+    (match) => ({
+      file,
+      layer: layerOf(file),
+      from: match[1]!,
+    }),
+  ),
+);
+
+test('no file imports from a layer above its own', () => {
+  const upward = imports
+    .filter(({ from }) => from.startsWith('.'))
+    .map(({ file, layer, from }) => ({
+      file,
+      layer,
+      to: layerOf(relative(SRC, join(SRC, dirname(file), from))),
+    }))
+    .filter(({ layer, to }) => to !== layer && !MAY_IMPORT[layer]?.includes(to));
+  expect(upward).toEqual([]);
+});
+
+test('a package of somebody else is imported by one layer only', () => {
+  const layersOf = new Map<string, Set<string>>();
+  for (const { layer, from } of imports) {
+    if (from.startsWith('.') || from.startsWith('node:') || builtinModules.includes(from)) continue;
+    const name = from
+      .split('/')
+      .slice(0, from.startsWith('@') ? 2 : 1)
+      .join('/');
+    layersOf.set(name, (layersOf.get(name) ?? new Set()).add(layer));
+  }
+  expect(
+    [...layersOf].filter(([, layers]) => layers.size > 1).map(([name, layers]) => [name, ...layers]),
+  ).toEqual([]);
+  expect(layersOf.size).toBeGreaterThan(5);
+});
+
+test('only files in sql/ name the table taskq.tasks', () => {
+  const naming = files.filter((file) => /\btaskq\.tasks\b/.test(readFileSync(join(SRC, file), 'utf8')));
+  expect(naming).toEqual([]);
+});
+
+test('nothing below the command line reads the environment or ends the process', () => {
+  const below = files.filter((file) => !['cli'].includes(layerOf(file)));
+  const guilty = below.filter((file) =>
+    /process\.(env\b|exit\()/.test(readFileSync(join(SRC, file), 'utf8')),
+  );
+  expect(guilty).toEqual([]);
+});
+
+function layerOf(file: string): string {
+  const [first] = file.split(sep);
+  return first!.replace(/\.ts$/, '');
+}
