@@ -22,10 +22,11 @@ const HORIZON_MS = 20;
  */
 export function claimRoom(question: RoomQuestion): { start: number; ahead: number } {
   const { concurrency, freeSlots, waiting, meanRunMs, batch, most } = question;
-  const start = Math.max(0, Math.min(freeSlots - waiting, most));
+  const atOnce = batch === 'auto' ? most : Math.min(batch, most);
+  const start = Math.max(0, Math.min(freeSlots - waiting, atOnce));
   const target =
     batch === 'auto' ? startedWithin(HORIZON_MS, concurrency, meanRunMs) : Math.max(0, batch - concurrency);
-  const missing = Math.min(target - Math.max(0, waiting - freeSlots), most - start);
+  const missing = Math.min(target - Math.max(0, waiting - freeSlots), atOnce - start);
   if (start === 0 && missing < target / 2) return { start: 0, ahead: 0 };
   return { start, ahead: Math.max(0, Math.floor(missing)) };
 }

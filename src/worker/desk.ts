@@ -100,7 +100,7 @@ export class Desk {
   /** The lease is gone: whatever this worker does with the task changes nothing. */
   lose(lease: Lease): void {
     const attempt = this.#running.get(leaseKey(lease));
-    if (attempt !== undefined) return attempt.abort('lost');
+    attempt?.abort('lost');
     const waiting = this.#removeAhead(lease);
     if (waiting !== undefined) this.#options.onDrop(waiting);
   }
@@ -108,7 +108,7 @@ export class Desk {
   /** Somebody asked to cancel the task: what runs is asked to end, what waits ends. */
   cancel(lease: Lease, reason: string | null): void {
     const attempt = this.#running.get(leaseKey(lease));
-    if (attempt !== undefined) return attempt.abort('cancelled', reason);
+    attempt?.abort('cancelled', reason);
     const waiting = this.#removeAhead(lease);
     if (waiting === undefined) return;
     const { id, leaseNo } = lease;

@@ -11,6 +11,10 @@ export const EVENTS = {
     'error',
     'it cannot go on as it is: it drains and exits 1, for its supervisor to start another',
   ],
+  'worker.unresponsive': [
+    'error',
+    'a handler kept the event loop: its task is recorded as timed out, the others are given back, the process killed',
+  ],
   'worker.maintained': ['debug', 'housekeeping was done'],
   'connection.lost': ['warn', 'the database does not answer; handlers go on, outcomes wait in memory'],
   'connection.restored': ['info', 'the database answers again'],

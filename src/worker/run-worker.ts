@@ -151,7 +151,11 @@ async function rescueOnce(db: ConnectionState, state: WorkerState, signal: Abort
   }
 }
 
-async function maintainOnce(db: Queryable, state: WorkerState): Promise<void> {
-  const done = await maintain(db);
-  if (Object.values(done).some((count) => count > 0)) state.options.events.event('worker.maintained', done);
+/** A page at a time, until a page was not full. */
+async function maintainOnce(db: Queryable, { stop, options }: WorkerState): Promise<void> {
+  for (let isFull = true; isFull && !stop.aborted; ) {
+    const done = await maintain(db);
+    if (Object.values(done).some((count) => count > 0)) options.events.event('worker.maintained', done);
+    isFull = Object.values(done).some((count) => count >= 1000);
+  }
 }

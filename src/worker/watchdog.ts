@@ -3,6 +3,7 @@ import { outcomeOf } from '../domain/outcome.ts';
 import { openDatabase } from '../lib/database.ts';
 import { giveBack } from '../queue/give-back.ts';
 import { settle } from '../queue/settle.ts';
+import { EVENTS } from './events.ts';
 import type { HeartbeatSetup } from './heartbeat-messages.ts';
 import { type LeaseTable, type TableRow, wallClock } from './lease-table.ts';
 
@@ -76,12 +77,13 @@ async function end(setup: HeartbeatSetup, guilty: TableRow[], rows: TableRow[]):
 }
 
 function lastLine(setup: HeartbeatSetup, guilty: TableRow[]): string {
+  const [level, msg] = EVENTS['worker.unresponsive'];
   return `${JSON.stringify({
-    level: 'fatal',
+    level,
     time: new Date().toISOString(),
     event: 'worker.unresponsive',
     worker_id: setup.workerId,
     task_ids: guilty.map(({ id }) => id),
-    msg: 'a handler keeps the event loop: its task is recorded as timed out, the others are given back',
+    msg,
   })}\n`;
 }

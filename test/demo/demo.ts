@@ -4,7 +4,7 @@
  * here. Some tasks fail twice and then succeed, some end as dead letters, and one of these is revived.
  * Exits 0 only if every check holds.
  */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +12,13 @@ import { hashOf } from './hash-of.ts';
 import { type TaskJson, taskq } from './taskq.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-const FLAKY = 10;
+const FLAKY = 4;
 const HOPELESS = 3;
 
 const project = await mkdtemp(join(tmpdir(), 'taskq-demo-'));
+const { running: wasRunning } = JSON.parse(await taskq(['db', 'status', '--json'], { cwd: project })) as {
+  running: boolean;
+};
 process.exitCode = 1;
 try {
   await demo();
@@ -24,16 +27,17 @@ try {
   console.error(`\ndemo failed: ${error instanceof Error ? error.message : error}`);
 } finally {
   await taskq(['db', 'reset', '--yes', '--quiet'], { cwd: project }).catch(() => {});
+  if (!wasRunning) await taskq(['db', 'stop', '--quiet'], { cwd: project }).catch(() => {});
   await rm(project, { recursive: true, force: true });
 }
 
 async function demo(): Promise<void> {
   // A project of its own, and so a database of its own.
   await writeFile(join(project, 'package.json'), '{"name": "taskq-demo"}');
-  await mkdir(join(project, 'empty'));
+  const settings = { handlers: join(REPOSITORY, 'handlers') };
+  await writeFile(join(project, 'taskq.config.json'), JSON.stringify(settings));
   const run = (args: string[], input?: string) =>
     taskq(args, { cwd: project, ...(input !== undefined && { input }) });
-  const handlers = ['--handlers', join(REPOSITORY, 'handlers')];
 
   heading('a database of our own');
   await run(['db', 'start']);
@@ -43,16 +47,16 @@ async function demo(): Promise<void> {
   const paths = await filesBelow(join(REPOSITORY, 'node_modules'));
   const lines = (payloads: object[]) => payloads.map((payload) => `${JSON.stringify(payload)}\n`).join('');
   const began = performance.now();
-  await run(['enqueue', 'hash-file', '--file', '-', ...handlers], lines(paths.map((path) => ({ path }))));
+  await run(['enqueue', 'hash-file', '--file', '-'], lines(paths.map((path) => ({ path }))));
   const enqueueMs = performance.now() - began;
   const missing = Array.from({ length: HOPELESS }, (_, n) => ({ path: join(project, `nowhere-${n}`) }));
-  await run(['enqueue', 'hash-file', '--file', '-', ...handlers], lines(missing));
+  await run(['enqueue', 'hash-file', '--file', '-'], lines(missing));
   const flaky = Array.from({ length: FLAKY }, () => ({ failures: 2 }));
-  await run(['enqueue', 'flaky', '--file', '-', ...handlers], lines(flaky));
+  await run(['enqueue', 'flaky', '--file', '-'], lines(flaky));
 
   heading('a worker');
   const started = performance.now();
-  await run(['work', '--concurrency', '8', '--until-idle', ...handlers]);
+  await run(['work', '--concurrency', '8', '--until-idle']);
   const workMs = performance.now() - started;
 
   heading('what ended as a dead letter');
@@ -64,10 +68,10 @@ async function demo(): Promise<void> {
   const revived = dead[0]!.id;
   const found = join(project, 'package.json');
   await run(['dead', 'revive', revived, '--payload', JSON.stringify({ path: found })]);
-  await run(['work', '--until-idle', ...handlers]);
+  await run(['work', '--until-idle']);
 
   heading('every result against a hash computed here');
-  const completed = await list(run, ['list', '--status', 'completed', '--limit', '1000000']);
+  const completed = await list(run, ['list', '--status', 'completed', '--limit', '100000']);
   const hashed = completed.filter((task) => task.type === 'hash-file');
   check(hashed.length === paths.length + 1, `${paths.length + 1} hashes, not ${hashed.length}`);
   for (const { id, payload, result } of hashed) {
@@ -103,11 +107,8 @@ async function demo(): Promise<void> {
 type Run = (args: string[]) => Promise<string>;
 
 async function list(run: Run, args: string[]): Promise<TaskJson[]> {
-  const text = await run([...args, '--json']);
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as TaskJson);
+  const { tasks } = JSON.parse(await run([...args, '--json'])) as { tasks: TaskJson[] };
+  return tasks;
 }
 
 async function filesBelow(directory: string): Promise<string[]> {

@@ -31,7 +31,7 @@ export async function taskq(args: string[], options: { cwd: string; input?: stri
   let stdout = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     stdout += text;
-    if (isShown && args[0] !== 'enqueue') process.stdout.write(text);
+    if (isShown) process.stdout.write(text);
   });
   child.stdin?.on('error', () => {});
   child.stdin?.end(options.input);

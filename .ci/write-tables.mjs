@@ -1,0 +1,53 @@
+// Writes the tables of README.md that are generated from the code: `npm run tables`. With --check it fails where they
+// are out of date instead.
+import { readFile, writeFile } from 'node:fs/promises';
+import { COMMANDS } from '../dist/cli/commands.js';
+import { describeSettings } from '../dist/config/describe-config.js';
+import { EVENTS } from '../dist/worker/events.js';
+
+const file = new URL('../README.md', import.meta.url);
+const text = await readFile(file, 'utf8');
+const tables = { settings: settings(), commands: commands(), events: events() };
+let written = text;
+for (const [name, table] of Object.entries(tables)) {
+  const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
+  if (!place.test(written)) throw new Error(`README.md has no place for the table of ${name}`);
+  written = written.replace(place, (_, open, close) => `${open}${table}${close}`);
+}
+if (process.argv.includes('--check')) {
+  if (written !== text) throw new Error('the tables of README.md are out of date: run npm run tables');
+} else {
+  await writeFile(file, written);
+}
+
+function table(head, rows) {
+  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |\n`;
+  return line(head) + line(head.map(() => '---')) + rows.map(line).join('');
+}
+
+function settings() {
+  const rows = describeSettings().map(({ key, env, flag, default: standard, help }) => [
+    `\`${key}\``,
+    env === '' ? '' : `\`${env.replaceAll(', ', '`, `')}\``,
+    flag === '' ? '' : `\`${flag}\``,
+    standard,
+    help,
+  ]);
+  return table(['key', 'environment', 'flag', 'default', 'what it is'], rows);
+}
+
+function commands() {
+  const rows = COMMANDS.flatMap(({ commands }) => commands).flatMap((command) =>
+    command.subcommands === undefined
+      ? [[`\`taskq ${command.name}\``, command.summary]]
+      : command.subcommands.map((sub) => [`\`taskq ${command.name} ${sub.name}\``, sub.summary]),
+  );
+  return table(['command', 'what it does'], rows);
+}
+
+function events() {
+  return table(
+    ['event', 'level', 'what happened'],
+    Object.entries(EVENTS).map(([name, [level, message]]) => [`\`${name}\``, level, message]),
+  );
+}

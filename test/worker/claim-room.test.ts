@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { claimRoom, MOST_AHEAD } from '../../src/worker/claim-room.ts';
+
+const IDLE = { concurrency: 8, freeSlots: 8, waiting: 0, batch: 'auto', most: 5000 } as const;
+
+test('a worker that knows nothing yet claims for its slots alone', () => {
+  expect(claimRoom({ ...IDLE, meanRunMs: undefined })).toEqual({ start: 8, ahead: 0 });
+});
+
+test('slow handlers claim nothing ahead', () => {
+  expect(claimRoom({ ...IDLE, freeSlots: 1, meanRunMs: 5000 })).toEqual({ start: 1, ahead: 0 });
+  expect(claimRoom({ ...IDLE, freeSlots: 0, meanRunMs: 5000 })).toEqual({ start: 0, ahead: 0 });
+});
+
+test('fast handlers claim ahead what their slots will start in a moment, never without bound', () => {
+  expect(claimRoom({ ...IDLE, meanRunMs: 0.01 })).toEqual({ start: 8, ahead: MOST_AHEAD });
+  expect(claimRoom({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
+});
+
+test('while more than half of that waits, nothing is claimed', () => {
+  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 60, meanRunMs: 2 })).toEqual({ start: 0, ahead: 0 });
+  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 30, meanRunMs: 2 })).toEqual({ start: 0, ahead: 50 });
+});
+
+test('a fixed batch is claimed whatever the handlers take, and no more in one claim', () => {
+  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 5000 })).toEqual({ start: 8, ahead: 92 });
+  expect(claimRoom({ ...IDLE, batch: 1, meanRunMs: 0.01 })).toEqual({ start: 1, ahead: 0 });
+});
+
+test('never more than there is room for', () => {
+  expect(claimRoom({ ...IDLE, most: 3, meanRunMs: 0.01 })).toEqual({ start: 3, ahead: 0 });
+  expect(claimRoom({ ...IDLE, most: 0, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
+});
