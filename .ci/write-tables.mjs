@@ -7,7 +7,7 @@ import { EVENTS } from '../dist/worker/events.js';
 
 const file = new URL('../README.md', import.meta.url);
 const text = await readFile(file, 'utf8');
-const tables = { settings: settings(), commands: commands(), events: events() };
+const tables = { settings: settings(), commands: await commands(), events: events() };
 let written = text;
 for (const [name, table] of Object.entries(tables)) {
   const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
@@ -36,13 +36,13 @@ function settings() {
   return table(['key', 'environment', 'flag', 'default', 'what it is'], rows);
 }
 
-function commands() {
-  const rows = COMMANDS.flatMap(({ commands }) => commands).flatMap((command) =>
-    command.subcommands === undefined
-      ? [[`\`taskq ${command.name}\``, command.summary]]
-      : command.subcommands.map((sub) => [`\`taskq ${command.name} ${sub.name}\``, sub.summary]),
-  );
-  return table(['command', 'what it does'], rows);
+async function commands() {
+  const rows = COMMANDS.flatMap(({ entries }) => entries).map(async ({ name, summary, load }) => {
+    const { subcommands } = await load();
+    if (subcommands === undefined) return [[`\`taskq ${name}\``, summary]];
+    return subcommands.map((below) => [`\`taskq ${name} ${below.name}\``, below.summary]);
+  });
+  return table(['command', 'what it does'], (await Promise.all(rows)).flat());
 }
 
 function events() {

@@ -4,22 +4,26 @@ create or replace function taskq.add_dead(_id bigint, _reason text, options json
 returns text
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set lock_timeout = '1s'
 as $$
 declare
   owner integer;
 begin
-  update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
-  if found then
-    return 'dead';
-  end if;
-  select lease_owner into owner from taskq.tasks where id = _id for update;
-  if not found then
-    return 'not_live';
-  elsif owner is not null then
-    return 'held';
-  end if;
-  perform taskq.move_to_dead(array[_id], array[_reason], clock_timestamp(), true);
-  return 'dead';
+  -- Twice: while this waits for the row, another transaction may move it to the other table.
+  for look in 1 .. 2 loop
+    update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
+    if found then
+      return 'dead';
+    end if;
+    select lease_owner into owner from taskq.tasks where id = _id for update;
+    if found and owner is not null then
+      return 'held';
+    elsif found then
+      perform taskq.move_to_dead(array[_id], array[_reason], clock_timestamp(), true);
+      return 'dead';
+    end if;
+  end loop;
+  return 'not_live';
 end
 $$;

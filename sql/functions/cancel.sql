@@ -5,6 +5,7 @@ create or replace function taskq.cancel(_ids bigint[], _reason text default null
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 set lock_timeout = '1s'
 as $$

@@ -3,6 +3,7 @@ create or replace function taskq.discard(_ids bigint[], options jsonb default '{
 returns table (id bigint, answer text, extra jsonb)
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set lock_timeout = '1s'
 as $$
   with gone as (

@@ -4,6 +4,7 @@ create or replace function taskq.expire(_limit integer default 1000)
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 set lock_timeout = '1s'
 as $$

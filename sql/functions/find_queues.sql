@@ -3,6 +3,7 @@ create or replace function taskq.find_queues()
 returns setof text
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   with recursive found as (

@@ -26,6 +26,7 @@ begin
           and (not _filter ? 'type' or t.type = _filter ->> 'type')
           and (not _filter ? 'queue' or t.queue = _filter ->> 'queue')
           and (not _filter ? 'key' or t.unique_key = _filter ->> 'key')
+          and not _filter ? 'reason' and not coalesce((_filter ->> 'by_hand')::boolean, false)
           and (not _filter ? 'tags' or t.tags @> (_filter -> 'tags'))
           and (not _filter ? 'since' or t.created_at >= (_filter ->> 'since')::timestamptz) as fits
         from taskq.tasks t
@@ -40,6 +41,7 @@ begin
           and (not _filter ? 'type' or f.type = _filter ->> 'type')
           and (not _filter ? 'queue' or f.queue = _filter ->> 'queue')
           and (not _filter ? 'key' or f.unique_key = _filter ->> 'key')
+          and not _filter ? 'reason' and not coalesce((_filter ->> 'by_hand')::boolean, false)
           and (not _filter ? 'tags' or f.tags @> (_filter -> 'tags'))
           and (not _filter ? 'since' or f.created_at >= (_filter ->> 'since')::timestamptz)
         from taskq.finished_tasks f

@@ -4,6 +4,7 @@ create or replace function taskq.get_ends(_ids bigint[])
 returns table (id bigint, status text, result jsonb, result_note jsonb, error jsonb, reason text, live boolean)
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
   select f.id, f.status::text, f.result, f.result_note, f.error, f.cancel_reason, false

@@ -4,6 +4,7 @@ create or replace function taskq.hold_keys(_tasks json, options jsonb, _ids bigi
 returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 as $$
 #variable_conflict use_column
 declare

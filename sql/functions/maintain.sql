@@ -4,6 +4,7 @@ create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set lock_timeout = '1s'
 as $$
 declare
@@ -14,10 +15,9 @@ declare
   discarded integer;
 begin
   if not pg_try_advisory_xact_lock(hashtext('taskq.maintain')) then
-    return '{}';
+    return '{}'::jsonb;
   end if;
   made := taskq.ensure_partitions();
-  dropped := (select count(*) from taskq.drop_partitions());
   expired := taskq.expire();
   with old as (
     select x.id
@@ -38,6 +38,8 @@ begin
   );
   delete from taskq.idle_marks where until < ts - interval '1 hour';
   delete from taskq.workers where stopped_at < ts - interval '40 days' and leases_until is null;
+  -- Last: what it drops locks history against every settle until this transaction ends.
+  dropped := (select count(*) from taskq.drop_partitions());
   return jsonb_build_object(
     'partitions_made', made, 'partitions_dropped', dropped, 'expired', expired, 'dead_discarded', discarded
   );

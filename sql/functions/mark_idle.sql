@@ -6,6 +6,7 @@ create or replace function taskq.mark_idle(_worker integer, _queues text[], _ms 
 returns table (due_ms double precision, queues text[], extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 #variable_conflict use_column

@@ -6,6 +6,7 @@ create or replace function taskq.move_to_dead(
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 set enable_nestloop = off
 as $$

@@ -6,6 +6,7 @@ create or replace function taskq.move_to_finished(
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 as $$
 #variable_conflict use_column

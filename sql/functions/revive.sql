@@ -1,10 +1,11 @@
 -- Brings dead letters back: the same id and history, all attempts anew, the lease_no as it was (the fence is never
 -- reset). options: payload, delay_ms, max_attempts. A row per id: `revived`; `key_held` (extra names the task that
--- holds its key now); `not_dead`.
+-- has its key now, or holds it for a period); `not_dead`.
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
@@ -21,7 +22,7 @@ begin
     for update
   );
   ts := clock_timestamp();
-  due := ts + make_interval(secs => coalesce((options ->> 'delay_ms')::bigint, 0) / 1000.0);
+  due := ts + make_interval(secs => greatest((options ->> 'delay_ms')::bigint, 0) / 1000.0);
 
   with inserted as (
     insert into taskq.tasks (
@@ -36,6 +37,10 @@ begin
       d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.error
     from taskq.dead_tasks d
     where d.id = any (locked)
+      and not exists (
+        select from taskq.held_keys h
+        where h.queue = d.queue and h.key = d.unique_key and h.until > ts and h.task_id <> d.id
+      )
     order by d.queue, d.unique_key nulls first, d.id
     on conflict (queue, unique_key) where unique_key is not null do nothing
     returning id
@@ -51,9 +56,10 @@ begin
   select asked.id,
     case when asked.id = any (back) then 'revived' when asked.id = any (locked) then 'key_held' else 'not_dead' end,
     case when asked.id = any (locked) and asked.id <> all (back) then (
-      select jsonb_build_object('key', d.unique_key, 'holder', t.id::text)
+      select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
       from taskq.dead_tasks d
       left join taskq.tasks t on t.queue = d.queue and t.unique_key = d.unique_key
+      left join taskq.held_keys h on h.queue = d.queue and h.key = d.unique_key and h.until > ts
       where d.id = asked.id
     ) end
   from (select distinct a.id from unnest(_ids) as a (id)) as asked

@@ -36,10 +36,11 @@ begin
   with decided as materialized (
     select
       o.*, t.queue, t.type, t.attempts + (o.outcome in ('failed', 'dead'))::integer as attempts_now,
-      t.lease_owner, coalesce(
-        greatest(o.delay_ms, 0),
+      -- Never into the past: a task would slip behind the cursors.
+      t.lease_owner, greatest(0, coalesce(
+        o.delay_ms,
         taskq.backoff_delay_ms(coalesce(t.backoff, y.backoff, q.backoff, d.backoff), t.attempts + 1, random())
-      ) as wait_ms,
+      )) as wait_ms,
       case
         when o.outcome = 'dead' then 'dead'
         when o.outcome = 'cancelled' or t.cancel_requested_at is not null then 'cancelled'

@@ -29,7 +29,7 @@ begin
   ),
   ended as materialized (
     select f.queue, f.type, f.status::text as status, count(*) as tasks,
-      avg(extract(epoch from f.finished_at - f.started_at) * 1000) as ran_ms
+      count(f.started_at) as ran, sum(extract(epoch from f.finished_at - f.started_at) * 1000) as ran_ms
     from taskq.finished_tasks f
     where f.finished_at >= since and f.drop_on >= (since at time zone 'UTC')::date
     group by f.queue, f.type, f.status
@@ -64,17 +64,17 @@ begin
     'types', coalesce((
       select jsonb_agg(jsonb_build_object(
         'type', y.type, 'live', y.live, 'due', y.due, 'dead', y.dead, 'completed', y.completed,
-        'average_ms', round(y.ran_ms), 'handled', y.type = any (handled)
+        'average_ms', round(y.ran_ms / nullif(y.ran, 0)), 'handled', y.type = any (handled)
       ) order by y.type)
       from (
         select type, sum(live) as live, sum(due) as due, sum(dead) as dead, sum(completed) as completed,
-          max(ran_ms) as ran_ms
+          sum(ran) as ran, sum(ran_ms) as ran_ms
         from (
           select type, case when status <> 'dead' then tasks end as live, due,
-            case when status = 'dead' then tasks end as dead, null::numeric as completed, null::numeric as ran_ms
+            case when status = 'dead' then tasks end as dead, null::numeric as completed, null::numeric as ran, null::numeric as ran_ms
           from live
           union all
-          select type, null, null, null, tasks, ran_ms from ended where status = 'completed'
+          select type, null, null, null, tasks, ran, ran_ms from ended where status = 'completed'
         ) as parts
         group by type
       ) as y

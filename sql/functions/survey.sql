@@ -4,6 +4,7 @@ create or replace function taskq.survey(_types text[])
 returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
+set jit = off
 as $$
   select jsonb_build_object(
     'queues', to_jsonb(array(select taskq.find_queues())),

@@ -1,8 +1,8 @@
-import { userInfo } from 'node:os';
 import type { Config } from '../config/settings.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { redactUrl } from '../lib/redact-url.ts';
 import { openEmbeddedDatabase } from './embedded-database.ts';
+import { isInteractive } from './is-interactive.ts';
 import type { Environment } from './main.ts';
 import type { Output } from './output.ts';
 
@@ -32,17 +32,12 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
     const directUrl = config.directUrl === null ? url : checkedUrl('directUrl', config.directUrl);
     return { url, directUrl, kind: 'configured' };
   }
-  if (config.database !== 'embedded' && !isInteractive(env)) throw nothingConfigured();
-  const { url, version, database } = await openEmbeddedDatabase(options);
-  options.output.talk(
-    `using the local PostgreSQL ${version} of ${userInfo().username}, database ${database} (no DATABASE_URL is set)`,
-  );
+  if (config.database !== 'embedded' && !isInteractive(env, process)) throw nothingConfigured();
+  const { server, database, url } = await openEmbeddedDatabase(options);
+  const { userName } = await import('../embedded/account.ts');
+  const user = await userName(process.getuid?.() ?? -1);
+  options.output.talk(`using the local PostgreSQL ${server.version} of ${user}, database ${database}`);
   return { url, directUrl: url, kind: 'embedded' };
-}
-
-function isInteractive(env: Environment): boolean {
-  const isTerminal = process.stdin.isTTY || process.stderr.isTTY;
-  return isTerminal && env.NODE_ENV !== 'production' && (env.CI ?? '') === '';
 }
 
 /** pg takes any text for the name of a database on a host `base`. */
@@ -52,7 +47,7 @@ function checkedUrl(setting: string, url: string): string {
   const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
   throw new TaskqError('bad_setting', `${setting} ${shown}: expected a URL`, {
     exitCode: EXIT.usage,
-    hint: 'such as postgres://user:password@host:5432/database; special characters in a password are written as %XX',
+    hint: 'such as postgres://user@host:5432/database; special characters in its password are written as %XX',
   });
 }
 

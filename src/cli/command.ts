@@ -9,21 +9,23 @@ export interface Call<Options extends object = object> {
   readonly options: Readonly<Options>;
 }
 
+/** A command as `--help` lists it. Its own file is loaded when its name is on the command line. */
+export interface CommandEntry {
+  readonly name: string;
+  /** One line, without a full stop. */
+  readonly summary: string;
+  load(): Promise<CliCommand>;
+}
+
 /**
- * One command of the binary. The file that defines it is loaded for every `--help`: what `run` needs of `pg`, `ora`
- * and other large packages is imported in it.
+ * One command of the binary. Its file is loaded for its own `--help` too: what `run` needs of `pg`, `ora` and other
+ * large packages is imported in it.
  */
 export interface CliCommand<Options extends object = object> {
-  readonly name: string;
-  /** One line for the list of commands, without a full stop. */
-  readonly summary: string;
-  /**
-   * What SIGINT and SIGTERM do. Absent: they end the command at once with 130 or 143. `told`: `context.signal` is
-   * aborted, and the command's end is awaited; a second one ends it at once. `own`: the command listens itself.
-   */
-  readonly signals?: 'told' | 'own';
+  /** The command listens to SIGINT and SIGTERM itself. Absent: they end it, as `Context.catchSignals` says. */
+  readonly signals?: 'own';
   /** Commands under this one's name; one with these has no `run`. */
-  readonly subcommands?: readonly CliCommand[];
+  readonly subcommands?: readonly CommandEntry[];
   /** Say which arguments and options it takes. */
   declare?(command: Command): void;
   /** Do it. Returns the exit code; nothing is 0. Throws TaskqError for what an operator can act on. */

@@ -1,17 +1,65 @@
-import type { CliCommand } from './command.ts';
-import { cancel } from './commands/cancel.ts';
-import { config } from './commands/config.ts';
-import { db } from './commands/db.ts';
-import { dead } from './commands/dead.ts';
-import { enqueue } from './commands/enqueue.ts';
-import { list } from './commands/list.ts';
-import { migrate } from './commands/migrate.ts';
-import { show } from './commands/show.ts';
-import { stats } from './commands/stats.ts';
-import { work } from './commands/work.ts';
+import type { CommandEntry } from './command.ts';
 
 /** Every command, in the order of `taskq --help`. */
-export const COMMANDS: readonly { readonly heading: string; readonly commands: readonly CliCommand[] }[] = [
-  { heading: 'Tasks:', commands: [enqueue, work, list, show, cancel, stats, dead] },
-  { heading: 'Setup:', commands: [migrate, config, db] },
+export const COMMANDS: readonly { readonly heading: string; readonly entries: readonly CommandEntry[] }[] = [
+  {
+    heading: 'Tasks:',
+    entries: [
+      {
+        name: 'enqueue',
+        summary: 'enqueue a task, or a task for every line of a file',
+        load: async () => (await import('./commands/enqueue.ts')).enqueue,
+      },
+      {
+        name: 'work',
+        summary: 'run the tasks whose handlers are here, until stopped',
+        load: async () => (await import('./commands/work.ts')).work,
+      },
+      {
+        name: 'list',
+        summary: 'list tasks, newest first',
+        load: async () => (await import('./commands/list.ts')).list,
+      },
+      {
+        name: 'show',
+        summary: 'show a task: payload, timings, lease, result and every error',
+        load: async () => (await import('./commands/show.ts')).show,
+      },
+      {
+        name: 'cancel',
+        summary: 'cancel tasks that wait or run',
+        load: async () => (await import('./commands/cancel.ts')).cancel,
+      },
+      {
+        name: 'stats',
+        summary: 'count tasks by queue, status and type',
+        load: async () => (await import('./commands/stats.ts')).stats,
+      },
+      {
+        name: 'dead',
+        summary: 'list, show, revive and discard dead letters',
+        load: async () => (await import('./commands/dead.ts')).dead,
+      },
+    ],
+  },
+  {
+    heading: 'Setup:',
+    entries: [
+      {
+        name: 'migrate',
+        summary: 'bring the schema of the database up to this taskq',
+        load: async () => (await import('./commands/migrate.ts')).migrate,
+      },
+      {
+        name: 'config',
+        summary: 'show every setting, and where its value comes from',
+        load: async () => (await import('./commands/config.ts')).config,
+      },
+      {
+        name: 'db',
+        summary: 'start, stop and look at the local PostgreSQL that needs no set-up',
+        load: async () => (await import('./commands/db.ts')).db,
+      },
+    ],
+  },
 ];

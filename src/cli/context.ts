@@ -14,15 +14,23 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Every setting and where it comes from. */
   config(): Promise<LoadedConfig>;
-  /** Which database the settings mean, without connecting; an embedded one is started. */
+  /** Which database the settings mean, without a look at its schema; an embedded one is started. */
+  databaseToMigrate(): Promise<ChosenDatabase>;
+  /** The same; an embedded one is migrated, a configured one is not looked at. */
   chosenDatabase(): Promise<ChosenDatabase>;
   /** The database, its schema checked; closed when the command ends. */
   database(): Promise<Database>;
+  onSignal(): OnSignal;
+  /** From now on the command ends by itself, soon, when `signal` is aborted. A second signal ends it all the same. */
+  catchSignals(): void;
   abort(signal: NodeJS.Signals): void;
   /** The error as an operator should read it, where it is one of a database; else as it is. */
   explain(error: unknown): unknown;
   close(): Promise<void>;
 }
+
+/** What a first SIGINT or SIGTERM does: it ends the command at once, or the command finishes what it is at. */
+export type OnSignal = 'end' | 'finish';
 
 export interface ContextOptions {
   /** The command's name, for `pg_stat_activity`. */
@@ -36,24 +44,29 @@ export interface ContextOptions {
 export function createContext({ command, env, options, output }: ContextOptions): Context {
   const cwd = process.cwd();
   const stop = new AbortController();
+  let onSignal: OnSignal = 'end';
   let explain: (error: unknown) => unknown = (error) => error;
 
   const config = once(async () => (await import('./read-config.ts')).readConfig({ cwd, env, options }));
-  const chosenDatabase = once(async () => {
+  const databaseToMigrate = once(async () => {
     const { chooseDatabase } = await import('./choose-database.ts');
     const { explainDatabaseError } = await import('./explain-database-error.ts');
     const chosen = await chooseDatabase({ cwd, env, output, config: (await config()).values });
     explain = (error) => explainDatabaseError(error, chosen.url);
     return chosen;
   });
+  const chosenDatabase = once(async () => {
+    const chosen = await databaseToMigrate();
+    if (chosen.kind === 'embedded') await (await import('./migrate-if-due.ts')).migrateIfDue(chosen.url);
+    return chosen;
+  });
   let opened: Database | undefined;
   const database = once(async () => {
     const { openDatabase } = await import('../lib/database.ts');
-    const { prepareSchema } = await import('./prepare-schema.ts');
-    const chosen = await chosenDatabase();
-    const applicationName = `taskq ${command}`;
-    opened = openDatabase({ databaseUrl: chosen.url, maxConnections: 2, applicationName });
-    await prepareSchema(opened, chosen);
+    const { checkSchema } = await import('../queue/check-schema.ts');
+    const { url } = await chosenDatabase();
+    opened = openDatabase({ databaseUrl: url, maxConnections: 2, applicationName: `taskq ${command}` });
+    await checkSchema(opened);
     return opened;
   });
 
@@ -62,10 +75,15 @@ export function createContext({ command, env, options, output }: ContextOptions)
     env,
     output,
     signal: stop.signal,
+    onSignal: () => onSignal,
+    catchSignals() {
+      onSignal = 'finish';
+    },
+    abort: (signal) => stop.abort(signal),
     config,
+    databaseToMigrate,
     chosenDatabase,
     database,
-    abort: (signal) => stop.abort(signal),
     explain: (error) => explain(error),
     close: async () => opened?.close(),
   };

@@ -7,36 +7,32 @@ import { redactUrl } from '../lib/redact-url.ts';
  */
 export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof TaskqError || !(error instanceof Error)) return error;
-  const { code } = error as Error & { code?: unknown };
-  if (typeof code !== 'string') return isLost(error) ? lost(error, databaseUrl) : error;
-  if (/^E[A-Z_]+$/.test(code) && 'syscall' in error) return unreachable(error, code, databaseUrl);
-  if (!/^[0-9A-Z]{5}$/.test(code) || !('severity' in error)) return error;
-  return meaningOf(error, code, databaseUrl);
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  if ('severity' in error) return meaningOf(error, code, databaseUrl);
+  const isWay =
+    ['connect', 'getaddrinfo'].includes(syscall) || 'errors' in error || /^timeout/.test(error.message);
+  if (isWay) return unreachable(error, code || error.message, databaseUrl);
+  const isLost =
+    ['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code) || /^Connection terminated/.test(error.message);
+  return isLost ? lost(error, databaseUrl) : error;
 }
 
 function meaningOf(error: Error, state: string, databaseUrl: string): unknown {
   const where = redactUrl(databaseUrl);
-  const refused = (message: string, hint?: string, exitCode: number = EXIT.failed) =>
-    new TaskqError('database_refused', message, {
-      exitCode,
-      cause: error,
-      ...(hint !== undefined && { hint }),
-    });
+  const refused = (message: string, hint: string) =>
+    new TaskqError('database_refused', message, { hint, cause: error });
   switch (state) {
     case '28P01':
     case '28000':
       return refused(`the database ${where} refuses us: ${error.message}`, 'check user and password');
     case '3D000':
-      return refused(
-        `the server has no such database: ${error.message} (${where})`,
-        'create it, or correct the URL',
-      );
+      return refused(`${error.message} (${where})`, 'create it, or correct the URL');
     case '42501':
-      return refused(`${error.message} (${where})`, 'the user of the URL lacks a right');
+      return refused(`${error.message} (${where})`, 'grant it to the user of the URL, or use another user');
     case '22023':
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
     case '25006':
-      return refused(`the database ${where} is read-only: ${error.message}`, 'is it a replica?');
+      return refused(`the database ${where} is read-only: ${error.message}`, 'name the primary server');
     case '55P03':
       return refused(`another transaction holds what this needs: ${error.message}`, 'try again');
     default:
@@ -50,10 +46,6 @@ function unreachable(error: Error, code: string, databaseUrl: string): TaskqErro
     hint: 'is the server running, and are host and port right?',
     cause: error,
   });
-}
-
-function isLost(error: Error): boolean {
-  return /^Connection terminated|^timeout expired|timeout exceeded/.test(error.message);
 }
 
 function lost(error: Error, databaseUrl: string): TaskqError {

@@ -1,20 +1,15 @@
-import type { Command, CommanderError } from 'commander';
+import type { CommanderError } from 'commander';
 import { EXIT } from '../lib/errors.ts';
-import type { CliCommand } from './command.ts';
-import { type Context, createContext } from './context.ts';
 import type { GlobalOptions } from './global-options.ts';
-import { createOutput, type Output } from './output.ts';
 import { buildProgram } from './program.ts';
-import { reportError } from './report-error.ts';
-import { untilStopped } from './until-stopped.ts';
-import { usageError } from './usage-error.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Run one command line. Returns the exit code; errors have been printed. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   let code: number = EXIT.done;
-  const program = buildProgram(async (command, commander) => {
+  const program = await buildProgram(argv, async (command, commander) => {
+    const { runCommand } = await import('./run-command.ts');
     code = await runCommand(command, commander, env);
   });
   try {
@@ -25,32 +20,11 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     if (error.exitCode === 0) return EXIT.done;
     // Help that was not asked for: a command without the name of its subcommand. It has been printed.
     if (error.code === 'commander.help') return EXIT.usage;
-    return reportError(usageError(error, argv), createOutput(env, earlyOptions(argv)));
+    const { usageError } = await import('./usage-error.ts');
+    const { createOutput } = await import('./output.ts');
+    const { reportError } = await import('./report-error.ts');
+    return reportError(usageError(error, program, argv), createOutput(env, earlyOptions(argv)));
   }
-}
-
-async function runCommand(command: CliCommand, commander: Command, env: Environment): Promise<number> {
-  const options = commander.optsWithGlobals<GlobalOptions>();
-  const output = createOutput(env, options);
-  const context = createContext({ command: commander.name(), env, options, output });
-  try {
-    const call = { args: commander.args, options };
-    return await untilStopped(
-      command,
-      context,
-      async () => (await command.run?.(context, call)) ?? EXIT.done,
-    );
-  } catch (error) {
-    return reportError(context.explain(error), output);
-  } finally {
-    await closeUnlessHurried(context, output);
-  }
-}
-
-/** A statement under way would hold up one who pressed Ctrl-C. */
-async function closeUnlessHurried(context: Context, output: Output): Promise<void> {
-  if (context.signal.aborted) return;
-  await context.close().catch((error: unknown) => reportError(context.explain(error), output));
 }
 
 function isCommanderError(error: unknown): error is CommanderError {

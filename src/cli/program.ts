@@ -1,27 +1,33 @@
 import { Command } from 'commander';
 import { packageVersion } from '../lib/package-root.ts';
-import type { CliCommand } from './command.ts';
+import type { CliCommand, CommandEntry } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { declareGlobalOptions } from './global-options.ts';
 
-/** Told which command was called and what with; it is commander's own object that knows the options. */
+/** Told which command was called; it is commander's own object that knows what with. */
 export type OnCall = (command: CliCommand, commander: Command) => Promise<void>;
 
-/** Build the command line out of the list of commands. What commander would print as an error, it throws. */
-export function buildProgram(onCall: OnCall): Command {
+/**
+ * Build the command line. Commands that `argv` does not name are known by name and summary alone: their files are not
+ * loaded, which keeps `--help` fast. What commander would print as an error, the program throws.
+ */
+export async function buildProgram(argv: readonly string[], onCall: OnCall): Promise<Command> {
   const program = declareGlobalOptions(new Command('taskq'))
     .description('A background task queue whose only server is PostgreSQL.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
-    .configureHelp({ showGlobalOptions: true, commandUsage: usageOf })
+    .configureHelp({
+      showGlobalOptions: true,
+      commandUsage: usageOf,
+      subcommandTerm: (command) => command.name(),
+    })
     .configureOutput({ outputError: () => {} })
     .exitOverride();
-  for (const { heading, commands } of COMMANDS) {
+  for (const { heading, entries } of COMMANDS) {
     program.commandsGroup(heading);
-    for (const command of commands) addCommand(program, command, onCall);
+    for (const entry of entries) await addCommand(program, entry, argv, onCall);
   }
-  return program.addHelpText('after', EXAMPLES);
+  return program.helpCommand('help [command]', 'print the help of a command').addHelpText('after', EXAMPLES);
 }
 
 const EXAMPLES = `
@@ -31,13 +37,21 @@ Examples:
   taskq work --concurrency 8
   taskq dead list
   taskq dead revive --type send-email
-`;
 
-function addCommand(parent: Command, command: CliCommand, onCall: OnCall): void {
-  const made = parent.command(command.name).description(`${command.summary}`);
-  // The global options are shown below as such; every command has them.
+taskq <command> --help says more of each.`;
+
+async function addCommand(
+  parent: Command,
+  entry: CommandEntry,
+  argv: readonly string[],
+  onCall: OnCall,
+): Promise<void> {
+  const made = parent.command(entry.name).description(entry.summary);
+  if (!argv.includes(entry.name)) return;
+  const command = await entry.load();
+  made.helpCommand(false);
   command.declare?.(made);
-  for (const child of command.subcommands ?? []) addCommand(made, child, onCall);
+  for (const child of command.subcommands ?? []) await addCommand(made, child, argv, onCall);
   if (command.run !== undefined) made.action(() => onCall(command, made));
 }
 

@@ -6,7 +6,7 @@ export function relativeTime(iso: string | null | undefined, now: number): strin
   if (!Number.isFinite(Date.parse(iso))) return iso; // `infinity`
   const ms = Date.parse(iso) - now;
   if (Math.abs(ms) < 1000) return 'now';
-  const span = roughly(Math.abs(ms));
+  const span = roughly(Math.floor(Math.abs(ms) / 1000) * 1000);
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 

@@ -22,7 +22,7 @@ export async function untilStopped(
   const onSignal = (signal: (typeof SIGNALS)[number]) => {
     const isFirst = !context.signal.aborted;
     context.abort(signal);
-    if (command.signals !== 'told' || !isFirst) stop(exitCodeOf(signal));
+    if (context.onSignal() === 'end' || !isFirst) stop(exitCodeOf(signal));
   };
   const onStdoutError = (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') stop(0);
@@ -35,14 +35,13 @@ export async function untilStopped(
   const running = run();
   running.catch(() => {}); // it may fail after it was stopped
   try {
-    const code = await Promise.race([running, stopped]);
-    const { reason } = context.signal;
-    return command.signals === 'told' && context.signal.aborted ? exitCodeOf(reason) : code;
+    return await Promise.race([running, stopped]);
   } finally {
     for (const signal of listened) process.off(signal, onSignal);
   }
 }
 
-function exitCodeOf(signal: (typeof SIGNALS)[number]): number {
+/** 130 or 143. */
+export function exitCodeOf(signal: (typeof SIGNALS)[number]): number {
   return 128 + constants.signals[signal];
 }

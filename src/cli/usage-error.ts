@@ -1,28 +1,24 @@
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { COMMANDS } from './commands.ts';
 
 /** Turn commander's complaint about a command line into one line of ours. */
-export function usageError(error: CommanderError, argv: readonly string[]): TaskqError {
+export function usageError(error: CommanderError, program: Command, argv: readonly string[]): TaskqError {
   const [what = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n');
-  const message = `${what.replace(/\.$/, '')}${suggestion && ` ${lowerFirst(suggestion)}`}`;
-  return new TaskqError('usage', message, { exitCode: EXIT.usage, hint: `see taskq ${pathOf(argv)}--help` });
+  // The suggestion goes on in the same sentence.
+  const message = `${what.replace(/\.$/, '')} ${suggestion.replace('(Did', '(did')}`.trim();
+  const hint = `see ${commandsNamed(program, argv).join(' ')} --help`;
+  return new TaskqError('usage', message, { exitCode: EXIT.usage, hint });
 }
 
-/** `(Did you mean one of enqueue, …?)` goes on in the same sentence. */
-function lowerFirst(text: string): string {
-  return text.replace('(Did', '(did');
-}
-
-/** The commands named so far: `dead revive `. */
-function pathOf(argv: readonly string[]): string {
-  let known = COMMANDS.flatMap(({ commands }) => commands);
-  const path: string[] = [];
+/** The commands named so far: `taskq`, `dead`, `revive`. */
+function commandsNamed(program: Command, argv: readonly string[]): string[] {
+  let at = program;
+  const names = [at.name()];
   for (const word of argv) {
-    const command = known.find(({ name }) => name === word);
-    if (command === undefined) continue;
-    path.push(`${word} `);
-    known = [...(command.subcommands ?? [])];
+    const next = at.commands.find((command) => command.name() === word);
+    if (next === undefined) continue;
+    at = next;
+    names.push(word);
   }
-  return path.join('');
+  return names;
 }

@@ -66,6 +66,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       let way = ways.get(client);
       if (way === undefined) {
+        // A connection that breaks while a statement runs says so twice: by the statement, and by this event.
+        client.on('error', () => {});
         way = await withDeadline(client, deadlineMs, () => explore(client));
         ways.set(client, way);
       }

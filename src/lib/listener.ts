@@ -45,7 +45,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
         else onNotification(channel, payload);
       });
     });
-    const listener = { query: queryWith(client, deadlineMs, broken), broken, close: () => client.end() };
+    const listener = { query: queryWith(client, deadlineMs), broken, close: () => client.end() };
     for (const channel of ['taskq_proof', ...channels]) await listener.query({ text: `listen ${channel}` });
     await listener.query({ text: "select pg_notify('taskq_proof', $1)", values: [proof] });
     const hears = await Promise.race([heard, sleep(2000, false, { ref: false })]);
@@ -57,7 +57,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   }
 }
 
-function queryWith(client: pg.Client, deadlineMs: number, broken: Promise<never>) {
+function queryWith(client: pg.Client, deadlineMs: number) {
   return async <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -70,7 +70,7 @@ function queryWith(client: pg.Client, deadlineMs: number, broken: Promise<never>
     try {
       const answer = client.query<Row>({ text, values: [...values] });
       answer.catch(() => {});
-      return (await Promise.race([answer, late, broken])).rows;
+      return (await Promise.race([answer, late])).rows;
     } finally {
       clearTimeout(timer);
     }

@@ -7,19 +7,24 @@ import type { EventLog } from './events.ts';
 export class ConnectionState implements Queryable {
   readonly #db: Queryable;
   readonly #events: EventLog;
+  readonly #silenceMs: number;
   readonly #onRestored: () => void;
   #lost = false;
   #since = performance.now();
+  #answeredAt = performance.now();
 
-  constructor(db: Queryable, events: EventLog, onRestored: () => void) {
+  /** `silenceMs`: so long without an answer is an interruption, too, be it that this process itself stood still. */
+  constructor(db: Queryable, events: EventLog, silenceMs: number, onRestored: () => void) {
     this.#db = db;
     this.#events = events;
+    this.#silenceMs = silenceMs;
     this.#onRestored = onRestored;
   }
 
-  /** For how long the connection has been uninterrupted, in milliseconds; 0 while it is lost. */
+  /** For how long the connection has been uninterrupted, in milliseconds; 0 while it is lost or silent. */
   get steadyMs(): number {
-    return this.#lost ? 0 : performance.now() - this.#since;
+    const now = performance.now();
+    return this.#lost || now - this.#answeredAt > this.#silenceMs ? 0 : now - this.#since;
   }
 
   async query<Row extends object>(statement: Statement): Promise<Row[]> {
@@ -35,6 +40,9 @@ export class ConnectionState implements Queryable {
 
   /** The database has answered. */
   answered(): void {
+    const now = performance.now();
+    if (!this.#lost && now - this.#answeredAt > this.#silenceMs) this.#since = now;
+    this.#answeredAt = now;
     if (!this.#lost) return;
     this.#lost = false;
     this.#events.event('connection.restored', { lost_ms: Math.round(performance.now() - this.#since) });

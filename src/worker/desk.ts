@@ -32,6 +32,9 @@ export interface DeskOptions {
   readonly markRunning: (held: HeldTask) => Promise<boolean>;
 }
 
+/** What a handler comes to that does not end before its process does. */
+const INTERRUPTED = outcomeOf({ kind: 'threw', thrown: new Error('the worker ended') });
+
 /** A claimed-ahead task waits no longer than this for its start. */
 const UNSTARTED_MS = 1000;
 
@@ -122,14 +125,9 @@ export class Desk {
     return found;
   }
 
-  /** What still runs, to be dealt with by a worker that ends. */
-  remove(): { attempt: Attempt; abandoned: boolean }[] {
-    const left = [...this.#running.values()].map((attempt) => ({
-      attempt,
-      abandoned: this.#abandoned.has(attempt),
-    }));
-    this.#running.clear();
-    return left;
+  /** Conclude all that still runs as if it had been interrupted, for a worker that ends: it is waited for no longer. */
+  giveUp(): void {
+    for (const attempt of [...this.#running.values()]) this.#end(attempt, INTERRUPTED);
   }
 
   #fill(): void {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeOf } from '../domain/outcome.ts';
 import type { WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -26,17 +25,8 @@ export async function drain(state: WorkerState, { events, graceMs, hurry }: Work
   await returning;
 
   // Nothing starts any more, and this process ends as soon as these are written.
-  for (const { attempt, abandoned } of desk.remove()) {
-    const { held, startedAt, timeoutMs } = attempt;
-    const { id, leaseNo } = held.task;
-    const ranMs = performance.now() - startedAt;
-    if (abandoned) {
-      settler.add({ id, leaseNo, ranMs, outcome: outcomeOf({ kind: 'timedOut', timeoutMs: timeoutMs! }) });
-      state.fail();
-    } else {
-      returner.add(held, true);
-    }
-  }
+  if (desk.abandoned > 0) state.fail();
+  desk.giveUp();
   const patienceMs = hurry.aborted ? LAST_STATEMENTS_HURRIED_MS : LAST_STATEMENTS_MS;
   const flushed = returner.flush(patienceMs).catch((error: unknown) => state.trouble(error));
   await until(() => settler.pending === 0, patienceMs, undefined, state);

@@ -4,7 +4,7 @@ import { Bell } from '../lib/bell.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
-import { LeaseTable, type TableRow, wallClock } from './lease-table.ts';
+import { LeaseTable, wallClock } from './lease-table.ts';
 import { watch } from './watchdog.ts';
 
 /*
@@ -51,38 +51,42 @@ async function serve(onAnswer: () => void): Promise<void> {
   });
   try {
     tell({ kind: 'connected', listening: listener.hears });
-    while (!stop.signal.aborted) {
-      await beat(listener);
+    let broken: { why: unknown } | undefined;
+    listener.broken.catch((why: unknown) => {
+      broken = { why };
+      bell.ring();
+    });
+    for (let busyMs = 25; !stop.signal.aborted; ) {
+      const isBusy = await beat(listener);
       onAnswer();
       tell({ kind: 'beaten' });
-      const waited = bell.wait(setup.heartbeatMs * (0.9 + 0.1 * Math.random()), stop.signal);
-      await Promise.race([waited, listener.broken]);
+      busyMs = isBusy ? Math.min(2 * busyMs, 1000) : 25;
+      const usualMs = setup.heartbeatMs * (0.9 + 0.1 * Math.random());
+      await bell.wait(isBusy ? Math.min(busyMs, usualMs) : usualMs, stop.signal);
+      if (broken !== undefined) throw broken.why;
     }
   } finally {
     await listener.close();
   }
 }
 
-/** Name every lease; what another transaction has locked is asked for again, after 50 ms, doubling to 1 s. */
-async function beat(listener: Listener): Promise<void> {
-  let rows = table.rows();
-  for (let pauseMs = 50; ; pauseMs = Math.min(2 * pauseMs, 1000)) {
-    const answers = await heartbeat(listener, {
-      workerId: setup.workerId,
-      leaseMs: setup.leaseMs,
-      held: rows.map(({ id, leaseNo, startedAt }) => ({
-        id,
-        leaseNo,
-        startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
-      })),
-      cursors,
-    });
-    for (const answer of answers) act(answer);
-    const busy = new Set(answers.filter(({ answer }) => answer === 'busy').map(({ id }) => id));
-    if (busy.size === 0 || stop.signal.aborted) return;
-    await bell.wait(pauseMs, stop.signal);
-    rows = table.rows().filter((row: TableRow) => busy.has(row.id));
-  }
+/**
+ * Name every lease. True: another transaction has one of them locked. Then all are named again after 50 ms, doubling
+ * to 1 s: one that is locked for minutes must not keep the others from being renewed.
+ */
+async function beat(listener: Listener): Promise<boolean> {
+  const answers = await heartbeat(listener, {
+    workerId: setup.workerId,
+    leaseMs: setup.leaseMs,
+    held: table.rows().map(({ id, leaseNo, startedAt }) => ({
+      id,
+      leaseNo,
+      startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
+    })),
+    cursors,
+  });
+  for (const answer of answers) act(answer);
+  return answers.some(({ answer }) => answer === 'busy');
 }
 
 function act({ id, leaseNo, answer, cancelRequested, cancelReason }: HeartbeatAnswer): void {
@@ -95,8 +99,18 @@ function hear(channel: string, payload: string): void {
     if (payload === String(setup.workerId)) bell.ring();
     return;
   }
-  const { queue, from_us: fromUs } = JSON.parse(payload) as { queue: string; from_us: number };
-  tell({ kind: 'wake', queue, fromUs });
+  const hint = hintOf(payload);
+  if (hint !== undefined) tell({ kind: 'wake', ...hint });
+}
+
+/** Undefined: it is none of ours. Anyone who may connect may notify. */
+function hintOf(payload: string): { queue: string; fromUs: number } | undefined {
+  try {
+    const { queue, from_us: fromUs } = JSON.parse(payload) as Record<string, unknown>;
+    return typeof queue === 'string' && typeof fromUs === 'number' ? { queue, fromUs } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function tell(message: FromHeartbeat): void {

@@ -1,4 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
+import { describeLine } from './describe-line.ts';
 import { EVENTS, type EventLog, type Level } from './events.ts';
 
 export interface LogOptions {
@@ -37,9 +38,8 @@ async function destination({ pretty, colour }: LogOptions): Promise<DestinationS
     destination: 1,
     sync: true,
     colorize: colour,
-    translateTime: 'SYS:HH:MM:ss.l',
-    ignore: 'event',
-    messageFormat: '{event} {msg}',
-    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    hideObject: true,
+    messageFormat: (line) => describeLine(line),
   });
 }

@@ -1,4 +1,5 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
+import type { StoredError } from '../domain/storable-error.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
 import { checkPayload } from './check-payload.ts';
 import type { TaskContext } from './handler.ts';
@@ -19,13 +20,16 @@ export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskCon
 
 const HERE = new URL('.', import.meta.url);
 
-/** Cut a stack where it leaves the handler: what called it is the same for everyone and tells nobody anything. */
+/** Cut the stacks where they leave the handler: what called it is the same for everyone and tells nobody anything. */
 function withoutOurFrames(outcome: Outcome): Outcome {
-  if (outcome.kind !== 'failed' || outcome.error.stack === null) return outcome;
-  const lines = outcome.error.stack.split('\n');
+  return outcome.kind === 'failed' ? { ...outcome, error: trimmed(outcome.error) } : outcome;
+}
+
+function trimmed(error: StoredError): StoredError {
+  const lines = error.stack?.split('\n') ?? [];
   const end = lines.findIndex((line) => line.includes(HERE.href) || line.includes(HERE.pathname));
-  if (end <= 0) return outcome;
-  return { ...outcome, error: { ...outcome.error, stack: lines.slice(0, end).join('\n') } };
+  const stack = end > 0 ? lines.slice(0, end).join('\n') : error.stack;
+  return { ...error, stack, cause: error.cause && trimmed(error.cause) };
 }
 
 class InvalidPayload {

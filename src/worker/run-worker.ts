@@ -32,11 +32,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     databaseUrl: options.databaseUrl,
     maxConnections: 3,
     applicationName: 'taskq worker',
+    // The answer to a claim is worth nothing after a lease.
+    deadlineMs: Math.min(30_000, Math.max(5000, options.leaseMs)),
   });
   try {
     const registered = await register(pool, options);
     const { workerId } = registered;
-    const db = new ConnectionState(pool, events, () => state.lookAnew());
+    const db = new ConnectionState(pool, events, 2 * heartbeatMs, () => state.lookAnew());
     const state = new WorkerState(db, workerId, options);
     state.cursor.startAt(registered.cursors);
 
@@ -82,7 +84,8 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await Promise.all([...loops, heartbeats.stop()]);
     endStrays();
     state.tellProgress();
-    if (db.steadyMs > 0) await stopWorker(pool, workerId).catch(onError);
+    // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
+    if (db.steadyMs > 0 && state.holds === 0) await stopWorker(pool, workerId).catch(onError);
     events.event('worker.stopped', { worker_id: workerId, ...state.tally.total, left: state.left });
     return state.end();
   } finally {
@@ -132,7 +135,10 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
   }
 }
 
-/** Only after a heartbeat interval of uninterrupted connection: after an outage everybody renews first. */
+/**
+ * Only after a heartbeat interval of uninterrupted connection: after an outage, or when a whole machine was frozen,
+ * everybody renews first.
+ */
 async function rescueOnce(db: ConnectionState, state: WorkerState, signal: AbortSignal): Promise<void> {
   const { heartbeatMs, rescueMs, events } = state.options;
   if (db.steadyMs < heartbeatMs) return;

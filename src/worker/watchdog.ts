@@ -18,7 +18,10 @@ const WITHOUT_DEADLINE_MS = 300_000;
  */
 export async function watch(table: LeaseTable, setup: HeartbeatSetup): Promise<void> {
   const now = wallClock();
-  const silentMs = now - table.lastBeat;
+  // A process that was stopped (SIGSTOP, a frozen container) has two silent threads, and the main one is not to blame.
+  if (now - lookedAt > STOPPED_MS) awakeSince = now;
+  lookedAt = now;
+  const silentMs = now - Math.max(table.lastBeat, awakeSince);
   if (table.lastBeat === 0 || ending || silentMs < Math.min(setup.graceMs, 1000) + 2000) return;
   const rows = table.rows();
   const guilty = rows.filter((row) => isGuilty(row, { table, now, silentMs, graceMs: setup.graceMs }));
@@ -27,6 +30,11 @@ export async function watch(table: LeaseTable, setup: HeartbeatSetup): Promise<v
   await end(setup, guilty, rows);
 }
 
+/** A look that comes so much later than the last one says that this thread did not run either. */
+const STOPPED_MS = 2000;
+
+let lookedAt = 0;
+let awakeSince = 0;
 let ending = false;
 
 interface Look {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { Queryable } from '../../src/lib/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -18,6 +18,7 @@ export interface QueueDatabase {
   /** The session in which tests prepare and look. */
   readonly admin: Session;
   readonly url: string;
+  /** Opens a session that ends with the test. */
   session(): Promise<Session>;
 }
 
@@ -32,6 +33,7 @@ export function useDatabase(): QueueDatabase {
     await admin.rows('set synchronous_commit = off');
   });
   beforeEach(() => empty(admin));
+  afterEach(() => endOthers(admin));
   afterAll(() => database.drop());
   return {
     get admin() {
@@ -61,6 +63,15 @@ export function sessionOf(client: pg.Client): Session {
       return Object.values(row)[0]!;
     },
   };
+}
+
+/** A test that failed leaves transactions open, which would hold up the next one. */
+async function endOthers(admin: Session): Promise<void> {
+  await admin.rows('rollback');
+  await admin.rows(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  );
 }
 
 /** By `delete`: a truncate of two hundred partitions takes longer than most tests. */

@@ -26,8 +26,6 @@ interface ListOptions {
 
 /** `taskq list`: a page of tasks, newest first. */
 export const list: CliCommand<ListOptions> = {
-  name: 'list',
-  summary: 'list tasks, newest first',
   declare(command) {
     command
       .option('--status <status>', `only these: ${STATUSES.join(', ')}`, collect)

@@ -1,3 +1,61 @@
+import type { MigrationStep } from '../../queue/migrate.ts';
 import type { CliCommand } from '../command.ts';
+import type { Context } from '../context.ts';
+import type { Screen } from '../output.ts';
+import { vacuumAdvice } from '../vacuum-advice.ts';
 
-export const migrate: CliCommand = { name: 'migrate', summary: 'to be written', async run() {} };
+interface MigrateOptions {
+  readonly status?: true;
+  readonly dryRun?: true;
+}
+
+/** `taskq migrate`: bring the schema up to this binary. */
+export const migrate: CliCommand<MigrateOptions> = {
+  declare(command) {
+    command
+      .option('--status', 'say of every step whether it is applied, change nothing')
+      .option('--dry-run', 'say what would be applied, change nothing');
+  },
+  async run(context, { options }) {
+    const { migrate: run } = await import('../../queue/migrate.ts');
+    const { directUrl } = await context.databaseToMigrate();
+    const mode = options.status ? 'status' : options.dryRun ? 'dry run' : 'apply';
+    const { steps, newlyApplied } = await run({
+      databaseUrl: directUrl,
+      ...(mode !== 'apply' && { dryRun: true }),
+    });
+    const document = { steps, newly_applied: newlyApplied };
+    await context.output.answer(document, (screen) => WRITERS[mode](steps, newlyApplied, screen));
+    if (mode === 'apply' && newlyApplied.length > 0) await advise(context);
+  },
+};
+
+type Writer = (steps: readonly MigrationStep[], newly: readonly MigrationStep[], screen: Screen) => string;
+
+const WRITERS: Record<'status' | 'dry run' | 'apply', Writer> = {
+  status: (steps, _, { paint }) =>
+    steps
+      .map((step) => `${step.applied ? paint.green('applied') : paint.yellow('due    ')}  ${nameOf(step)}`)
+      .join('\n'),
+  'dry run': (steps, _, { paint }) =>
+    steps
+      .filter((step) => !step.applied)
+      .map((step) => `${paint.yellow('would apply')} ${nameOf(step)}`)
+      .join('\n') || 'nothing to do: the schema is up to date',
+  apply: (_, newly, { paint }) =>
+    newly.map((step) => `${paint.green('applied')} ${nameOf(step)}`).join('\n') ||
+    'nothing to do: the schema is up to date',
+};
+
+function nameOf({ step, name }: MigrationStep): string {
+  return `${step} ${name}`;
+}
+
+async function advise(context: Context): Promise<void> {
+  const db = await context.database();
+  const rows = await db.query<{ seconds: string }>({
+    text: `select setting as seconds from pg_settings where name = 'autovacuum_naptime'`,
+  });
+  const advice = vacuumAdvice(Number(rows[0]?.seconds));
+  if (advice !== null) context.output.talk(advice);
+}

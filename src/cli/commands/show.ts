@@ -1,3 +1,26 @@
+import { TaskqError } from '../../lib/errors.ts';
+import { showTask } from '../../queue/show-task.ts';
 import type { CliCommand } from '../command.ts';
+import { parseId } from '../task-filter.ts';
 
-export const show: CliCommand = { name: 'show', summary: 'to be written', async run() {} };
+/** `taskq show`: all there is to know of one task. */
+export const show: CliCommand = {
+  declare(command) {
+    command.argument('<id>', 'the number of the task');
+  },
+  async run(context, { args }) {
+    const id = parseId(args[0]!);
+    const task = await showTask(await context.database(), id);
+    if (task === undefined) throw noSuchTask(id);
+    const { formatTask } = await import('../format-task.ts');
+    await context.output.answer(task, (screen) => formatTask(task, screen));
+  },
+};
+
+/** For an id that nothing is known of. */
+export function noSuchTask(id: string): TaskqError {
+  return new TaskqError(
+    'no_such_task',
+    `no task ${id}: it never existed, was purged, or outlived its retention`,
+  );
+}

@@ -14,8 +14,6 @@ interface WorkOptions extends GlobalOptions {
 
 /** `taskq work`: the worker daemon. */
 export const work: CliCommand<WorkOptions> = {
-  name: 'work',
-  summary: 'run the tasks whose handlers are here, until stopped',
   signals: 'own',
   declare,
   run,

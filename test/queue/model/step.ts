@@ -56,9 +56,13 @@ export const step: Step = (task, action, around) => {
     case 'heartbeat':
       return heartbeat(task, action.lease, action.started);
     case 'settle':
-      return holds(task, action.lease) ? settle(task, action) : unchanged(task, answerToRepeat(task, action.lease));
+      return holds(task, action.lease)
+        ? settle(task, action)
+        : unchanged(task, answerToRepeat(task, action.lease));
     case 'give_back':
-      return holds(task, action.lease) ? giveBack(task, leaseOf(task, action.lease).ran) : unchanged(task, 'lost');
+      return holds(task, action.lease)
+        ? giveBack(task, leaseOf(task, action.lease).ran)
+        : unchanged(task, 'lost');
     case 'rescue':
       return isLost(task, action.own, around) ? rescue(task) : unchanged(task, '');
     case 'cancel':
@@ -151,7 +155,8 @@ function giveBack(task: Task, ran: boolean): Stepped {
     started: task.started || ran,
   };
   if (task.cancelRequested) return { task: ended(released, 'cancelled'), answer: 'recorded' };
-  if (released.releases >= MAX_RELEASES) return { task: died(released, 'given_back_too_often'), answer: 'recorded' };
+  if (released.releases >= MAX_RELEASES)
+    return { task: died(released, 'given_back_too_often'), answer: 'recorded' };
   return { task: waiting(released), answer: 'recorded' };
 }
 
@@ -204,5 +209,13 @@ function ended(task: Task, status: 'completed' | 'cancelled' | 'expired'): Task 
 
 /** A dead letter keeps no request to cancel and does not expire. */
 function died(task: Task, reason: string): Task {
-  return { ...task, status: 'dead', reason, cancelRequested: false, lapse: 0, delayed: false, expiry: 'none' };
+  return {
+    ...task,
+    status: 'dead',
+    reason,
+    cancelRequested: false,
+    lapse: 0,
+    delayed: false,
+    expiry: 'none',
+  };
 }

@@ -87,7 +87,7 @@ export const isExpired = (task: Task) =>
 /** The row as a test reads it back; what says nothing of an ended task is left out. */
 export function rowOf(task: Task): string {
   const { status, leaseNo, owner, attempts, losses, releases, errors } = task;
-  if (status === 'gone') return `gone ${errors}`;
+  if (status === 'gone') return `gone e${errors}`;
   const flags = [
     task.started && 'started',
     task.delayed && 'delayed',

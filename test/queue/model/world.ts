@@ -15,26 +15,36 @@ export type Event =
   | { readonly at: 0 | 1 | 'both'; readonly action: Action }
   | { readonly at: 'worker'; readonly worker: Worker };
 
-/** Where the exploration begins. Tasks near their limits reach with three leases what takes a fresh one thirteen. */
-export const BEGINNINGS: Readonly<Record<string, World>> = {
-  'two fresh tasks': worldOf(FRESH, { ...FRESH, maxAttempts: 1 }),
-  'a task that may expire, one that wore out two workers': worldOf(
-    { ...FRESH, expiry: 'ahead' },
-    { ...FRESH, losses: 2, lostStarts: 2, started: true, releases: 8 },
-  ),
-  'a dead letter whose key a live task holds': {
-    ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, FRESH),
-    sharedKey: true,
-  },
+export interface Beginning {
+  readonly name: string;
+  readonly world: World;
+  /** Every sequence of so many events is played against the SQL functions. */
+  readonly depth: number;
+}
+
+const RUNNING_AGAIN: Task = {
+  ...FRESH,
+  ...{ status: 'running', leaseNo: 1, owner: 1, started: true, losses: 2, lostStarts: 2, releases: 9 },
+  leases: [{ no: 1, worker: 1, ran: true, outcomes: 0 }],
 };
+
+/** A task near its limits reaches with three leases what takes a fresh one thirteen. */
+export const BEGINNINGS: readonly Beginning[] = [
+  { name: 'two fresh tasks', depth: 5, world: worldOf(FRESH, { ...FRESH, maxAttempts: 1 }) },
+  {
+    name: 'a task that may expire and one that wore out two workers',
+    depth: 4,
+    world: worldOf({ ...FRESH, expiry: 'ahead' }, RUNNING_AGAIN),
+  },
+  {
+    name: 'a dead letter whose key a live task has',
+    depth: 5,
+    world: { ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, FRESH), sharedKey: true },
+  },
+];
 
 function worldOf(first: Task, second: Task): World {
   return { tasks: [first, second], silent: [], sharedKey: false };
-}
-
-export interface Limits {
-  /** Claims of one task. */
-  readonly leases: number;
 }
 
 export function surroundingsOf(world: World, at: 0 | 1): Surroundings {
@@ -47,12 +57,21 @@ export function apply(world: World, event: Event, step: Step): { world: World; a
   if (event.at === 'worker') return { world: silence(world, event.worker), answers };
   const tasks: [Task, Task] = [...world.tasks];
   for (const at of event.at === 'both' ? ([0, 1] as const) : [event.at]) {
-    const stepped = step(world.tasks[at], event.action, surroundingsOf(world, at));
+    const action = event.at === 'both' ? ofBoth(event.action, at) : event.action;
+    const stepped = step(world.tasks[at], action, surroundingsOf(world, at));
     tasks[at] = stepped.task;
     answers[at] = stepped.answer;
   }
-  const heard = event.at !== 'both' && event.action.verb === 'heartbeat' ? speaker(world, event.at, event.action.lease) : 0;
+  const heard =
+    event.at !== 'both' && event.action.verb === 'heartbeat'
+      ? speaker(world, event.at, event.action.lease)
+      : 0;
   return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== heard) }, answers };
+}
+
+/** Of two tasks in one claim the second is claimed ahead. */
+function ofBoth(action: Action, at: 0 | 1): Action {
+  return action.verb === 'claim' && at === 1 ? { ...action, ahead: true } : action;
 }
 
 const speaker = (world: World, at: 0 | 1, lease: number) =>
@@ -62,20 +81,21 @@ function silence(world: World, worker: Worker): World {
   return { ...world, silent: [...world.silent, worker].sort() };
 }
 
-/** Everything that can happen next. The workers are alike: the second one acts after the first. */
-export function eventsOf(world: World, limits: Limits): Event[] {
+/** Everything that can happen next, with at most so many claims of a task. The workers are alike: the second one acts after the first. */
+export function eventsOf(world: World, leases: number): Event[] {
   const events: Event[] = ([0, 1] as const).flatMap((at) =>
-    actionsOf(world.tasks[at], limits, workersOf(world)).map((action) => ({ at, action })),
+    actionsOf(world.tasks[at], leases, workersOf(world)).map((action) => ({ at, action })),
   );
   for (const worker of workersOf(world)) {
     if (!world.silent.includes(worker)) events.push({ at: 'worker', worker });
   }
   const { tasks } = world;
   if (tasks.some((task) => isHeld(task) && task.lapse > 0)) {
-    for (const own of [0, ...workersOf(world)] as const) events.push({ at: 'both', action: { verb: 'rescue', own } });
+    for (const own of [0, ...workersOf(world)] as const)
+      events.push({ at: 'both', action: { verb: 'rescue', own } });
   }
   if (tasks.some((task) => task.expiry !== 'none')) events.push({ at: 'both', action: { verb: 'expire' } });
-  const claims = tasks.every((task) => isClaimable(task) && task.leases.length < limits.leases);
+  const claims = tasks.every((task) => isClaimable(task) && task.leases.length < leases);
   if (claims) events.push({ at: 'both', action: { verb: 'claim', worker: 1, ahead: false } });
   return events;
 }
@@ -84,7 +104,8 @@ function workersOf({ tasks, silent }: World): readonly Worker[] {
   return silent.length > 0 || tasks.some((task) => task.leases.length > 0) ? [1, 2] : [1];
 }
 
-function actionsOf(task: Task, limits: Limits, workers: readonly Worker[]): Action[] {
+/** Everything that can happen to a task next, but a rescue or a sweep where there is nothing to do for it. */
+export function actionsOf(task: Task, leases: number, workers: readonly Worker[]): Action[] {
   const actions: Action[] = task.leases.flatMap((lease) => [
     ...(lease.ran ? [] : [{ verb: 'heartbeat', lease: lease.no, started: false } as const]),
     { verb: 'heartbeat', lease: lease.no, started: true } as const,
@@ -92,8 +113,9 @@ function actionsOf(task: Task, limits: Limits, workers: readonly Worker[]): Acti
     { verb: 'give_back', lease: lease.no } as const,
   ]);
   const last = task.leases.at(-1);
-  if (task.status === 'leased' && !last!.ran && task.losses < 2) actions.push({ verb: 'start', lease: last!.no });
-  if (task.leases.length < limits.leases) {
+  if (task.status === 'leased' && !last!.ran && task.losses < 2)
+    actions.push({ verb: 'start', lease: last!.no });
+  if (task.leases.length < leases) {
     for (const worker of workers) {
       for (const ahead of [false, true]) actions.push({ verb: 'claim', worker, ahead });
     }

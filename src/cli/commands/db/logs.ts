@@ -1,0 +1,31 @@
+import { TaskqError } from '../../../lib/errors.ts';
+import type { CliCommand } from '../../command.ts';
+import { embeddedOptions } from '../../embedded-database.ts';
+import { printable } from '../../printable.ts';
+import { badOption } from '../../task-filter.ts';
+
+/** `taskq db logs`: the end of the server's log. */
+export const dbLogs: CliCommand<{ readonly lines: string }> = {
+  declare(command) {
+    command.option('--lines <n>', 'so many lines', '50');
+  },
+  async run(context, { options }) {
+    const count = linesOf(options.lines);
+    const { layoutOf } = await import('../../../embedded/layout.ts');
+    const { readTail } = await import('../../read-tail.ts');
+    const { logFile } = layoutOf(embeddedOptions(context.env).stateDir);
+    const lines = await readTail(logFile, count);
+    if (lines === undefined) {
+      throw new TaskqError('no_log', `there is no log ${logFile}: the local PostgreSQL was never started`, {
+        hint: 'run taskq db start',
+      });
+    }
+    await context.output.answer({ log_file: logFile, lines }, () => lines.map(printable).join('\n'));
+  },
+};
+
+function linesOf(text: string): number {
+  const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (count >= 1) return count;
+  throw badOption(`--lines ${JSON.stringify(text)}: expected a whole number from 1`);
+}

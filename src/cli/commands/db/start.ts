@@ -1,0 +1,14 @@
+import type { CliCommand } from '../../command.ts';
+
+/** `taskq db start`: the server, and this project's database in it, migrated. */
+export const dbStart: CliCommand = {
+  async run(context) {
+    const { openEmbeddedDatabase } = await import('../../embedded-database.ts');
+    const { migrateIfDue } = await import('../../migrate-if-due.ts');
+    const { describeServer, formatServer } = await import('../../describe-server.ts');
+    const { server, database, url } = await openEmbeddedDatabase(context);
+    await migrateIfDue(url);
+    const described = describeServer(server, database);
+    await context.output.answer(described, (screen) => formatServer(described, screen));
+  },
+};

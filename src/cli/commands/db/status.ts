@@ -1,0 +1,18 @@
+import type { CliCommand } from '../../command.ts';
+import { embeddedOptions } from '../../embedded-database.ts';
+
+/** `taskq db status`: does it run, and where. Exit 0 either way. */
+export const dbStatus: CliCommand = {
+  async run(context) {
+    const { embeddedStatus } = await import('../../../embedded/status.ts');
+    const { projectDatabase } = await import('../../../embedded/project-database.ts');
+    const { describeServer, formatServer } = await import('../../describe-server.ts');
+    const server = await embeddedStatus(embeddedOptions(context.env));
+    if (server === undefined) {
+      await context.output.answer({ running: false }, () => 'not running; taskq db start starts it');
+      return;
+    }
+    const described = describeServer(server, projectDatabase(context.cwd));
+    await context.output.answer(described, (screen) => formatServer(described, screen));
+  },
+};

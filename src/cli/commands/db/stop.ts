@@ -1,0 +1,13 @@
+import type { CliCommand } from '../../command.ts';
+import { embeddedOptions } from '../../embedded-database.ts';
+
+/** `taskq db stop`: whoever is connected. */
+export const dbStop: CliCommand = {
+  async run(context) {
+    const { stopEmbedded } = await import('../../../embedded/stop.ts');
+    const stopped = await stopEmbedded(embeddedOptions(context.env));
+    await context.output.answer({ stopped: stopped === 'stopped' }, () =>
+      stopped === 'stopped' ? 'stopped the local PostgreSQL' : 'the local PostgreSQL was not running',
+    );
+  },
+};

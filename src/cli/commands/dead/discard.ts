@@ -1,0 +1,50 @@
+import { EXIT } from '../../../lib/errors.ts';
+import { type DiscardAnswer, discard } from '../../../queue/discard.ts';
+import { actOnIds, actOnMatches, type BulkResult, countMatches } from '../../bulk.ts';
+import type { CliCommand } from '../../command.ts';
+import { confirm } from '../../confirm.ts';
+import { countOf } from '../../count.ts';
+import { type DeadSelectionOptions, deadSelection, declareDeadSelection } from '../../dead-selection.ts';
+
+interface DiscardOptions extends DeadSelectionOptions {
+  readonly yes?: true;
+}
+
+/** `taskq dead discard`: delete for good. */
+export const discardDead: CliCommand<DiscardOptions> = {
+  declare(command) {
+    declareDeadSelection(command).option('--yes', 'do not ask');
+  },
+  async run(context, { args, options }) {
+    const selection = deadSelection(args, options);
+    const db = await context.database();
+    if (!options.yes) {
+      const which =
+        selection.kind === 'ids'
+          ? countOf(selection.ids.length, 'task')
+          : await countMatches(db, selection.filter);
+      await confirm(context, `delete ${which} for good`);
+    }
+    const act = (ids: readonly string[]) => discard(db, ids);
+    const result =
+      selection.kind === 'ids'
+        ? await actOnIds(act, selection.ids)
+        : await actOnMatches(context, selection.filter, act);
+    const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
+    await context.output.answer(
+      documentOf(result),
+      () => `discarded ${countOf(result.counts.discarded ?? 0, 'task')}`,
+    );
+    if (context.output.format === 'text' && missing > 0) {
+      for (const { id, answer } of result.answers) {
+        if (answer === 'not_dead') context.output.complain(`taskq: task ${id} is no dead letter`);
+      }
+    }
+    return missing === 0 ? EXIT.done : EXIT.failed;
+  },
+};
+
+function documentOf({ counts, answers }: BulkResult<DiscardAnswer>): object {
+  const { discarded = 0, not_dead = 0 } = counts;
+  return { discarded, not_dead, tasks: answers };
+}

@@ -1,0 +1,24 @@
+import { TaskqError } from '../../../lib/errors.ts';
+import { showTask } from '../../../queue/show-task.ts';
+import type { CliCommand } from '../../command.ts';
+import { parseId } from '../../task-filter.ts';
+import { noSuchTask } from '../show.ts';
+
+/** `taskq dead show`: one dead letter with every error. */
+export const showDead: CliCommand = {
+  declare(command) {
+    command.argument('<id>', 'the number of the task');
+  },
+  async run(context, { args }) {
+    const id = parseId(args[0]!);
+    const task = await showTask(await context.database(), id);
+    if (task === undefined) throw noSuchTask(id);
+    if (task.status !== 'dead') {
+      throw new TaskqError('not_dead', `task ${id} is no dead letter, it is ${task.status}`, {
+        hint: `see taskq show ${id}`,
+      });
+    }
+    const { formatTask } = await import('../../format-task.ts');
+    await context.output.answer(task, (screen) => formatTask(task, screen));
+  },
+};

@@ -1,0 +1,104 @@
+import type { Config } from '../../config/settings.ts';
+import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import { JsonError, parseJson } from '../../lib/json.ts';
+import type { NewTask } from '../../queue/enqueue.ts';
+import { payloadProblem } from '../payload.ts';
+import type { InputItem } from './input-items.ts';
+import type { KnownType, LookUpType } from './known-types.ts';
+import { memberText } from './member-text.ts';
+import { mergedOptions, saidInConfig } from './task-options.ts';
+
+export type CheckedItem = { readonly task: NewTask } | { readonly problem: string };
+
+export interface ItemRules {
+  /** Of items that do not name one. */
+  readonly type: string | undefined;
+  readonly form: 'payload' | 'envelope';
+  /** What the command line says of every task. */
+  readonly said: Record<string, unknown>;
+  readonly config: Config;
+  readonly lookUp: LookUpType;
+}
+
+/** Make what checks items, each by itself, and makes tasks of them. */
+export function itemChecker(rules: ItemRules): (item: InputItem) => Promise<CheckedItem> {
+  const optionsByType = new Map<string, StoredEnqueueOptions>();
+
+  const check = async (text: string): Promise<NewTask> => {
+    const value = parseJson(text);
+    const envelope =
+      rules.form === 'envelope' ? envelopeOf(text, value) : { payload: text, value, options: {} };
+    const name = envelope.type ?? rules.type;
+    if (name === undefined) throw problem('it has no "type", and the command line names none');
+    const type = await rules.lookUp(name);
+    const payload = payloadProblem(envelope.payload, envelope.value) ?? (await type.check(envelope.value));
+    if (payload !== null) throw problem(`payload: ${payload}`);
+    return { type: name, payload: envelope.payload, options: optionsOf(type, envelope.options) };
+  };
+
+  const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
+    const inConfig = () => saidInConfig(rules.config, type.name, type.handler);
+    // `--key-for` is about the keys that lines have, and not every line has one.
+    if ('key' in own) return mergedOptions(inConfig(), rules.said, own);
+    const said = { ...rules.said, keyFor: undefined };
+    if (Object.keys(own).length > 0) return mergedOptions(inConfig(), said, own);
+    const known = optionsByType.get(type.name) ?? mergedOptions(inConfig(), said);
+    optionsByType.set(type.name, known);
+    return known;
+  };
+
+  return async (item) => {
+    if (item.text === null) return { problem: `${item.name}: ${item.problem ?? 'unreadable'}` };
+    try {
+      return { task: await check(item.text) };
+    } catch (error) {
+      if (!(error instanceof TaskqError) || FATAL.includes(error.code)) throw error;
+      return { problem: `${placeOf(item, error)}${messageOf(error)}` };
+    }
+  };
+}
+
+/** These are no fault of the item. */
+const FATAL = ['handler_not_loaded', 'connection_failed', 'deadline_passed'];
+
+interface Envelope {
+  readonly type?: string;
+  readonly payload: string;
+  readonly value: unknown;
+  readonly options: object;
+}
+
+function envelopeOf(text: string, value: unknown): Envelope {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw problem('expected an object such as {"payload": …}');
+  }
+  const { type, payload, ...options } = value as Record<string, unknown>;
+  if (type !== undefined && typeof type !== 'string') throw problem('"type": expected text');
+  if (!Object.hasOwn(value, 'payload')) throw problem('it has no "payload"');
+  return {
+    ...(type !== undefined && { type }),
+    payload: memberText(text, 'payload')!,
+    value: payload,
+    options,
+  };
+}
+
+/** Where in the input: the place of a JSON fault is that in the file. */
+function placeOf(item: InputItem, error: TaskqError): string {
+  const isLine = item.name.startsWith('line');
+  if (!(error instanceof JsonError)) return isLine ? `${item.name}: ` : `${item.name} (line ${item.line}): `;
+  const line = item.line + error.line - 1;
+  const column = error.line === 1 ? item.column + error.column - 1 : error.column;
+  return isLine ? `line ${line}, column ${column}: ` : `${item.name} (line ${line}, column ${column}): `;
+}
+
+function messageOf(error: TaskqError): string {
+  return error instanceof JsonError
+    ? error.message.replace(/^invalid JSON at line \d+, column \d+: /, 'invalid JSON: ')
+    : error.message;
+}
+
+function problem(message: string): TaskqError {
+  return new TaskqError('bad_item', message);
+}

@@ -1,0 +1,101 @@
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import { countOf, withCommas } from '../count.ts';
+import { startProgress } from '../progress.ts';
+import { reportError } from '../report-error.ts';
+import { itemChecker } from './check-item.ts';
+import { inputItems } from './input-items.ts';
+import { insertSpooled } from './insert-spooled.ts';
+import { typeLookUp } from './known-types.ts';
+import { openInput } from './open-input.ts';
+import { Spool } from './spool.ts';
+import { mergedOptions, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+
+export interface FileOfTasks {
+  readonly type: string | undefined;
+  /** A path, or `-` for stdin. */
+  readonly file: string;
+  readonly options: TaskOptions & {
+    readonly envelope?: true;
+    readonly skipBad?: true;
+    readonly allowUnknown?: true;
+  };
+}
+
+/**
+ * Enqueue a task for every item of a file. All of it is read and checked first: unless bad items are to be skipped,
+ * nothing is enqueued when there is one.
+ */
+export async function enqueueFile(context: Context, source: FileOfTasks): Promise<void> {
+  const spool = await Spool.open();
+  try {
+    const skipped = await checkAll(context, source, spool);
+    const { created, existing } = await insertSpooled(context, spool);
+    const document = { created, existing, skipped };
+    await context.output.answer(document, () => {
+      const others = existing > 0 ? `, ${withCommas(existing)} more have a key that is held` : '';
+      return `enqueued ${countOf(created, 'task')}${others}${skipped > 0 ? `, skipped ${countOf(skipped, 'bad item')}` : ''}`;
+    });
+  } finally {
+    await spool.close();
+  }
+}
+
+/** So many bad items are named, and the rest counted. */
+const MAX_NAMED = 20;
+
+/** Put every good item into the spool. Returns how many bad ones were left out. */
+async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Promise<number> {
+  const { type, file, options } = source;
+  const said = saidOnTheCommandLine(options);
+  mergedOptions({ ...said, keyFor: undefined });
+  const input = await openInput(file);
+  // It would be a pity to read a million lines first.
+  await context.database();
+  const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
+  // Before the first line: it is most likely the one of all.
+  if (type !== undefined) await lookUp(type);
+  const { values: config } = await context.config();
+  const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', said, config, lookUp });
+  const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
+  let bad = 0;
+  const named: string[] = [];
+  try {
+    for await (const items of inputItems(input, file)) {
+      for (const item of items) {
+        const checked = await check(item);
+        if ('task' in checked) await spool.add({ ...checked.task, line: item.line });
+        else {
+          bad += 1;
+          if (bad <= MAX_NAMED) named.push(checked.problem);
+        }
+      }
+      progress.update(`reading ${nameOf(file)}: ${countOf(spool.count, 'task')}`);
+    }
+  } finally {
+    progress.end();
+  }
+  // Not before: the spinner has the line.
+  if (bad > MAX_NAMED) named.push(`and ${withCommas(bad - MAX_NAMED)} more`);
+  for (const problem of named) {
+    reportError(new TaskqError('bad_item', `${nameOf(file)}: ${problem}`), context.output);
+  }
+  if (bad > 0 && !options.skipBad) throw badItems(file, bad, spool.count);
+  return bad;
+}
+
+function badItems(file: string, bad: number, good: number): TaskqError {
+  const of = withCommas(bad + good);
+  return new TaskqError(
+    'bad_items',
+    `${nameOf(file)}: ${withCommas(bad)} of ${of} items are bad, nothing was enqueued`,
+    {
+      exitCode: EXIT.usage,
+      hint: 'correct them, or leave them out with --skip-bad; a file has one payload per line, or is a JSON array',
+    },
+  );
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'stdin' : file;
+}

@@ -1,0 +1,71 @@
+import { checkedName } from '../../domain/names.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { enqueue } from '../../queue/enqueue.ts';
+import type { Context } from '../context.ts';
+import { parsePayload } from '../payload.ts';
+import { printable } from '../printable.ts';
+import { typeLookUp } from './known-types.ts';
+import { readStdin } from './read-stdin.ts';
+import { reportEnd } from './report-end.ts';
+import { mergedOptions, saidInConfig, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+import { waitForEnd } from './wait-for-end.ts';
+
+export interface OneTask {
+  readonly type: string;
+  /** JSON text, or `-` for stdin. */
+  readonly payload: string | undefined;
+  readonly options: TaskOptions & { readonly allowUnknown?: true };
+  /** True: wait for as long as it takes. */
+  readonly wait: string | true | undefined;
+}
+
+/** Enqueue one task, print its id, and wait for its end if asked to. Returns the exit code. */
+export async function enqueueOne(context: Context, task: OneTask): Promise<number> {
+  const { type, options, wait } = task;
+  checkedName('type', type);
+  const said = saidOnTheCommandLine(options);
+  mergedOptions(said);
+  const waitMs = wait === undefined ? undefined : waitOf(wait);
+  const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
+  const payload = parsePayload(text);
+  const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
+  const { handler, check } = await lookUp(type);
+  const problem = await check(payload.value);
+  if (problem !== null) throw refusedPayload(type, problem);
+  const { values } = await context.config();
+  const stored = mergedOptions(saidInConfig(values, type, handler), said);
+
+  const db = await context.database();
+  const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
+  const enqueued = await enqueue(db, { type, payload: payload.text, options: told });
+  if (!enqueued.created)
+    context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
+  if (waitMs === undefined) {
+    await context.output.answer(enqueued, () => enqueued.id);
+    return EXIT.done;
+  }
+  context.output.talk(`task ${enqueued.id}`);
+  return reportEnd(context, enqueued, await waitForEnd(context, enqueued.id, waitMs));
+}
+
+/** Milliseconds; infinity for a bare `--wait`. */
+function waitOf(wait: string | true): number {
+  if (wait === true) return Number.POSITIVE_INFINITY;
+  try {
+    return parseDuration(wait, '--wait');
+  } catch (error) {
+    // `--wait '{"a":1}'`: the payload was taken for the duration.
+    if (!(error instanceof TaskqError) || !/^[[{"]/.test(wait)) throw error;
+    throw new TaskqError(error.code, error.message, {
+      exitCode: EXIT.usage,
+      hint: 'the payload goes before --wait, or write --wait=30s',
+    });
+  }
+}
+
+function refusedPayload(type: string, problem: string): TaskqError {
+  return new TaskqError('invalid_payload', `the payload does not fit ${type}: ${problem}`, {
+    exitCode: EXIT.usage,
+  });
+}

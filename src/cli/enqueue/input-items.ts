@@ -1,0 +1,65 @@
+import { badOption } from '../task-filter.ts';
+import { splitArray } from './split-array.ts';
+import { splitLines } from './split-lines.ts';
+
+/** A piece of input that is to become a task. */
+export interface InputItem {
+  /** How it is called to a user: `line 3`, `item 3`. */
+  readonly name: string;
+  /** Where its text begins, counted from 1. */
+  readonly line: number;
+  readonly column: number;
+  /** Null: it cannot be read, see `problem`. */
+  readonly text: string | null;
+  readonly problem?: string;
+}
+
+/** A longer piece is no payload, whatever is in it: escapes can make a text six times as long as what is stored. */
+export const MAX_ITEM_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Cut input into items, some at a time: NDJSON line by line, blank ones left out, or a JSON array by its elements. It
+ * is an array if it begins with `[`, unless its name says NDJSON. Memory is bound by the longest item.
+ */
+export async function* inputItems(input: AsyncIterable<Buffer>, path: string): AsyncGenerator<InputItem[]> {
+  const { first, chunks } = await peek(input);
+  if (first === 0x5b && !/\.(ndjson|jsonl)$/i.test(path)) yield* splitArray(chunks);
+  else yield* splitLines(chunks, MAX_ITEM_BYTES);
+}
+
+/** The first byte that is no blank, undefined for none; and the chunks without a byte order mark. */
+async function peek(
+  input: AsyncIterable<Buffer>,
+): Promise<{ first: number | undefined; chunks: AsyncIterable<Buffer> }> {
+  const iterator = input[Symbol.asyncIterator]();
+  const read: Buffer[] = [];
+  let head = Buffer.alloc(0);
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done) break;
+    read.push(value);
+    head = Buffer.concat([head, value]);
+    if (head.length >= 3 && firstOf(head) !== undefined) break;
+    if (head.length > MAX_ITEM_BYTES) throw badOption(`--file: the first ${MAX_ITEM_BYTES} bytes are blank`);
+  }
+  const text = withoutMark(head);
+  return { first: firstOf(text), chunks: chain(text, iterator) };
+}
+
+function withoutMark(head: Buffer): Buffer<ArrayBuffer> {
+  const start = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
+  return Buffer.from(head.subarray(start));
+}
+
+function firstOf(bytes: Buffer): number | undefined {
+  return bytes.find((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d);
+}
+
+async function* chain(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  if (head.length > 0) yield head;
+  for (;;) {
+    const { done, value } = await rest.next();
+    if (done) return;
+    yield value;
+  }
+}

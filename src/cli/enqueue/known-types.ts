@@ -1,0 +1,63 @@
+import { checkedName } from '../../domain/names.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { didYouMean } from '../../lib/nearest.ts';
+import { knownTypes } from '../../queue/known-types.ts';
+import { checkPayload } from '../../worker/check-payload.ts';
+import { findHandlerFiles } from '../../worker/find-handlers.ts';
+import { type Handler, loadHandler } from '../../worker/load-handler.ts';
+import type { Context } from '../context.ts';
+
+/** A type that a task may have. */
+export interface KnownType {
+  readonly name: string;
+  /** Undefined: it has none here. */
+  readonly handler: Handler | undefined;
+  /** What the handler's schema has against a payload; null: nothing. */
+  check(payload: unknown): Promise<string | null>;
+}
+
+/** Looks types up, each once. */
+export type LookUpType = (name: string) => Promise<KnownType>;
+
+/**
+ * Make what looks types up: among the handlers here, then among those that some worker has registered. It throws
+ * TaskqError (exit 2), with the nearest names, for a type that neither knows, unless `unknown` is allowed; or for a
+ * handler that cannot be loaded.
+ */
+export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed'): Promise<LookUpType> {
+  const { values } = await context.config();
+  const files = await findHandlerFiles(values.handlers);
+  const found = new Map<string, Promise<KnownType>>();
+  let registered: Promise<string[]> | undefined;
+
+  const look = async (name: string): Promise<KnownType> => {
+    checkedName('type', name);
+    const path = files.get(name);
+    if (path === undefined && unknown === 'refused') {
+      registered ??= context.database().then(knownTypes);
+      const others = await registered;
+      if (!others.includes(name)) throw unknownType(name, values.handlers, [...files.keys(), ...others]);
+    }
+    const handler = path === undefined ? undefined : await loadHandler(name, path);
+    return { name, handler, check: (payload) => checkBySchema(handler, payload) };
+  };
+  return (name) => {
+    const known = found.get(name) ?? look(name);
+    found.set(name, known);
+    return known;
+  };
+}
+
+async function checkBySchema(handler: Handler | undefined, payload: unknown): Promise<string | null> {
+  if (handler?.schema === undefined) return null;
+  const checked = await checkPayload(handler.schema, payload);
+  return 'problem' in checked ? checked.problem : null;
+}
+
+function unknownType(name: string, directory: string, known: readonly string[]): TaskqError {
+  const message = `unknown type ${JSON.stringify(name)}${didYouMean(name, known)}: no handler in ${directory}, and no worker has registered it`;
+  return new TaskqError('unknown_type', message, {
+    exitCode: EXIT.usage,
+    hint: '--allow-unknown enqueues it all the same',
+  });
+}

@@ -1,0 +1,40 @@
+/**
+ * The text of a member of a JSON object as it stands there, without blanks around it; of several of the same name the
+ * last, as every parser has it. Undefined: there is none. The object must be valid JSON.
+ */
+export function memberText(object: string, name: string): string | undefined {
+  let found: string | undefined;
+  let at = object.indexOf('{') + 1;
+  for (;;) {
+    const nameStart = object.indexOf('"', at);
+    if (nameStart === -1) return found;
+    const nameEnd = stringEnd(object, nameStart);
+    const valueStart = object.indexOf(':', nameEnd) + 1;
+    const valueEnd = endOfValue(object, valueStart);
+    if (JSON.parse(object.slice(nameStart, nameEnd)) === name)
+      found = object.slice(valueStart, valueEnd).trim();
+    at = valueEnd + 1;
+  }
+}
+
+/** Behind the closing quote. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at + 1;
+}
+
+/** At the comma or brace behind a value. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; ; ) {
+    const unit = text[at]!;
+    if (unit === '"') at = stringEnd(text, at);
+    else {
+      if (depth === 0 && (unit === ',' || unit === '}')) return at;
+      if (unit === '{' || unit === '[') depth += 1;
+      if (unit === '}' || unit === ']') depth -= 1;
+      at += 1;
+    }
+  }
+}

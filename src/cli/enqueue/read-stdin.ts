@@ -1,0 +1,25 @@
+import type { Context } from '../context.ts';
+import { MAX_PAYLOAD_BYTES } from '../payload.ts';
+import { badOption } from '../task-filter.ts';
+
+/** Escapes can make a text six times as long as what is stored. */
+const MAX_TEXT_BYTES = 8 * MAX_PAYLOAD_BYTES;
+
+/** Read a payload from stdin, to its end. Throws TaskqError (exit 2) for what is no text, or no payload. */
+export async function readStdin(context: Context): Promise<string> {
+  if (process.stdin.isTTY) context.output.talk('reading the payload from the terminal; Ctrl-D ends it');
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_TEXT_BYTES)
+      throw badOption('payload: larger than 1 MB', 'to enqueue many tasks use --file -');
+  }
+  if (bytes === 0) throw badOption('payload: stdin is empty');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw badOption('payload: stdin is not UTF-8 text');
+  }
+}

@@ -1,0 +1,44 @@
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import type { Enqueued } from '../../queue/enqueue.ts';
+import type { TaskEnd } from '../../queue/get-ends.ts';
+import type { Context } from '../context.ts';
+import { printable } from '../printable.ts';
+import type { Waited } from './wait-for-end.ts';
+
+/** Print how the task that was waited for ended: its result on stdout, what went wrong on stderr. Returns 0 or 1. */
+export async function reportEnd(
+  context: Context,
+  { id, created }: Enqueued,
+  waited: Waited,
+): Promise<number> {
+  if (waited.kind === 'deadline') {
+    throw new TaskqError('wait_deadline', `task ${id} has not ended in time; it goes on`, {
+      exitCode: EXIT.deadline,
+      hint: `see taskq show ${id}`,
+    });
+  }
+  if (waited.kind === 'gone') {
+    throw new TaskqError(
+      'no_such_task',
+      `task ${id} is gone: it ended, and its retention keeps nothing of it`,
+    );
+  }
+  const { status, result, result_note, reason, error } = waited.end;
+  const document = { id, created, status, result, result_note, reason, error };
+  const isCompleted = status === 'completed';
+  await context.output.answer(document, ({ columns }) =>
+    isCompleted ? JSON.stringify(result, null, columns === null ? 0 : 2) : '',
+  );
+  if (!isCompleted && context.output.format === 'text')
+    context.output.complain(`taskq: ${failureOf(waited.end)}`);
+  return isCompleted ? EXIT.done : EXIT.failed;
+}
+
+function failureOf({ id, status, reason, error }: TaskEnd): string {
+  const why = reason === null ? '' : `: ${reason}`;
+  const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
+  const said =
+    { dead: 'is dead', cancelled: 'was cancelled', expired: 'expired before it started' }[status] ??
+    `is ${status}`;
+  return printable(`task ${id} ${said}${why}${what} — see taskq show ${id}`);
+}

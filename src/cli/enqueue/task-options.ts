@@ -1,0 +1,61 @@
+import type { Config } from '../../config/settings.ts';
+import {
+  type EnqueueOptions,
+  normaliseEnqueueOptions,
+  type StoredEnqueueOptions,
+} from '../../domain/enqueue-options.ts';
+import type { Handler } from '../../worker/load-handler.ts';
+import { parseTags } from '../task-filter.ts';
+
+/** The options of `taskq enqueue` that say something of a task. */
+export interface TaskOptions {
+  readonly queue?: string;
+  readonly priority?: string;
+  readonly delay?: string;
+  readonly at?: string;
+  readonly maxAttempts?: string;
+  readonly timeout?: string;
+  readonly expires?: string;
+  readonly key?: string;
+  readonly keyFor?: string;
+  readonly tag?: readonly string[];
+  readonly retention?: string;
+}
+
+/** Read what the command line says of a task, unchecked. */
+export function saidOnTheCommandLine(options: TaskOptions): Record<string, unknown> {
+  const { queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, tag, retention } = options;
+  return {
+    ...{ queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, retention },
+    ...(tag !== undefined && { tags: parseTags(tag) }),
+  };
+}
+
+/**
+ * What the configuration says of tasks of a type: its `taskTypes`, else what it says of all, except for what the
+ * handler decides. It goes into the task, for SQL alone resolves these at run time.
+ */
+export function saidInConfig(config: Config, type: string, handler: Handler | undefined): EnqueueOptions {
+  const { maxAttempts, backoff, timeoutMs, retention, taskTypes } = config;
+  const own = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
+  const forAll = {
+    ...(handler?.maxAttempts === undefined && maxAttempts !== null && { maxAttempts }),
+    ...(handler?.backoff === undefined && backoff !== null && { backoff }),
+    ...(handler?.timeoutMs === undefined && timeoutMs !== null && { timeout: timeoutMs }),
+    ...(handler?.retention === undefined && retention !== null && { retention }),
+  };
+  return { ...forAll, ...own };
+}
+
+/** Lay what is said over each other, the strongest last, and check it. Throws TaskqError that names the option. */
+export function mergedOptions(...said: readonly object[]): StoredEnqueueOptions {
+  const merged: Record<string, unknown> = {};
+  for (const options of said) {
+    const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
+    // These two say the same in two ways: the stronger wins.
+    if (given.some(([name]) => name === 'at')) delete merged.delay;
+    if (given.some(([name]) => name === 'delay')) delete merged.at;
+    Object.assign(merged, Object.fromEntries(given));
+  }
+  return normaliseEnqueueOptions(merged);
+}

@@ -1,0 +1,35 @@
+import type { TaskRow } from '../queue/task-row.ts';
+import type { Screen } from './output.ts';
+import { formatTable } from './table.ts';
+import { relativeTime } from './times.ts';
+
+/** A table of dead letters; empty when there are none. */
+export function formatDeadList(tasks: readonly TaskRow[], screen: Screen): string {
+  if (tasks.length === 0) return '';
+  return formatTable<TaskRow>(
+    [
+      { title: 'ID', cell: (task) => task.id, align: 'right' },
+      { title: 'TYPE', cell: (task) => task.type, shrinksTo: 12 },
+      { title: 'QUEUE', cell: (task) => task.queue, shrinksTo: 8 },
+      { title: 'ATTEMPTS', cell: (task) => String(task.attempts), align: 'right' },
+      { title: 'REASON', cell: (task) => String(task.reason), shrinksTo: 12, paint: screen.paint.red },
+      { title: 'ERROR', cell: errorOf, shrinksTo: 16 },
+      { title: 'PAYLOAD', cell: (task) => cut(JSON.stringify(task.payload)), shrinksTo: 10 },
+      { title: 'DIED', cell: (task) => relativeTime(task.finished_at as string, screen.now) },
+    ],
+    tasks,
+    screen,
+  );
+}
+
+function errorOf(task: TaskRow): string {
+  const error = task.error as { name?: unknown; message?: unknown } | null;
+  return error === null ? '-' : cut(`${String(error.name)}: ${String(error.message)}`);
+}
+
+/** A payload has a megabyte, an error two thousand characters. */
+function cut(text: string): string {
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
+}
+
+const MAX_CELL = 80;

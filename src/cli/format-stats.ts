@@ -1,0 +1,89 @@
+import { formatDuration } from '../lib/duration.ts';
+import type { QueueStats, Stats, TypeStats } from '../queue/stats.ts';
+import { countOf, withCommas } from './count.ts';
+import type { Screen } from './output.ts';
+import { printable } from './printable.ts';
+import { type Column, formatTable } from './table.ts';
+import { roughly } from './times.ts';
+
+/** Two tables, by queue and by type, and what stands out in a line each. */
+export function formatStats(stats: Stats, sinceMs: number, screen: Screen): string {
+  const window = formatDuration(sinceMs);
+  const parts = [
+    ...(stats.queues.length > 0
+      ? [formatTable(queueColumns(stats.queues, screen), stats.queues, screen)]
+      : []),
+    ...(stats.types.length > 0 ? [formatTable(typeColumns(screen), stats.types, screen)] : []),
+    summaryOf(stats, window, screen),
+  ];
+  return parts.join('\n\n');
+}
+
+const STATUSES = ['blocked', 'pending', 'leased', 'running', 'dead'];
+/** What is not there mostly is no column while it is not there. */
+const RARE = ['blocked', 'leased'];
+
+function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<QueueStats>[] {
+  const shown = STATUSES.filter(
+    (status) => !RARE.includes(status) || queues.some(({ counts }) => counts[status]),
+  );
+  return [
+    { title: 'QUEUE', cell: ({ queue, paused }) => (paused ? `${queue} (paused)` : queue), shrinksTo: 10 },
+    ...shown.map(
+      (status): Column<QueueStats> => ({
+        title: status.toUpperCase(),
+        cell: ({ counts }) => figure(counts[status]),
+        align: 'right',
+        ...(status === 'dead' && { paint: (text, { counts }) => (counts.dead ? paint.red(text) : text) }),
+      }),
+    ),
+    { title: 'DUE', cell: ({ depth }) => figure(depth), align: 'right' },
+    {
+      title: 'OLDEST',
+      cell: ({ oldest_waiting_ms: ms }) => (ms === null ? '-' : roughly(ms)),
+      align: 'right',
+    },
+    { title: 'RETRYING', cell: ({ retrying }) => figure(retrying), align: 'right' },
+    { title: 'COMPLETED', cell: ({ ended }) => figure(ended.completed), align: 'right' },
+    { title: 'CANCELLED', cell: ({ ended }) => figure(ended.cancelled), align: 'right' },
+    { title: 'EXPIRED', cell: ({ ended }) => figure(ended.expired), align: 'right' },
+  ];
+}
+
+function typeColumns({ paint }: Screen): Column<TypeStats>[] {
+  return [
+    { title: 'TYPE', cell: ({ type }) => type, shrinksTo: 12 },
+    { title: 'LIVE', cell: ({ live }) => figure(live), align: 'right' },
+    { title: 'DUE', cell: ({ due }) => figure(due), align: 'right' },
+    {
+      title: 'DEAD',
+      cell: ({ dead }) => figure(dead),
+      align: 'right',
+      paint: (text, { dead }) => (dead ? paint.red(text) : text),
+    },
+    { title: 'COMPLETED', cell: ({ completed }) => figure(completed), align: 'right' },
+    { title: 'AVERAGE', cell: ({ average_ms: ms }) => (ms === null ? '-' : roughly(ms)), align: 'right' },
+    {
+      title: 'HANDLED',
+      cell: ({ handled }) => (handled ? 'yes' : 'no'),
+      paint: (text, { handled, live }) => (!handled && live ? paint.yellow(text) : text),
+    },
+  ];
+}
+
+function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
+  const oldest =
+    stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
+  const rate = `${stats.completed_per_minute} a minute`;
+  const lines = [
+    `${countOf(stats.depth, 'task')} due${oldest}; ${withCommas(stats.completed)} completed in ${window} (${rate}); ${countOf(stats.workers, 'worker')}`,
+  ];
+  if (stats.unhandled_types.length > 0) {
+    lines.push(paint.yellow(`no worker handles: ${stats.unhandled_types.map(printable).join(', ')}`));
+  }
+  return lines.join('\n');
+}
+
+function figure(count: number | null | undefined): string {
+  return count ? withCommas(count) : '-';
+}

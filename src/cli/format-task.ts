@@ -1,0 +1,130 @@
+import { formatDuration } from '../lib/duration.ts';
+import type { AttemptError, ShownTask } from '../queue/show-task.ts';
+import { paintStatus } from './format-task-list.ts';
+import type { Paint, Screen } from './output.ts';
+import { printable, printableLines } from './printable.ts';
+import { localTime, relativeTime, roughly } from './times.ts';
+
+/** A task as a record for people: what is not said of it is left out. */
+export function formatTask(task: ShownTask, screen: Screen): string {
+  const { paint } = screen;
+  const head = `${paint.bold(`task ${task.id}`)}  ${printable(task.type)}  ${paintStatus(task.status, task.status, paint)}`;
+  const facts = factsOf(task, screen).filter(([, text]) => text !== '');
+  const width = Math.max(...facts.map(([label]) => label.length));
+  const record = facts.map(([label, text]) => `  ${paint.dim(label.padEnd(width))}  ${text}`);
+  const sections = [
+    section('payload', pretty(task.payload), paint),
+    section('progress', pretty(task.progress), paint),
+    section('result', pretty(task.result ?? task.result_note), paint),
+    ...task.errors.map((error) => attempt(error, screen)),
+    // A dead letter's last error stands among the attempts, where there was one.
+    task.errors.length === 0 ? section('error', errorText(task.error as ErrorJson), paint) : '',
+  ];
+  return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
+}
+
+function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string][] {
+  const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
+  const time = (column: string) => {
+    const at = task[column] as string | null | undefined;
+    return isNothing(at) ? '' : `${localTime(at)}  (${relativeTime(at, now)})`;
+  };
+  const duration = (column: string) => (isNothing(task[column]) ? '' : formatDuration(Number(task[column])));
+  const counted = (column: string) => (Number(task[column]) > 0 ? String(task[column]) : '');
+  return [
+    ['queue', text('queue')],
+    ['priority', text('priority')],
+    ['reason', text('reason')],
+    ['failed', failuresOf(task)],
+    ['leases lost', counted('losses')],
+    ['given back', counted('releases')],
+    ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
+    ['due', task.status === 'pending' ? time('available_at') : ''],
+    ['started', time('started_at')],
+    ['ended', time('finished_at')],
+    ['took', tookOf(task)],
+    [isNothing(task.lease_expires_at) ? 'last lease' : 'lease', leaseOf(task, time('lease_expires_at'))],
+    ['expires', time('expires_at')],
+    ['timeout', duration('timeout_ms')],
+    ['back-off', isNothing(task.backoff) ? '' : JSON.stringify(task.backoff)],
+    ['retention', text('retention')],
+    ['key', text('unique_key')],
+    ['group', text('group_key')],
+    ['tags', tagsOf(task.tags)],
+    ['trace', text('traceparent')],
+    [
+      'cancel asked',
+      `${time('cancel_requested_at')}${isNothing(task.cancel_reason) ? '' : ` ${text('cancel_reason')}`}`,
+    ],
+  ];
+}
+
+function failuresOf(task: ShownTask): string {
+  const allowed = isNothing(task.max_attempts)
+    ? ''
+    : ` of ${Number(task.max_attempts) >= 2 ** 31 - 1 ? 'unlimited' : task.max_attempts}`;
+  return `${task.attempts}${allowed} ${allowed === '' ? `attempt${task.attempts === 1 ? '' : 's'}` : 'attempts'}`;
+}
+
+function tookOf(task: ShownTask): string {
+  if (isNothing(task.started_at) || isNothing(task.finished_at)) return '';
+  return roughly(Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at)));
+}
+
+function leaseOf(task: ShownTask, until: string): string {
+  return isNothing(task.lease_owner)
+    ? ''
+    : `${printable(String(task.lease_owner))}${until && `, until ${until}`}  no. ${task.lease_no}`;
+}
+
+function tagsOf(tags: unknown): string {
+  return Object.entries((tags ?? {}) as Record<string, unknown>)
+    .map(([name, value]) => printable(`${name}=${String(value)}`))
+    .join(' ');
+}
+
+function attempt(failed: AttemptError, { paint, now }: Screen): string {
+  const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
+  const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
+  const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
+  const title = `attempt ${failed.attempt}: ${failed.outcome}`;
+  const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
+  const result = isNothing(failed.result) ? '' : `\n${indented(pretty(failed.result))}`;
+  return `\n${paint.bold(title)}  ${paint.dim(about)}\n${indented(errorText(failed.error as ErrorJson))}${result}`;
+}
+
+type ErrorJson = {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly stack?: unknown;
+  readonly cause?: unknown;
+} | null;
+
+/** The stack, which begins with name and message, else these two; and the same of its cause. */
+function errorText(error: ErrorJson | undefined): string {
+  if (error === null || error === undefined) return '';
+  const line = `${String(error.name)}: ${String(error.message)}`;
+  const stack = typeof error.stack === 'string' && error.stack !== '' ? error.stack : line;
+  const own = stack.includes(String(error.message).slice(0, 50)) ? stack : `${line}\n${stack}`;
+  const cause = errorText(error.cause as ErrorJson | undefined);
+  return printableLines(cause === '' ? own : `${own}\ncaused by ${cause}`);
+}
+
+function section(title: string, text: string, paint: Paint): string {
+  return text === '' ? '' : `\n${paint.bold(title)}\n${indented(text)}`;
+}
+
+function pretty(value: unknown): string {
+  return isNothing(value) ? '' : printableLines(JSON.stringify(value, null, 2));
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+function isNothing(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}

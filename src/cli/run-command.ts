@@ -1,0 +1,35 @@
+import type { Command } from 'commander';
+import { EXIT } from '../lib/errors.ts';
+import type { CliCommand } from './command.ts';
+import { type Context, createContext } from './context.ts';
+import type { GlobalOptions } from './global-options.ts';
+import type { Environment } from './main.ts';
+import { createOutput, type Output } from './output.ts';
+import { reportError } from './report-error.ts';
+import { exitCodeOf, untilStopped } from './until-stopped.ts';
+
+/** Run a command whose options `commander` has read. Returns the exit code; errors have been printed. */
+export async function runCommand(command: CliCommand, commander: Command, env: Environment): Promise<number> {
+  const options = commander.optsWithGlobals<GlobalOptions>();
+  const output = createOutput(env, options);
+  const context = createContext({ command: commander.name(), env, options, output });
+  try {
+    const call = { args: commander.args, options };
+    const run = async () => (await command.run?.(context, call)) ?? EXIT.done;
+    return exitCode(context, await untilStopped(command, context, run));
+  } catch (error) {
+    return exitCode(context, reportError(context.explain(error), output));
+  } finally {
+    await closeUnlessHurried(context, output);
+  }
+}
+
+function exitCode({ signal }: Context, code: number): number {
+  return signal.aborted ? exitCodeOf(signal.reason) : code;
+}
+
+/** A statement under way would hold up one who pressed Ctrl-C. */
+async function closeUnlessHurried(context: Context, output: Output): Promise<void> {
+  if (context.signal.aborted) return;
+  await context.close().catch((error: unknown) => reportError(context.explain(error), output));
+}

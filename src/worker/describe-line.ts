@@ -1,0 +1,51 @@
+import { formatDuration } from '../lib/duration.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** Fields that every line has, or that the sentence already says. */
+const SAID = new Set([
+  'level',
+  'time',
+  'event',
+  'msg',
+  'type',
+  'task_id',
+  'attempt',
+  'ran_ms',
+  'retry_in_ms',
+  'reason',
+  'error',
+]);
+
+/** Say a log line for a person: the event, the task, what else there is, and of an error what it says and where. */
+export function describeLine(line: Line): string {
+  const { event, msg, type, task_id: id, attempt, ran_ms: ranMs, retry_in_ms: retryMs, reason, error } = line;
+  const parts = [
+    event === 'task.log' ? msg : null,
+    id === undefined ? null : `${type} ${id}`,
+    attempt === undefined ? null : `attempt ${attempt}`,
+    typeof ranMs === 'number' ? `ran ${formatDuration(ranMs)}` : null,
+    typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
+    typeof reason === 'string' ? `reason ${reason}` : null,
+    ...Object.entries(line).flatMap(([key, value]) => other(key, value)),
+    id === undefined && event !== 'task.log' ? msg : null,
+  ].filter((part) => part !== null);
+  return `${event}  ${parts.join(', ')}${describeError(error)}`;
+}
+
+function other(key: string, value: unknown): string[] {
+  const isNothing = value === null || value === undefined || value === 0 || value === false;
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  if (SAID.has(key) || isNothing || isEmpty) return [];
+  return [`${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+}
+
+function describeError(error: unknown): string {
+  if (error === undefined || error === null) return '';
+  if (typeof error !== 'object') return `: ${error}`;
+  const { name, message, stack, cause } = error as Line;
+  const frame =
+    typeof stack === 'string' ? stack.split('\n').find((text) => /^\s+at /.test(text)) : undefined;
+  const because = cause ? `\n    caused by ${describeError(cause).slice(2)}` : '';
+  return `: ${name}: ${message}${frame === undefined ? '' : `\n    ${frame.trim()}`}${because}`;
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('bad input', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  const refused = async (args: readonly string[]) => {
+    const { code, stdout, stderr } = await project.run(args);
+    expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
+    return stderr;
+  };
+
+  test('bad JSON: its position and what stands there', async () => {
+    expect(await refused(['enqueue', 'double', '{"n": 1,}'])).toBe(
+      'taskq: invalid JSON at line 1, column 9: expected a name in double quotes, found "}", near {"n": 1,}\n',
+    );
+  });
+
+  test.each([['--delay'], ['--timeout'], ['--expires'], ['--wait']])(
+    'a bad duration of %s: what was expected',
+    async (option) => {
+      expect(await refused(['enqueue', 'double', '{}', option, '10 minutes'])).toMatch(
+        /"10 minutes": expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M/,
+      );
+    },
+  );
+
+  test('a bad queue: what is wrong with it', async () => {
+    expect(await refused(['enqueue', 'double', '--queue', 'a\tb'])).toBe(
+      'taskq: queue "a\\tb": control characters are not allowed\n',
+    );
+  });
+
+  test('--priority 10: "0 is the most urgent, 9 the least"', async () => {
+    expect(await refused(['enqueue', 'double', '--priority', '10'])).toBe(
+      'taskq: priority 10: expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low\n',
+    );
+  });
+
+  test('--at without an offset', async () => {
+    expect(await refused(['enqueue', 'double', '--at', '2030-01-31T09:00:00'])).toContain(
+      'expected Z or an offset at the end',
+    );
+  });
+
+  test('--at and --delay together', async () => {
+    expect(await refused(['enqueue', 'double', '--at', '2030-01-31T09:00:00Z', '--delay', '1s'])).toContain(
+      'either at or delay',
+    );
+  });
+
+  test.each([
+    [['enqueue', 'double', '--max-attempts', '0'], 'expected a whole number from 1, or unlimited'],
+    [['enqueue', 'double', '--key-for', '24h'], 'keyFor needs a key'],
+    [['enqueue', 'double', '--key', 'k', '--key-for', '1d'], 'expected live, 24h, ever'],
+    [['enqueue', 'double', '--tag', 'x'], '--tag "x": expected name=value'],
+    [['enqueue', 'double', '--retention', '90m'], 'expected none, ever, or whole days such as 7d'],
+    [['enqueue', 'double', '{}', '--file', 'x'], 'either as an argument or by --file'],
+    [['enqueue', 'double', '--file', 'nowhere.ndjson'], 'cannot read nowhere.ndjson: no such file'],
+    [['enqueue', 'double', '--wait', '{}'], 'the payload goes before --wait, or write --wait=30s'],
+    [['enqueue', 'double', '"\\u0000"'], 'payload: $ has a NUL character'],
+    [['enqueue', '../x'], '. and .. are not allowed'],
+    [['enqueue'], 'the type is missing'],
+    [['show', 'x'], 'id "x": expected the number of a task, such as 12'],
+    [['show', '9223372036854775808'], 'expected the number of a task'],
+    [
+      ['list', '--status', 'pendin'],
+      'expected blocked, pending, leased, running, completed, cancelled, expired, dead (did you mean "pending"?)',
+    ],
+    [['list', '--limit', '0'], 'expected a whole number from 1'],
+    [['list', '--since', 'yesterday'], '--since "yesterday": expected 500ms'],
+    [['list', '--after', 'x'], '--after "x": expected the number of a task'],
+    [['stats', '--since', '1y'], '--since "1y": expected 500ms'],
+    [['cancel'], 'either by their ids or by --type, --queue, --tag'],
+    [['cancel', '1', '--type', 'x'], 'either by their ids or by --type, --queue, --tag'],
+    [['dead', 'revive'], 'either by their ids or by --type, --queue or --all'],
+    [['dead', 'revive', '1', '--payload', '{'], 'invalid JSON at line 1, column 2'],
+    [['dead', 'add', '1'], "required option '--reason <text>' not specified"],
+    [['db', 'logs', '--lines', 'all'], '--lines "all": expected a whole number from 1'],
+    [['list', '--config', 'nowhere.json'], 'nowhere.json: no such file'],
+  ])('taskq %j', async (args, said) => {
+    expect(await refused(args)).toContain(said);
+  });
+
+  test('a setting of the configuration file: its name, the file and what was expected', async () => {
+    const file = await project.write('bad.json', '{"lease": "5x"}');
+    expect(await refused(['list', '--config', file])).toMatch(
+      /^taskq: lease \(file .*bad\.json\): expected a duration.*, got "5x"\n$/,
+    );
+  });
+
+  test.each([
+    [['cancel', '--type', 'x']],
+    [['dead', 'discard', '1']],
+    [['db', 'reset']],
+    [['db', 'reset', '--server']],
+  ])('taskq %j is destructive: it needs --yes where nobody can be asked', async (args) => {
+    expect(await refused(args)).toMatch(
+      /^taskq: this would (cancel|delete) .*, and there is no terminal to ask — say --yes\n$/,
+    );
+  });
+});

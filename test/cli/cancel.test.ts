@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq cancel', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  test('by id: what became of each, exit 1 if one could not be cancelled', async () => {
+    const [waiting, dead] = [await project.enqueue(), await project.enqueueDead()];
+    const { code, stdout } = await project.run(['cancel', waiting, dead, '--reason', 'no more']);
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: `${waiting} cancelled\n${dead} neither waits nor runs\n`,
+    });
+    const shown = await project.json(['show', waiting]);
+    expect(shown).toMatchObject({ status: 'cancelled', cancel_reason: 'no more' });
+  });
+
+  test('a running one: its worker is asked', async () => {
+    const id = await project.enqueue({ queue: 'held' });
+    await project.client.query(
+      `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = $1`,
+      [id],
+    );
+    expect(await project.run(['cancel', id])).toMatchObject({
+      code: 0,
+      stdout: `${id} runs; its worker was asked to end it\n`,
+    });
+  });
+
+  test('all that fit, with --yes', async () => {
+    for (let n = 0; n < 3; n += 1) await project.enqueue({ queue: 'bulk', tags: { n: String(n % 2) } });
+    expect(await project.json(['cancel', '--queue', 'bulk', '--tag', 'n=0', '--yes'])).toEqual({
+      cancelled: 2,
+      requested: 0,
+      not_live: 0,
+    });
+    expect(await project.run(['cancel', '--queue', 'bulk', '--type', 'double', '--yes'])).toMatchObject({
+      code: 0,
+      stdout: 'cancelled 1 task\n',
+    });
+  });
+});

@@ -1,0 +1,25 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runTaskq } from '../support/run-taskq.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+test('config prints each value with its source, and no password', async () => {
+  const cwd = await temporaryDirectory();
+  await writeFile(join(cwd, 'taskq.config.json'), '{"lease": "1m", "grace": "5s", "poll": "2s"}');
+  const env = { DATABASE_URL: 'postgres://ann:s3cr3t@h/db', TASKQ_GRACE: '6s' };
+  const { code, stdout, stderr } = await runTaskq(['config'], { cwd, env });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `configuration file: ${join(cwd, 'taskq.config.json')}\n`,
+  });
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(/ {2,}/));
+  expect(rows[0]).toEqual(['SETTING', 'VALUE', 'SOURCE']);
+  expect(rows).toContainEqual(['databaseUrl', 'postgres://ann:***@h/db', 'environment DATABASE_URL']);
+  expect(rows).toContainEqual(['lease', '1m', `file ${join(cwd, 'taskq.config.json')}`]);
+  expect(rows).toContainEqual(['grace', '6s', 'environment TASKQ_GRACE']);
+  expect(rows).toContainEqual(['concurrency', '8', 'default']);
+});

@@ -1,0 +1,186 @@
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq enqueue --file', () => {
+  let project: Project;
+  let other: pg.Client;
+
+  beforeAll(async () => {
+    project = await createProject();
+    other = await project.connect();
+  });
+  afterEach(killStartedTaskqs);
+  afterAll(() => project.drop());
+
+  const payloads = async (queue: string) => {
+    const text = 'select type, payload, priority, unique_key from taskq.tasks where queue = $1 order by id';
+    return (await project.client.query(text, [queue])).rows;
+  };
+
+  test('NDJSON: a task for every line, blank ones left out, whatever ends them', async () => {
+    const file = await project.write('a.ndjson', '\ufeff{"n":1}\r\n\r\n[2]\nnull\n"x"');
+    expect(await project.json(['enqueue', 'double', '--file', file, '--queue', 'a'])).toEqual({
+      created: 4,
+      existing: 0,
+      skipped: 0,
+    });
+    expect((await payloads('a')).map(({ payload }) => payload)).toEqual([{ n: 1 }, [2], null, 'x']);
+  });
+
+  test('a JSON array: a task for every element', async () => {
+    const input = '[{"n":\n1}, [2,[3]] , "],[", null]';
+    const { stdout, stderr } = await project.run(['enqueue', 'double', '--file', '-', '--queue', 'b'], {
+      input,
+    });
+    expect({ stdout, stderr }).toEqual({ stdout: 'enqueued 4 tasks\n', stderr: '' });
+    expect((await payloads('b')).map(({ payload }) => payload)).toEqual([{ n: 1 }, [2, [3]], '],[', null]);
+  });
+
+  test('a bad line is named by its number, and nothing is enqueued', async () => {
+    const input = '{"n":1}\n\n{"n":}\n"\\u0000"\n{"n":2}\n';
+    const { code, stdout, stderr } = await project.run(['enqueue', 'double', '--file', '-', '--queue', 'c'], {
+      input,
+    });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr.split('\n')).toEqual([
+      'taskq: stdin: line 3, column 6: invalid JSON: expected a value, found "}", near {"n":}',
+      'taskq: stdin: line 4: payload: $ has a NUL character (\\u0000)',
+      expect.stringMatching(/^taskq: stdin: 2 of 4 items are bad, nothing was enqueued — /),
+      '',
+    ]);
+    expect(await payloads('c')).toEqual([]);
+  });
+
+  test('--skip-bad leaves them out', async () => {
+    const input = '{"n":1}\n{"n":}\n{"n":2}\n';
+    const args = ['enqueue', 'double', '--file', '-', '--queue', 'd', '--skip-bad'];
+    expect(await project.json(args, { input })).toEqual({ created: 2, existing: 0, skipped: 1 });
+    expect(await payloads('d')).toHaveLength(2);
+  });
+
+  test('a line that is not UTF-8 is bad', async () => {
+    const path = `${project.directory}/latin.ndjson`;
+    await writeFile(path, Buffer.from([0x22, 0xe9, 0x22, 0x0a]));
+    expect(await project.run(['enqueue', 'double', '--file', path])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('line 1: not UTF-8 text'),
+    });
+  });
+
+  test('an array that does not end is refused', async () => {
+    expect(await project.run(['enqueue', 'double', '--file', '-'], { input: '[1,\n2' })).toMatchObject({
+      code: 2,
+      stderr: 'taskq: invalid JSON at line 2, column 2: the array does not end\n',
+    });
+  });
+
+  test('payloads are checked against the schema, line by line', async () => {
+    const input = '{"to":"ann"}\n{"to":1}\n';
+    expect(await project.run(['enqueue', 'send-email', '--file', '-'], { input })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('taskq: stdin: line 2: payload: $.to: expected text\n'),
+    });
+  });
+
+  test('--envelope: each line has its own type and options, the payload unchanged', async () => {
+    const lines = [
+      '{"payload":{"n":1.50},"type":"double","key":"k","queue":"e"}',
+      '{"payload":{"to":"ann","payload":"x"},"type":"send-email","priority":"low","queue":"e","tags":{"a":"b"}}',
+      '{"queue":"e","payload":null,"key":"k"}',
+    ];
+    const args = ['enqueue', 'double', '--file', '-', '--envelope', '--priority', '9'];
+    expect(await project.json(args, { input: lines.join('\n') })).toEqual({
+      created: 2,
+      existing: 1,
+      skipped: 0,
+    });
+    expect(await payloads('e')).toEqual([
+      { type: 'double', payload: { n: 1.5 }, priority: 9, unique_key: 'k' },
+      { type: 'send-email', payload: { to: 'ann', payload: 'x' }, priority: 3, unique_key: null },
+    ]);
+  });
+
+  test('--envelope: what is wrong with one is said with its line', async () => {
+    const input =
+      '{"payload":1,"type":"dubble"}\n{"payload":1,"prio":2}\n{"x":1}\n[]\n{"payload":1,"delay":"1y"}\n';
+    const { code, stderr } = await project.run(['enqueue', 'double', '--file', '-', '--envelope'], { input });
+    expect(code).toBe(2);
+    expect(stderr).toContain('line 1: unknown type "dubble" (did you mean "double"?)');
+    expect(stderr).toContain('line 2: unknown option "prio" (did you mean "priority"?)');
+    expect(stderr).toContain('line 3: it has no "payload"');
+    expect(stderr).toContain('line 4: expected an object such as {"payload": …}');
+    expect(stderr).toContain('line 5: delay "1y": expected');
+  });
+
+  test('a temporary directory that cannot be written to is named', async () => {
+    const result = await project.run(['enqueue', 'double', '--file', '-'], { env: { TMPDIR: '/nowhere' } });
+    expect(result).toMatchObject({
+      code: 1,
+      stderr: 'taskq: cannot keep the input in /nowhere: ENOENT — TMPDIR names another directory\n',
+    });
+  });
+
+  test('with --json each bad item is a document on stderr', async () => {
+    const { stderr } = await project.run(['enqueue', 'double', '--file', '-', '--json'], { input: '{\n1\n' });
+    const codes = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).error.code);
+    expect(codes).toEqual(['bad_item', 'bad_items']);
+  });
+
+  /** Starts an enqueue of 35,000 lines whose third transaction waits for a key, until `goOn` is called. */
+  const stuckInTheMiddle = async (queue: string) => {
+    const lines = Array.from(
+      { length: 35_000 },
+      (_, n) => `{"payload":${n},"queue":"${queue}","key":"k${n}"}`,
+    );
+    const file = await project.write(`${queue}.ndjson`, lines.join('\n'));
+    await project.client.query('begin');
+    await project.client.query(`select taskq.enqueue('double', '{}', $1)`, [
+      JSON.stringify({ queue, key: 'k22000' }),
+    ]);
+    const taskq = startTaskq(['enqueue', 'double', '--envelope', '--file', file], {
+      cwd: project.directory,
+      env: { DATABASE_URL: project.url },
+    });
+    const waiting = `select pid from pg_stat_activity
+      where datname = current_database() and application_name = 'taskq enqueue' and wait_event_type = 'Lock'`;
+    for (;;) {
+      const { rows } = await other.query<{ pid: number }>(waiting);
+      if (rows[0] !== undefined)
+        return { taskq, pid: rows[0].pid, goOn: () => project.client.query('rollback') };
+      await sleep(20);
+    }
+  };
+
+  test('a failure in the middle says how many are in, and where the rest begins', async () => {
+    const { taskq, pid, goOn } = await stuckInTheMiddle('f');
+    await other.query('select pg_cancel_backend($1)', [pid]);
+    const { code } = await taskq.exit;
+    await goOn();
+    expect({ code, stderr: taskq.stderr() }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /; 20,000 of 35,000 tasks are enqueued — the rest begins at line 20001; /,
+      ),
+    });
+    expect(await payloads('f')).toHaveLength(20_000);
+  });
+
+  test('SIGINT in the middle ends after the transaction under way, and says how many are in', async () => {
+    const { taskq, goOn } = await stuckInTheMiddle('g');
+    taskq.kill('SIGINT');
+    await sleep(100);
+    await goOn();
+    expect(await taskq.exit).toEqual({ code: 130, signal: null });
+    expect(taskq.stderr()).toBe(
+      'taskq: interrupted by SIGINT: 30,000 of 35,000 tasks are enqueued — the rest begins at line 30001\n',
+    );
+    expect(await payloads('g')).toHaveLength(30_000);
+  });
+});

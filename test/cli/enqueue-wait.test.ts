@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq enqueue --wait', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterEach(killStartedTaskqs);
+  afterAll(() => project.drop());
+
+  test('prints the result of a task that completes, exit 0; what becomes of one that dies, exit 1', async () => {
+    startTaskq(['work', '--poll', '100ms'], { cwd: project.directory, env: { DATABASE_URL: project.url } });
+    const completed = await project.run(['enqueue', 'double', '{"n":21}', '--wait']);
+    expect(completed).toMatchObject({
+      code: 0,
+      stdout: '42\n',
+      stderr: expect.stringMatching(/^task \d+\n$/),
+    });
+
+    expect(
+      await project.json(['enqueue', 'double', '{"n":2}', '--wait', '20s', '--retention', 'none']),
+    ).toMatchObject({
+      created: true,
+      status: 'completed',
+      result: 4,
+    });
+
+    const dead = await project.run(['enqueue', 'double', '{"n":-1}', '--max-attempts', '1', '--wait']);
+    expect(dead).toMatchObject({ code: 1, stdout: '' });
+    expect(dead.stderr).toMatch(
+      /^task (\d+)\ntaskq: task \1 is dead: attempts_spent \(RangeError: negative: -1\) — see taskq show \1\n$/,
+    );
+  });
+
+  test('the deadline passes: exit 4, and the task goes on', async () => {
+    const { code, stdout, stderr } = await project.run([
+      'enqueue',
+      'double',
+      '{"n":1}',
+      '--wait',
+      '200ms',
+      '--delay',
+      '1h',
+    ]);
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+    expect(stderr).toMatch(/taskq: task (\d+) has not ended in time; it goes on — see taskq show \1\n$/);
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('%s ends the wait with %i', async (signal, expected) => {
+    const waiting = startTaskq(['enqueue', 'double', '{"n":1}', '--wait', '--delay', '1h'], {
+      cwd: project.directory,
+      env: { DATABASE_URL: project.url },
+    });
+    while (!waiting.stderr().includes('task ')) await new Promise((resolve) => setTimeout(resolve, 20));
+    waiting.kill(signal);
+    expect(await waiting.exit).toEqual({ code: expected, signal: null });
+  });
+
+  test('a task that is cancelled meanwhile: exit 1', async () => {
+    const waiting = project.run([
+      'enqueue',
+      'double',
+      '{"n":1}',
+      '--wait',
+      '--delay',
+      '1h',
+      '--queue',
+      'cancelled',
+    ]);
+    for (let cancelled = 0; cancelled === 0; ) {
+      const { rowCount } = await project.client.query(
+        `select taskq.cancel(array[id], 'no more') from taskq.tasks where queue = 'cancelled' and pg_sleep(0.05) is not null`,
+      );
+      cancelled = rowCount ?? 0;
+    }
+    expect(await waiting).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/taskq: task \d+ was cancelled: no more/),
+    });
+  });
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq enqueue', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  const row = async (id: string) =>
+    (await project.client.query('select * from taskq.tasks where id = $1', [id])).rows[0];
+
+  test('prints the id, and with --json whether the task was made', async () => {
+    const { code, stdout, stderr } = await project.run(['enqueue', 'double', '{"n":1}']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\n$/),
+      stderr: '',
+    });
+    expect(await project.json(['enqueue', 'double'])).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      created: true,
+    });
+  });
+
+  test('takes every option', async () => {
+    const { id } = await project.json([
+      ...[
+        'enqueue',
+        'double',
+        '--queue',
+        'mail',
+        '--priority',
+        'critical',
+        '--delay',
+        '10m',
+        '--max-attempts',
+        'unlimited',
+      ],
+      ...[
+        '--timeout',
+        '30s',
+        '--expires',
+        '1h',
+        '--key',
+        'k0',
+        '--key-for',
+        '24h',
+        '--tag',
+        'a=b',
+        '--tag',
+        'c=d=e',
+      ],
+      ...['--retention', '7d'],
+    ]);
+    expect(await row(id)).toMatchObject({
+      ...{
+        queue: 'mail',
+        priority: 0,
+        max_attempts: 2 ** 31 - 1,
+        timeout_ms: '30000',
+        unique_key: 'k0',
+        retention: '7d',
+      },
+      tags: { a: 'b', c: 'd=e' },
+    });
+    const times = await project.client.query<{ delay: number; expires: number }>(
+      `select extract(epoch from available_at - created_at)::int as delay,
+        extract(epoch from expires_at - available_at)::int as expires from taskq.tasks where id = $1`,
+      [id],
+    );
+    expect(times.rows[0]).toEqual({ delay: 600, expires: 3600 });
+  });
+
+  test('--at keeps the instant to the microsecond', async () => {
+    const { id } = await project.json(['enqueue', 'double', '--at', '2040-01-31T09:00:00.123456+01:00']);
+    const text = `select (available_at at time zone 'UTC')::text as at from taskq.tasks where id = $1`;
+    expect((await project.client.query(text, [id])).rows[0].at).toBe('2040-01-31 08:00:00.123456');
+  });
+
+  test('a held key: the id of its holder, created false, exit 0', async () => {
+    const first = await project.json(['enqueue', 'double', '--key', 'k1']);
+    expect(await project.json(['enqueue', 'double', '--key', 'k1'])).toEqual({
+      id: first.id,
+      created: false,
+    });
+    const { code, stdout, stderr } = await project.run(['enqueue', 'double', '--key', 'k1']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: `${first.id}\n`,
+      stderr: `task ${first.id} holds the key "k1"\n`,
+    });
+  });
+
+  test('the text of a payload reaches the database unchanged', async () => {
+    const payload = '{"n": 12345678901234567890.10, "e": 1e2, "s": "\\u00e9\\n😀"}';
+    const arg = await project.json(['enqueue', 'double', payload]);
+    const stdin = await project.json(['enqueue', 'double', '-'], { input: `\n${payload}\n` });
+    const file = await project.write('numbers.ndjson', `${payload}\n`);
+    await project.run(['enqueue', 'double', '--file', file, '--queue', 'numbers']);
+    const { rows } = await project.client.query<{ same: boolean }>(
+      `select payload::text = $1::jsonb::text as same from taskq.tasks where id = any ($2) or queue = 'numbers'`,
+      [payload, [arg.id, stdin.id]],
+    );
+    expect(rows.map(({ same }) => same)).toEqual([true, true, true]);
+  });
+
+  test('an unknown type is refused with the nearest names, exit 2', async () => {
+    const { code, stderr } = await project.run(['enqueue', 'send-emial', '{}']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^taskq: unknown type "send-emial" \(did you mean "send-email"\?\): no handler in .*handlers, and no worker has registered it — --allow-unknown enqueues it all the same\n$/,
+      ),
+    });
+  });
+
+  test('--allow-unknown takes it', async () => {
+    expect(await project.json(['enqueue', 'of-tomorrow', '--allow-unknown'])).toMatchObject({
+      created: true,
+    });
+  });
+
+  test('a type that some worker has registered is known', async () => {
+    await project.client.query(`select taskq.register_worker($1)`, [
+      JSON.stringify({
+        host: 'h',
+        pid: 1,
+        unique_part: 'u',
+        concurrency: 1,
+        lease_ms: 30000,
+        types: { elsewhere: {} },
+      }),
+    ]);
+    expect(await project.json(['enqueue', 'elsewhere'])).toMatchObject({ created: true });
+  });
+
+  test("a payload is checked against its handler's schema: exit 2 with the path in the payload", async () => {
+    expect(await project.run(['enqueue', 'send-email', '{"to": 1}'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: the payload does not fit send-email: $.to: expected text\n',
+    });
+  });
+
+  test('a payload of more than 1 MB is refused before it is sent', async () => {
+    const { code, stderr } = await project.run(['enqueue', 'double', '-'], {
+      input: `"${'x'.repeat(1024 * 1024)}"`,
+    });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('larger than 1 MB') });
+  });
+
+  test('what the configuration says of a type goes into the task, the command line wins', async () => {
+    const config = {
+      maxAttempts: 9,
+      timeout: '5s',
+      taskTypes: { double: { queue: 'q9', priority: 'low', timeout: '6s' } },
+    };
+    const file = await project.write('taskq.test.json', JSON.stringify(config));
+    const { id } = await project.json(['enqueue', 'double', '--config', file, '--priority', '7']);
+    expect(await row(id)).toMatchObject({ queue: 'q9', priority: 7, timeout_ms: '6000', max_attempts: 9 });
+  });
+});

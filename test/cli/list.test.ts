@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq list and show', () => {
+  let project: Project;
+  let [plain, tagged, dead] = ['', '', ''];
+
+  beforeAll(async () => {
+    project = await createProject();
+    plain = await project.enqueue();
+    tagged = await project.enqueue({ queue: 'mail', key: 'k', tags: { a: 'b', c: 'd' }, delay_ms: 600_000 });
+    dead = await project.enqueueDead();
+  });
+  afterAll(() => project.drop());
+
+  const ids = async (...args: string[]) => {
+    const { tasks } = await project.json(['list', ...args]);
+    return tasks.map((task: { id: string }) => task.id);
+  };
+
+  test('list prints a table, newest first', async () => {
+    const { code, stdout, stderr } = await project.run(['list']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trim().split(/ {2,}/));
+    expect(lines[0]).toEqual([
+      'ID',
+      'TYPE',
+      'QUEUE',
+      'STATUS',
+      'PRI',
+      'FAILED',
+      'CREATED',
+      'WHEN',
+      'PAYLOAD',
+    ]);
+    expect(lines.slice(1).map(([id, , queue, status]) => [id, queue, status])).toEqual([
+      [dead, 'default', 'dead'],
+      [tagged, 'mail', 'pending'],
+      [plain, 'default', 'pending'],
+    ]);
+    expect(stdout).toMatch(/due in 9m5\ds {2}\{"n":1\}/);
+  });
+
+  test('every filter', async () => {
+    expect(await ids('--status', 'dead')).toEqual([dead]);
+    expect(await ids('--status', 'dead,completed', '--status', 'pending')).toEqual([dead, tagged, plain]);
+    expect(await ids('--failed')).toEqual([dead]);
+    expect(await ids('--type', 'nothing')).toEqual([]);
+    expect(await ids('--queue', 'mail')).toEqual([tagged]);
+    expect(await ids('--tag', 'a=b', '--tag', 'c=d')).toEqual([tagged]);
+    expect(await ids('--tag', 'a=x')).toEqual([]);
+    expect(await ids('--key', 'k')).toEqual([tagged]);
+    expect(await ids('--since', '1h')).toEqual([dead, tagged, plain]);
+    expect(await ids('--since', '2100-01-01')).toEqual([]);
+  });
+
+  test('pages by --limit and --after', async () => {
+    const first = await project.json(['list', '--limit', '2']);
+    expect(first.next_after).toBe(tagged);
+    expect(await ids('--limit', '2', '--after', first.next_after)).toEqual([plain]);
+    expect(await project.run(['list', '--limit', '2'])).toMatchObject({
+      stderr: `there may be more: --after ${tagged}\n`,
+    });
+  });
+
+  test('nothing found is said on stderr, not with --quiet', async () => {
+    expect(await project.run(['list', '--queue', 'none'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'no tasks\n',
+    });
+    expect(await project.run(['list', '--queue', 'none', '--quiet'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+
+  test('the escape sequences of a payload do not reach the terminal', async () => {
+    await project.client.query(`select taskq.enqueue('double', $1, '{"queue": "odd"}')`, [
+      JSON.stringify('\u001b[31m\u0007\u202e'),
+    ]);
+    const { stdout } = await project.run(['list', '--queue', 'odd']);
+    expect(stdout).toContain('"\\u001b[31m\\u0007\\u202e"');
+  });
+
+  test('show: a record with every error by attempt', async () => {
+    const id = await project.enqueue({ queue: 'shown', max_attempts: 3 });
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await project.client.query('update taskq.tasks set available_at = created_at where id = $1', [id]);
+      const work = ['work', '--until-idle', '--max-tasks', '1', '--quiet', '--queues', 'shown'];
+      await project.client.query(`update taskq.tasks set payload = '{"n": -${attempt}}' where id = $1`, [id]);
+      await project.run(work);
+    }
+    const task = await project.json(['show', id]);
+    expect(task).toMatchObject({ id, status: 'pending', attempts: 2, max_attempts: 3 });
+    expect(task.errors.map((error: { error: { message: string } }) => error.error.message)).toEqual([
+      'negative: -1',
+      'negative: -2',
+    ]);
+
+    const { stdout } = await project.run(['show', id]);
+    expect(stdout).toMatch(new RegExp(`^task ${id} {2}double {2}pending\\n {2}queue `));
+    expect(stdout).toMatch(/failed +2 of 3 attempts/);
+    expect(stdout).toMatch(/\npayload\n {2}\{\n {4}"n": -2\n {2}\}\n/);
+    expect(stdout).toMatch(/\nattempt 1: failed .*\n {2}RangeError: negative: -1\n {6}at /);
+    expect(stdout).toMatch(/\nattempt 2: failed .*\n {2}RangeError: negative: -2\n/);
+  });
+
+  test('show: no such task, exit 1', async () => {
+    expect(await project.run(['show', '999999'])).toMatchObject({
+      code: 1,
+      stderr: 'taskq: no task 999999: it never existed, was purged, or outlived its retention\n',
+    });
+  });
+});

@@ -1,0 +1,133 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CommandEntry } from '../../src/cli/command.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { createProject, type Project } from './project.ts';
+import { faultsOf, type Schema } from './validate.ts';
+
+interface OutputSchema extends Schema {
+  readonly error: Schema;
+  readonly commands: Readonly<Record<string, Schema>>;
+}
+
+/** The full names of all commands that do something. */
+async function namesBelow(entries: readonly CommandEntry[], prefix = ''): Promise<string[]> {
+  const names = await Promise.all(
+    entries.map(async ({ name, load }) => {
+      const { subcommands } = await load();
+      return subcommands === undefined ? [prefix + name] : namesBelow(subcommands, `${prefix}${name} `);
+    }),
+  );
+  return names.flat();
+}
+
+/** Command lines to try, by command; they follow each other. `$x` is a task made for them. */
+const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  migrate: [[], ['--status'], ['--dry-run']],
+  config: [[]],
+  enqueue: [
+    ['double', '{"n":1}', '--key', 'a', '--tag', 'x=y'],
+    ['double', '--key', 'a'],
+    ['double', '--file', '-', '--max-attempts', '1'],
+  ],
+  work: [['--until-idle', '--poll', '50ms']],
+  list: [[], ['--limit', '1'], ['--status', 'completed'], ['--queue', 'nowhere']],
+  show: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
+  stats: [[], ['--since', '1h']],
+  'dead list': [[], ['--limit', '1']],
+  'dead show': [['$failed']],
+  'dead add': [['$waiting', '--reason', 'parked']],
+  'dead revive': [['$keyed', '$dead', '999999'], ['--type', 'double'], ['--all']],
+  'dead discard': [
+    ['$keyed', '999999', '--yes'],
+    ['--all', '--yes'],
+  ],
+  cancel: [
+    ['$dead', '999999'],
+    ['--type', 'double', '--yes'],
+  ],
+  'db status': [[]],
+  'db start': [[]],
+  'db url': [[]],
+  'db logs': [[]],
+  'db stop': [[]],
+  'db reset': [['--yes'], ['--server', '--yes']],
+};
+
+describe('--json', () => {
+  let project: Project;
+  let schema: OutputSchema;
+  let env: Record<string, string>;
+  let tasks: Record<string, string>;
+
+  beforeAll(async () => {
+    project = await createProject();
+    env = { TASKQ_STATE_DIR: await temporaryDirectory() };
+    tasks = {
+      $dead: await project.enqueueDead(),
+      $keyed: await project.enqueueDead({ key: 'held' }),
+      $completed: await project.enqueue(),
+      $waiting: await project.enqueue({
+        delay_ms: 3_600_000,
+        max_attempts: 5,
+        timeout_ms: 1000,
+        tags: { a: 'b' },
+      }),
+    };
+    await project.enqueue({ key: 'held', delay_ms: 3_600_000 });
+    schema = JSON.parse(await readFile(new URL('output-schema.json', import.meta.url), 'utf8'));
+  });
+  afterAll(() => project.drop());
+
+  test('every command is described, and tried here', async () => {
+    const names = (await namesBelow(COMMANDS.flatMap(({ entries }) => entries))).sort();
+    expect(Object.keys(schema.commands).sort()).toEqual(names);
+    expect(Object.keys(TRIED).sort()).toEqual(names);
+  });
+
+  test.each(Object.entries(TRIED))(
+    'taskq %s prints what output-schema.json says',
+    async (command, lines) => {
+      for (const line of lines) {
+        const args = [...command.split(' '), ...line.map((word) => tasks[word] ?? word), '--json', '--quiet'];
+        const { code, stdout, stderr } = await project.run(args, {
+          env,
+          input: '{"n":-1}\n{"n":2}\n',
+          limitMs: 100_000,
+        });
+        expect({ code: code! <= 1, stderr }, args.join(' ')).toEqual({ code: true, stderr: '' });
+        const printed = stdout.trimEnd().split('\n');
+        if (command !== 'work') expect(printed, args.join(' ')).toHaveLength(1);
+        for (const document of printed) {
+          const faults = faultsOf(JSON.parse(document), schema.commands[command]!, schema);
+          expect(faults, args.join(' ')).toEqual([]);
+        }
+        if (command === 'work') tasks.$failed = await failedId();
+      }
+    },
+    120_000,
+  );
+
+  const failedId = async () => {
+    const { rows } = await project.client.query<{ id: string }>(
+      'select id from taskq.dead_tasks where attempts = 1',
+    );
+    return rows[0]!.id;
+  };
+
+  test('a task that was waited for, and errors', async () => {
+    const waited = project.run(['enqueue', 'double', '{"n":2}', '--wait', '--queue', 'waited', '--json']);
+    await project.run(['work', '--max-tasks', '1', '--queues', 'waited', '--quiet', '--poll', '50ms']);
+    const { stdout } = await waited;
+    expect(faultsOf(JSON.parse(stdout), schema.commands.enqueue!, schema)).toEqual([]);
+    for (const args of [
+      ['show', 'x'],
+      ['show', '1', '--nothing'],
+      ['list', '--config', 'nowhere.json'],
+    ]) {
+      const { stderr } = await project.run([...args, '--json']);
+      expect(faultsOf(JSON.parse(stderr), schema.error, schema)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
+
+describe('output', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+    await project.client.query(`select taskq.enqueue_many(json_agg(json_build_object('type', 'double', 'payload', repeat('x', 900))))
+      from generate_series(1, 2000)`);
+  });
+  afterAll(() => project.drop());
+
+  test('a reader that goes away is a clean exit', async () => {
+    const child = spawn(process.execPath, [BINARY, 'list', '--limit', '2000', '--json'], {
+      cwd: project.directory,
+      env: { PATH: process.env.PATH ?? '', DATABASE_URL: project.url },
+    });
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    await once(child, 'close');
+    expect({ code: child.exitCode, signal: child.signalCode, stderr }).toEqual({
+      code: 0,
+      signal: null,
+      stderr: '',
+    });
+  });
+
+  test('global options are taken before and after the command', async () => {
+    const env = { DATABASE_URL: '' };
+    for (const args of [
+      ['--database-url', project.url, '--json', 'stats'],
+      ['stats', '--json', '--database-url', project.url],
+    ]) {
+      expect(JSON.parse((await project.run(args, { env })).stdout)).toMatchObject({ depth: 2000 });
+    }
+  });
+
+  test('a pipe gets no colours and nothing cut', async () => {
+    const { stdout } = await project.run(['list', '--limit', '1']);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).toContain(`"${'x'.repeat(900)}"`);
+  });
+
+  test('--quiet keeps errors', async () => {
+    expect(await project.run(['show', '999999', '--quiet'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no task 999999'),
+    });
+  });
+
+  test('--json prints an error as a document on stderr', async () => {
+    const { code, stdout, stderr } = await project.run(['show', 'x', '--json']);
+    const message = 'id "x": expected the number of a task, such as 12';
+    expect({ code, stdout, said: JSON.parse(stderr) }).toEqual({
+      code: 2,
+      stdout: '',
+      said: { error: { code: 'bad_option', message, hint: null } },
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { runTaskq } from '../support/run-taskq.ts';
+
+describe('a command line that is wrong', () => {
+  test.each([
+    [['enqeue'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
+    [['dead', 'lst'], "unknown command 'lst' (did you mean list?) — see taskq dead --help"],
+    [['list', '--limt', '3'], "unknown option '--limt' (did you mean --limit?) — see taskq list --help"],
+    [['--qiet', 'list'], "unknown option '--qiet' (did you mean --quiet?) — see taskq list --help"],
+    [['show'], "missing required argument 'id' — see taskq show --help"],
+    [['list', '--type'], "option '--type <type>' argument missing — see taskq list --help"],
+    [
+      ['stats', 'now'],
+      "too many arguments for 'stats'. Expected 0 arguments but got 1 — see taskq stats --help",
+    ],
+  ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, said) => {
+    expect(await runTaskq(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });
+  });
+
+  test('with --json the error is one JSON document on stderr', async () => {
+    const { code, stderr } = await runTaskq(['lisst', '--json']);
+    const error = {
+      code: 'usage',
+      message: "unknown command 'lisst' (did you mean list?)",
+      hint: 'see taskq --help',
+    };
+    expect({ code, said: JSON.parse(stderr) }).toEqual({ code: 2, said: { error } });
+  });
+
+  test('a command without its subcommand prints its help on stderr and exits 2', async () => {
+    const { code, stdout, stderr } = await runTaskq(['dead']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Usage: taskq dead');
+  });
+});
+
+describe('help', () => {
+  test('names every command on stdout', async () => {
+    const { code, stdout, stderr } = await runTaskq(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const name of [
+      'enqueue',
+      'work',
+      'list',
+      'show',
+      'cancel',
+      'stats',
+      'dead',
+      'migrate',
+      'config',
+      'db',
+    ]) {
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    }
+  });
+
+  test('of a command has its options and the global ones', async () => {
+    const { stdout } = await runTaskq(['dead', 'revive', '--help']);
+    expect(stdout).toContain(
+      'Usage: taskq dead revive [options] <id...> | --type <type> | --queue <queue> | --all',
+    );
+    for (const option of [
+      '--payload',
+      '--delay',
+      '--max-attempts',
+      '--database-url',
+      '--config',
+      '--json',
+      '--quiet',
+      '--no-color',
+    ]) {
+      expect(stdout).toContain(option);
+    }
+  });
+
+  test('loads none of the large packages', async () => {
+    const { stderr } = await runTaskq(['--help'], { env: { NODE_DEBUG: 'esm,module' } });
+    expect(stderr).toMatch(/commander/);
+    expect(stderr).not.toMatch(/node_modules\/(pg|ora|cosmiconfig|pino|jiti|string-width)\//);
+  });
+
+  test('--version prints the version', async () => {
+    expect(await runTaskq(['--version'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/),
+    });
+  });
+});

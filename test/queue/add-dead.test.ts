@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { addDead } from '../../src/queue/add-dead.ts';
+import { deadRow, enqueue, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+test('a waiting task becomes a dead letter by hand', async () => {
+  const id = await enqueue(queue.admin, { delay_ms: 60_000 }, { a: 1 });
+  expect(await addDead(queue.admin, id, 'not today')).toBe('dead');
+  expect(await liveRow(queue.admin, id)).toBeUndefined();
+  expect(await deadRow(queue.admin, id)).toMatchObject({
+    reason: 'not today',
+    by_hand: true,
+    payload: { a: 1 },
+    attempts: 0,
+  });
+});
+
+test('a dead one gets another reason', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'first' }));
+  expect(await addDead(queue.admin, id, 'second')).toBe('dead');
+  expect(await deadRow(queue.admin, id)).toMatchObject({ reason: 'second', by_hand: true });
+});
+
+test('a running one is held, a finished or unknown one is not live', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  const task = await claimOne(worker);
+  expect(await addDead(queue.admin, id, 'r')).toBe('held');
+  expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'running' });
+  await worker.settle(outcome(task, 'completed'));
+  expect(await addDead(queue.admin, id, 'r')).toBe('not_live');
+  expect(await addDead(queue.admin, '999999999', 'r')).toBe('not_live');
+});

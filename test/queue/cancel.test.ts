@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { cancel } from '../../src/queue/cancel.ts';
+import { enqueue, enqueueSome, finishedRow, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { waitUntil } from './waiting.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+test('a waiting task ends at once, as cancelled, with the reason', async () => {
+  const id = await enqueue(queue.admin, { delay_ms: 60_000, key: 'k' });
+  expect(await cancel(queue.admin, [id], 'by hand')).toEqual([{ id, answer: 'cancelled' }]);
+  expect(await finishedRow(queue.admin, id)).toMatchObject({
+    status: 'cancelled',
+    cancel_reason: 'by hand',
+    started_at: null,
+  });
+  expect(await enqueue(queue.admin, { key: 'k' })).not.toBe(id);
+});
+
+test('for a held one the request is stored and its worker is told', async () => {
+  const [running, ahead] = await enqueueSome(queue.admin, 2);
+  const worker = await registerWorker(queue.admin);
+  await worker.claim({ start: 1, ahead: 1 });
+  const listener = await queue.session();
+  const told: (string | undefined)[] = [];
+  listener.client.on('notification', ({ payload }) => told.push(payload));
+  await listener.rows('listen taskq_cancel');
+  expect(await cancel(queue.admin, [running!, ahead!], 'why')).toEqual([
+    { id: running, answer: 'requested' },
+    { id: ahead, answer: 'requested' },
+  ]);
+  expect(await liveRow(queue.admin, running!)).toMatchObject({
+    status: 'running',
+    cancel_reason: 'why',
+    lease_no: 1,
+  });
+  expect(await liveRow(queue.admin, ahead!)).toMatchObject({ status: 'leased', cancel_reason: 'why' });
+  await waitUntil(async () => told.length > 0, 'the worker was not told');
+  expect(told).toEqual([String(worker.id)]);
+});
+
+test('asked twice, the first time and the last reason stand', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  await claimOne(worker);
+  await cancel(queue.admin, [id], 'first');
+  const before = (await liveRow(queue.admin, id))!;
+  await cancel(queue.admin, [id], 'second');
+  expect(await liveRow(queue.admin, id)).toMatchObject({
+    cancel_requested_at: before.cancel_requested_at,
+    cancel_reason: 'second',
+  });
+  await cancel(queue.admin, [id]);
+  expect(await liveRow(queue.admin, id)).toMatchObject({ cancel_reason: 'second' });
+});
+
+test('what is finished, dead, or unknown is not live, and every id is answered once', async () => {
+  const [done, dead, waiting] = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  const tasks = await worker.claim({ start: 2 });
+  await worker.settle(outcome(tasks[0]!, 'completed'), outcome(tasks[1]!, 'dead', { reason: 'r' }));
+  expect(await cancel(queue.admin, [waiting!, '999999999', dead!, done!, waiting!])).toEqual([
+    { id: done, answer: 'not_live' },
+    { id: dead, answer: 'not_live' },
+    { id: waiting, answer: 'cancelled' },
+    { id: '999999999', answer: 'not_live' },
+  ]);
+  expect(await cancel(queue.admin, [waiting!])).toEqual([{ id: waiting, answer: 'not_live' }]);
+});
+
+test('a waiter is told that the task has ended', async () => {
+  const id = await enqueue(queue.admin, { notify_done: true, retention: 'none' });
+  const listener = await queue.session();
+  const told: (string | undefined)[] = [];
+  listener.client.on('notification', ({ payload }) => told.push(payload));
+  await listener.rows('listen taskq_done');
+  await cancel(queue.admin, [id]);
+  await waitUntil(async () => told.length > 0, 'the waiter was not told');
+  expect(told).toEqual([id]);
+  expect(await queue.admin.rows('select id, status, reason, live from taskq.get_ends($1)', [id])).toEqual([
+    { id, status: 'cancelled', reason: null, live: false },
+  ]);
+});
+
+test('a task that somebody holds locked makes it wait a second and no longer', async () => {
+  const id = await enqueue(queue.admin);
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows("update taskq.tasks set tags = '{}' where id = $1", id);
+  await expect(cancel(queue.admin, [id])).rejects.toMatchObject({ code: '55P03' });
+  await other.rows('rollback');
+});

@@ -1,0 +1,351 @@
+import { describe, expect, test } from 'vitest';
+import { claim } from '../../src/queue/claim.ts';
+import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, rescueAll } from './rows.ts';
+import { useDatabase } from './session.ts';
+import {
+  type Claimed,
+  type ClaimOptions,
+  claimOne,
+  LEASE_MS,
+  outcome,
+  type PlainWorker,
+  registerWorker,
+} from './worker.ts';
+
+const queue = useDatabase();
+
+const byUrgency = (a: Claimed, b: Claimed) =>
+  a.priority - b.priority ||
+  Number(BigInt(a.available_at_us) - BigInt(b.available_at_us)) ||
+  Number(a.id) - Number(b.id);
+
+/** A cursor for the queue `default` that stands at this task. */
+function cursorAt(task: Claimed): (number | null)[] {
+  const cursor = new Array<number | null>(20).fill(null);
+  cursor[2 * task.priority] = Number(task.available_at_us);
+  cursor[2 * task.priority + 1] = Number(task.id);
+  return cursor;
+}
+
+describe('what is claimed', () => {
+  test('a claimed task is running under a new lease of its worker', async () => {
+    const id = await enqueue(queue.admin, { timeout_ms: 5000 }, { a: 1 });
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim()).toMatchObject([
+      {
+        id,
+        lease_no: 1,
+        queue: 'default',
+        type: 'work',
+        priority: 2,
+        attempts: 0,
+        losses: 0,
+        timeout_ms: '5000',
+        payload: { a: 1 },
+        running: true,
+      },
+    ]);
+    const row = await liveRow(queue.admin, id);
+    expect(row).toMatchObject({ status: 'running', lease_owner: worker.id, lease_no: 1 });
+    const exact = `select lease_expires_at - started_at = $1 * interval '1 ms' and started_at >= available_at from taskq.tasks`;
+    expect(await queue.admin.value(exact, LEASE_MS)).toBe(true);
+  });
+
+  test('of what is claimed, so many are running and the rest, less urgent, is leased', async () => {
+    const ids = await enqueueSome(queue.admin, 7);
+    const worker = await registerWorker(queue.admin);
+    const claimed = await worker.claim({ start: 2, ahead: 3 });
+    expect(claimed.map((task) => [task.id, task.running])).toEqual(
+      ids.slice(0, 5).map((id, place) => [id, place < 2]),
+    );
+    expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'running' });
+    expect(await liveRow(queue.admin, ids[2]!)).toMatchObject({
+      status: 'leased',
+      started_at: null,
+      lease_owner: worker.id,
+    });
+    expect(await liveRow(queue.admin, ids[5]!)).toMatchObject({ status: 'pending', lease_no: 0 });
+  });
+
+  test('a claim ahead alone starts nothing', async () => {
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 0, ahead: 1 })).toMatchObject([{ running: false }]);
+  });
+
+  test('a claim of nothing takes nothing', async () => {
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 0 })).toEqual([]);
+  });
+
+  test('types that the worker does not handle stay where they are', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ types: ['other'] })).toEqual([]);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', attempts: 0, lease_no: 0 });
+  });
+
+  test('delayed tasks wait until they are due', async () => {
+    const id = await enqueue(queue.admin, { delay_ms: 60_000 });
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim()).toEqual([]);
+    await makeDue(queue.admin, [id]);
+    expect(await worker.claim()).toMatchObject([{ id }]);
+  });
+
+  test('blocked tasks are never due', async () => {
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows(
+      "update taskq.tasks set status = 'blocked', available_at = 'infinity' where id = $1",
+      id,
+    );
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 5 })).toEqual([]);
+  });
+
+  test('a task that expired before it ever started is not claimed; one that has started is', async () => {
+    const [expired, started, later] = await enqueueSome(queue.admin, 3, { expires_ms: 60_000 });
+    const expire =
+      "update taskq.tasks set expires_at = clock_timestamp() - interval '1 ms' where id = any ($1)";
+    await queue.admin.rows(expire, [expired, started]);
+    await queue.admin.rows('update taskq.tasks set started_at = created_at where id = $1', started);
+    const worker = await registerWorker(queue.admin);
+    expect((await worker.claim({ start: 5 })).map((task) => task.id)).toEqual([started, later]);
+  });
+
+  test('a task that took two workers with it is only leased until it starts', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    await queue.admin.rows(
+      'update taskq.tasks set losses = id - $1 where id = any ($2)',
+      Number(ids[0]),
+      ids,
+    );
+    const worker = await registerWorker(queue.admin);
+    const claimed = await worker.claim({ start: 3 });
+    expect(claimed.map((task) => [task.losses, task.running])).toEqual([
+      [0, true],
+      [1, true],
+      [2, false],
+    ]);
+    expect(await liveRow(queue.admin, ids[2]!)).toMatchObject({ status: 'leased', started_at: null });
+  });
+
+  test('the fence grows with every claim', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    for (let leaseNo = 1; leaseNo < 8; leaseNo += 2) {
+      expect(await claimOne(worker)).toMatchObject({ id, lease_no: leaseNo });
+      await worker.giveBack([{ id, lease_no: leaseNo }], false);
+    }
+  });
+
+  test('a paused queue gives nothing until it is resumed or its pause ends', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    await queue.admin.rows("select taskq.pause_queue('default', _ms => 60000)");
+    expect(await worker.claim()).toEqual([]);
+    await queue.admin.rows('update taskq.queues set paused_until = clock_timestamp()');
+    expect(await worker.claim()).toMatchObject([{ id }]);
+  });
+});
+
+describe('the order', () => {
+  test('is by priority, then the queues as given, then by the time, then by the id', async () => {
+    const expected: string[] = [];
+    const make = async (queueName: string, priority: number, secondsAgo: number) => {
+      const id = await enqueue(queue.admin, { queue: queueName, priority });
+      await queue.admin.rows(
+        "update taskq.tasks set available_at = timestamptz '2020-01-01T00:00:00Z' - $2 * interval '1 s' where id = $1",
+        id,
+        secondsAgo,
+      );
+      return id;
+    };
+    const b3 = await make('b', 3, 50);
+    const a3 = await make('a', 3, 10);
+    const b0 = await make('b', 0, 10);
+    const a0late = await make('a', 0, 5);
+    const a0first = await make('a', 0, 9);
+    const a0second = await make('a', 0, 9);
+    const a9 = await make('a', 9, 99);
+    expected.push(b0, a0first, a0second, a0late, b3, a3, a9);
+    const worker = await registerWorker(queue.admin);
+    const claimed: string[] = [];
+    for (let turn = 0; turn < expected.length; turn++) {
+      claimed.push((await claimOne(worker, { queues: ['b', 'a'] })).id);
+    }
+    expect(claimed).toEqual(expected);
+  });
+
+  test('of one claim holds across its border between running and leased', async () => {
+    const ids = await enqueueSome(queue.admin, 40);
+    await queue.admin.rows(
+      "update taskq.tasks set priority = (id * 7) % 10, available_at = created_at - ((id * 13) % 5) * interval '1 s'",
+    );
+    const worker = await registerWorker(queue.admin);
+    const claimed = (await worker.claim({ start: 10, ahead: 20 })).sort(byUrgency);
+    expect(claimed.map((task) => task.running)).toEqual(Array.from({ length: 30 }, (_, n) => n < 10));
+    const rest = (await worker.claim({ start: 40 })).sort(byUrgency);
+    expect(byUrgency(claimed.at(-1)!, rest[0]!)).toBeLessThan(0);
+    expect([...claimed, ...rest].map((task) => task.id).sort()).toEqual(ids.toSorted());
+  });
+
+  test('comes out of the library sorted, most urgent first', async () => {
+    const ids = await enqueueSome(queue.admin, 20);
+    await queue.admin.rows('update taskq.tasks set priority = (id * 7) % 10');
+    const worker = await registerWorker(queue.admin);
+    const tasks = await claim(queue.admin, {
+      workerId: worker.id,
+      queues: ['default'],
+      types: ['work'],
+      start: 20,
+      ahead: 0,
+      leaseMs: LEASE_MS,
+      cursor: null,
+      lookBackMs: null,
+    });
+    expect(tasks).toHaveLength(ids.length);
+    const keys = tasks.map((task) => [task.priority, task.availableAtUs, Number(task.id)] as const);
+    expect(keys).toEqual(keys.toSorted((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]));
+  });
+});
+
+describe('the cursor', () => {
+  test('a claim takes only what lies behind its cursor, to the microsecond', async () => {
+    const ids = await enqueueSome(queue.admin, 4);
+    await queue.admin.rows(
+      "update taskq.tasks set available_at = timestamptz '2020-01-01T00:00:00.000001Z' + (id - $1) / 2 * interval '1 us'",
+      Number(ids[0]),
+    );
+    const worker = await registerWorker(queue.admin);
+    const [first, second] = await worker.claim({ start: 2 });
+    await worker.giveBack([first!, second!], false);
+    expect((await worker.claim({ start: 9, cursor: cursorAt(first!) })).map((task) => task.id)).toEqual(
+      ids.slice(1),
+    );
+  });
+
+  test('of a level says nothing of other levels and queues', async () => {
+    await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    const [first, second] = await worker.claim({ start: 2 });
+    await worker.giveBack([first!, second!], false);
+    const urgent = await enqueue(queue.admin, { priority: 1, at: '2000-01-01T00:00:00Z' });
+    const other = await enqueue(queue.admin, { queue: 'other' });
+    const cursor = [...new Array<null>(20).fill(null), ...cursorAt(second!)];
+    const claimed = await worker.claim({ start: 9, queues: ['other', 'default'], cursor });
+    expect(claimed.map((task) => task.id)).toEqual([urgent, other]);
+  });
+
+  test('without one a claim sweeps every level from its beginning', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    const claimed = await worker.claim({ start: 3 });
+    await worker.giveBack(claimed, false);
+    expect(await worker.claim({ start: 3, cursor: cursorAt(claimed[2]!) })).toEqual([]);
+    expect((await worker.claim({ start: 3 })).map((task) => task.id)).toEqual(ids);
+  });
+
+  test('a look back finds what was committed late, but not what lies further back', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const age = "update taskq.tasks set available_at = clock_timestamp() - $2 * interval '1 s' where id = $1";
+    await queue.admin.rows(age, ids[0], 10);
+    await queue.admin.rows(age, ids[1], 1);
+    const worker = await registerWorker(queue.admin);
+    const claimed = await worker.claim({ start: 3 });
+    await worker.giveBack(claimed, false);
+    const cursor = cursorAt(claimed[2]!);
+    expect(await worker.claim({ start: 3, cursor })).toEqual([]);
+    expect((await worker.claim({ start: 3, cursor, lookBackMs: 2000 })).map((task) => task.id)).toEqual(
+      ids.slice(1),
+    );
+  });
+
+  test('a look back does not jump over what lies between an older cursor and itself', async () => {
+    const ids = await enqueueSome(queue.admin, 2);
+    await queue.admin.rows(
+      "update taskq.tasks set available_at = clock_timestamp() - interval '1 h' + (id - $1) * interval '1 min'",
+      Number(ids[0]),
+    );
+    const worker = await registerWorker(queue.admin);
+    const first = await claimOne(worker);
+    expect(await worker.claim({ start: 2, cursor: cursorAt(first), lookBackMs: 2000 })).toMatchObject([
+      { id: ids[1] },
+    ]);
+  });
+
+  test('a task enqueued in a transaction that commits after the cursor has passed is found by looking back', async () => {
+    const producer = await queue.session();
+    await producer.rows('begin');
+    const late = await enqueue(producer);
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const cursor = cursorAt(await claimOne(worker));
+    await producer.rows('commit');
+    expect(await worker.claim({ cursor })).toEqual([]);
+    expect(await worker.claim({ cursor, lookBackMs: 2000 })).toMatchObject([{ id: late }]);
+  });
+});
+
+/** Until all is recorded: another claim, begun just before ours, may have a row of ours locked for a moment. */
+async function completeAll(worker: PlainWorker, tasks: readonly Claimed[]): Promise<void> {
+  const answers = await worker.settle(...tasks.map((task) => outcome(task, 'completed')));
+  const busy = new Set(answers.filter((answer) => answer.answer === 'busy').map((answer) => answer.id));
+  expect(answers.filter((answer) => answer.answer === 'recorded')).toHaveLength(tasks.length - busy.size);
+  if (busy.size > 0)
+    await completeAll(
+      worker,
+      tasks.filter((task) => busy.has(task.id)),
+    );
+}
+
+describe('beside others', () => {
+  test('rows that another session has locked are skipped at once', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows("update taskq.tasks set tags = '{}' where id = $1", ids[0]);
+    const worker = await registerWorker(queue.admin);
+    expect((await worker.claim({ start: 3 })).map((task) => task.id)).toEqual(ids.slice(1));
+    await other.rows('commit');
+    expect(await worker.claim({ start: 3 })).toMatchObject([{ id: ids[0] }]);
+  });
+
+  test('an edit of a waiting task reaches the worker that claims it after', async () => {
+    const id = await enqueue(queue.admin, {}, { version: 1 });
+    const other = await queue.session();
+    const worker = await registerWorker(queue.admin);
+    await other.rows('begin');
+    await other.rows('update taskq.tasks set payload = \'{"version": 2}\' where id = $1', id);
+    expect(await worker.claim()).toEqual([]);
+    await other.rows('commit');
+    expect(await worker.claim()).toMatchObject([{ id, payload: { version: 2 } }]);
+  });
+
+  test('eight workers that claim 4,000 tasks at once, some of which are rescued meanwhile, never hold one under one lease twice', async () => {
+    const count = 4000;
+    await enqueueSome(queue.admin, count);
+    const leases: string[] = [];
+    const drain = async (options: ClaimOptions) => {
+      const worker = await registerWorker(await queue.session());
+      for (let empty = 0; empty < 2; ) {
+        const claimed = await worker.claim(options);
+        empty = claimed.length === 0 ? empty + 1 : 0;
+        leases.push(...claimed.map((task) => `${task.id}/${task.lease_no}`));
+        const [lost, ...kept] = claimed;
+        if (lost !== undefined && lost.lease_no < 3) {
+          await lapse(worker.session, [lost.id]);
+          await rescueAll(worker.session, worker.id);
+        } else if (lost !== undefined) kept.push(lost);
+        await completeAll(worker, kept);
+      }
+    };
+    await Promise.all([1, 7, 20, 20, 50, 50, 3, 100].map((start) => drain({ start })));
+    expect(new Set(leases).size).toBe(leases.length);
+    expect(new Set(leases.map((lease) => lease.split('/')[0])).size).toBe(count);
+    const left = await queue.admin.rows<Row>('select id, status, lease_owner from taskq.tasks');
+    expect(left).toEqual([]);
+    expect(await queue.admin.value('select count(*)::int from taskq.finished_tasks')).toBe(count);
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { enqueue, enqueueSome, finishedRow, statusOf } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+function overdue(ids: readonly string[]): Promise<unknown> {
+  return queue.admin.rows(
+    "update taskq.tasks set expires_at = clock_timestamp() - interval '1 ms' where id = any ($1)",
+    ids,
+  );
+}
+
+test('what was not started in time ends as expired', async () => {
+  const [late, inTime] = await enqueueSome(queue.admin, 2, { expires_ms: 60_000 });
+  await overdue([late!]);
+  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+  expect(await finishedRow(queue.admin, late!)).toMatchObject({
+    status: 'expired',
+    started_at: null,
+    cancel_requested_at: null,
+  });
+  expect(await statusOf(queue.admin, inTime!)).toBe('pending');
+});
+
+test('a held task, and one that has started once, never expire', async () => {
+  const [held, ahead, retried, snoozed] = await enqueueSome(queue.admin, 4, { expires_ms: 60_000 });
+  const worker = await registerWorker(queue.admin);
+  const tasks = [
+    await claimOne(worker),
+    await claimOne(worker, { ahead: 1 }),
+    await claimOne(worker),
+    await claimOne(worker),
+  ];
+  await worker.settle(
+    outcome(tasks[2]!, 'failed', { delay_ms: 60_000 }),
+    outcome(tasks[3]!, 'snoozed', { delay_ms: 60_000 }),
+  );
+  await overdue([held!, ahead!, retried!, snoozed!]);
+  expect(await queue.admin.value('select taskq.expire()')).toBe(0);
+});
+
+test('one that was claimed ahead, given back and never started expires', async () => {
+  const id = await enqueue(queue.admin, { expires_ms: 60_000 });
+  const worker = await registerWorker(queue.admin);
+  await worker.giveBack([await claimOne(worker, { ahead: 1 })], false);
+  await overdue([id]);
+  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+});
+
+test('in pages, the oldest first, past what another transaction has locked', async () => {
+  const ids = await enqueueSome(queue.admin, 5, { expires_ms: 60_000 });
+  await queue.admin.rows(
+    "update taskq.tasks set expires_at = created_at - (6 + id - $1) * interval '1 s'",
+    Number(ids[0]),
+  );
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows("update taskq.tasks set tags = '{}' where id = $1", ids[4]);
+  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
+  const left = await queue.admin.rows<{ id: string }>('select id from taskq.tasks order by id');
+  expect(left.map((row) => row.id)).toEqual([ids[0], ids[1], ids[4]]);
+  await other.rows('commit');
+  expect(await queue.admin.value('select taskq.expire(9)')).toBe(3);
+});

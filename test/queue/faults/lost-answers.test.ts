@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../src/lib/database.ts';
+import { claim } from '../../../src/queue/claim.ts';
+import { enqueue, enqueueSome, lapse, liveRow, rescueAll } from '../rows.ts';
+import { type Session, useDatabase } from '../session.ts';
+import { waitUntil, waitUntilBlocked } from '../waiting.ts';
+import { claimOne, LEASE_MS, outcome, type PlainWorker, registerWorker } from '../worker.ts';
+
+const queue = useDatabase();
+
+/** Lets a worker execute and commit something and never hear the answer: its socket is cut once `isDone`. */
+async function loseAnswer(
+  of: PlainWorker,
+  what: (worker: PlainWorker) => Promise<unknown>,
+  isDone: () => Promise<boolean>,
+): Promise<void> {
+  const { client } = of.session;
+  const { stream } = (client as unknown as { connection: { stream: { pause(): void; destroy(): void } } })
+    .connection;
+  stream.pause();
+  const answer = what(of);
+  const lost = expect(answer).rejects.toThrow();
+  await waitUntil(isDone, 'it was not done');
+  stream.destroy();
+  await lost;
+}
+
+async function sameWorkerElsewhere(worker: PlainWorker): Promise<PlainWorker> {
+  const session = await queue.session();
+  const again = await registerWorker(session);
+  return { ...again, id: worker.id };
+}
+
+test.each([
+  ['completed', 'finished_tasks'],
+  ['cancelled', 'finished_tasks'],
+  ['failed', 'task_errors'],
+  ['dead', 'dead_tasks'],
+])(
+  'a %s outcome that was recorded, and its answer lost, is already recorded when told again',
+  async (kind, table) => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(await queue.session());
+    const task = await claimOne(worker);
+    const said = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
+    const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
+    await loseAnswer(worker, (it) => it.settle(said), isDone);
+    const before = await queue.admin.rows('select * from taskq.all_tasks');
+    const again = await sameWorkerElsewhere(worker);
+    for (let n = 0; n < 3; n++)
+      expect(await again.settle(said)).toMatchObject([{ id, answer: 'already', extra: null }]);
+    expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
+    expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
+      ['failed', 'dead'].includes(kind) ? 1 : 0,
+    );
+  },
+);
+
+test('a repeat that comes after the task runs again is lost: the new lease alone may write', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  const said = outcome(await claimOne(worker), 'failed', { delay_ms: 0 });
+  await worker.settle(said);
+  const again = await claimOne(worker);
+  expect(await worker.settle(said)).toMatchObject([{ answer: 'lost' }]);
+  expect(await liveRow(queue.admin, id)).toMatchObject({
+    lease_no: again.lease_no,
+    attempts: 1,
+    status: 'running',
+  });
+});
+
+/** What a claim took without the worker knowing comes back by the worker's own rescue, once its leases end. */
+async function expectOwnRescue(
+  worker: { readonly id: number },
+  ids: readonly string[],
+  known: readonly string[],
+): Promise<void> {
+  const rescuer = await queue.session();
+  expect(await rescueAll(rescuer, worker.id, known)).toEqual([]);
+  await lapse(queue.admin, [...ids, ...known]);
+  await queue.admin.rows(
+    "update taskq.rescue_scan set started_at = clock_timestamp() - interval '5001 ms', finished_at = clock_timestamp(), cost_ms = 1e6",
+  );
+  expect(await rescuer.rows('select blocks from taskq.begin_rescue(false)')).toEqual([]);
+  expect(await rescuer.rows('select blocks from taskq.begin_rescue(true)')).toHaveLength(1);
+  const rescued = await rescueAll(rescuer, worker.id, known);
+  expect(rescued.map((task) => task.id)).toEqual(ids);
+  for (const id of ids)
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', attempts: 0 });
+}
+
+test('tasks of a claim whose answer was lost come back by the own rescue, the known ones stay', async () => {
+  const known = await enqueue(queue.admin, { priority: 0 });
+  const ids = await enqueueSome(queue.admin, 5);
+  const worker = await registerWorker(await queue.session());
+  await claimOne(worker);
+  const isDone = () =>
+    queue.admin.value<boolean>('select count(*) = 6 from taskq.tasks where lease_owner = $1', worker.id);
+  await loseAnswer(worker, (it) => it.claim({ start: 2, ahead: 3 }), isDone);
+  await expectOwnRescue(worker, ids, [known]);
+});
+
+test('so do those of a claim that its worker gave up waiting for and that went through all the same', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  const hostile = await queue.session();
+  await hostile.rows('begin');
+  await hostile.rows('lock table taskq.tasks in access exclusive mode');
+  const database = openDatabase({
+    databaseUrl: queue.url,
+    maxConnections: 1,
+    applicationName: 'patient',
+    deadlineMs: 300,
+  });
+  const request = {
+    workerId: worker.id,
+    queues: ['default'],
+    types: ['work'],
+    start: 3,
+    ahead: 0,
+    leaseMs: LEASE_MS,
+    cursor: null,
+    lookBackMs: null,
+  };
+  await expect(claim(database, request)).rejects.toMatchObject({ code: 'deadline_passed' });
+  await hostile.rows('commit');
+  const isDone = () =>
+    queue.admin.value<boolean>('select count(*) = 3 from taskq.tasks where lease_owner = $1', worker.id);
+  await waitUntil(isDone, 'the claim did not go through');
+  await expectOwnRescue(worker, ids, []);
+  await database.close();
+});
+
+test('a claim that the server ended for its time limit has claimed nothing', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(await queue.session());
+  const hostile: Session = await queue.session();
+  await hostile.rows('begin');
+  await hostile.rows('lock table taskq.tasks in access exclusive mode');
+  await worker.session.rows("set statement_timeout = '50ms'");
+  const claimed = worker.claim();
+  const refused = expect(claimed).rejects.toMatchObject({ code: '57014' });
+  await waitUntilBlocked(queue.admin, worker.session).catch(() => {});
+  await refused;
+  await hostile.rows('rollback');
+  expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', lease_no: 0 });
+  expect(await worker.claim()).toMatchObject([{ id, lease_no: 1 }]);
+});

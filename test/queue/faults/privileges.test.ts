@@ -1,0 +1,116 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Client, connectClient } from '../../../src/lib/connect.ts';
+import { migrate } from '../../../src/queue/migrate.ts';
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { enqueue, finishedRow } from '../rows.ts';
+import { type Session, sessionOf } from '../session.ts';
+import { claimOne, outcome, registerWorker } from '../worker.ts';
+
+let database: TestDatabase;
+let admin: Session;
+let owner: string;
+let caller: string;
+const clients: Client[] = [];
+
+/** A database whose schema belongs to a role that may do nothing else, and a role that may call functions alone. */
+beforeAll(async () => {
+  database = await emptyDatabase();
+  admin = sessionOf(await database.client());
+  [owner, caller] = [`owner_${database.name}`, `caller_${database.name}`];
+  await admin.rows(`create role ${owner} login`);
+  await admin.rows(`create role ${caller} login`);
+  await admin.rows(`revoke all on database ${database.name} from public`);
+  await admin.rows(`grant connect on database ${database.name} to ${owner}, ${caller}`);
+  await admin.rows(`create schema taskq authorization ${owner}`);
+  await migrate({ databaseUrl: urlOf(owner) });
+});
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.end()));
+  await admin.client.query(`
+    drop owned by ${caller} cascade;
+    grant connect on database ${database.name} to ${caller};
+    delete from taskq.finished_tasks;
+    delete from taskq.held_keys;
+  `);
+});
+
+afterAll(async () => {
+  for (const role of [caller, owner])
+    await admin.client.query(`drop owned by ${role} cascade; drop role ${role}`);
+  await database.drop();
+});
+
+function urlOf(role: string): string {
+  return database.url.replace(/\/\/[^@/]*@/, `//${role}@`);
+}
+
+async function sessionAs(role: string): Promise<Session> {
+  const client = await connectClient({ connectionString: urlOf(role) });
+  clients.push(client);
+  return sessionOf(client);
+}
+
+async function workOff(session: Session): Promise<void> {
+  const worker = await registerWorker(session);
+  const id = await enqueue(session, { key: 'k', key_for: '24h' });
+  await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 0, error: {} }));
+  await worker.giveBack([await claimOne(worker)]);
+  const task = await claimOne(worker);
+  await worker.heartbeat([task]);
+  expect(await worker.settle(outcome(task, 'completed'))).toMatchObject([{ id, answer: 'recorded' }]);
+  expect(await finishedRow(admin, id)).toMatchObject({ status: 'completed' });
+}
+
+describe('a role without any right in the database but on its own schema', () => {
+  test('has migrated, and works', async () => {
+    const mine = `select count(*)::int from pg_proc where pronamespace = 'taskq'::regnamespace and proowner <> '${owner}'::regrole`;
+    expect(await admin.value(mine)).toBe(0);
+    const session = await sessionAs(owner);
+    await workOff(session);
+    expect(await session.value('select taskq.maintain()')).toMatchObject({ partitions_made: 0 });
+  });
+});
+
+describe('a role that may call the functions', () => {
+  test('works without any right on a table, and its name stands with what it enqueued', async () => {
+    await admin.client.query(
+      `grant usage on schema taskq to ${caller}; grant execute on all functions in schema taskq to ${caller}`,
+    );
+    const session = await sessionAs(caller);
+    await workOff(session);
+    expect(await admin.value('select created_by from taskq.finished_tasks')).toBe(caller);
+    for (const table of ['tasks', 'finished_tasks', 'dead_tasks', 'all_tasks', 'release']) {
+      await expect(session.rows(`select from taskq.${table}`)).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+
+  test('cannot slip functions or tables of its own under ours', async () => {
+    await admin.client.query(
+      `grant usage on schema taskq to ${caller}; grant execute on all functions in schema taskq to ${caller};
+       grant temporary on database ${database.name} to ${caller}; create schema evil authorization ${caller}`,
+    );
+    const session = await sessionAs(caller);
+    await session.client.query(`
+      create function evil.touch() returns void language plpgsql as $$ begin raise exception 'called as %', current_user; end $$;
+      create function evil.clock_timestamp() returns timestamptz language sql as $$ select evil.touch(); select pg_catalog.clock_timestamp() $$;
+      create function evil.greatest_of(anyarray) returns anyelement language sql as $$ select $1[1] $$;
+      create function evil.equals(bigint, bigint) returns boolean language sql as $$ select evil.touch(); select true $$;
+      create operator evil.= (leftarg = bigint, rightarg = bigint, function = evil.equals);
+      create temporary table tasks (id bigint);
+      create function pg_temp.clock_timestamp() returns timestamptz language sql as $$ select evil.touch(); select pg_catalog.clock_timestamp() $$;
+    `);
+    await session.rows('set search_path = evil, pg_temp, pg_catalog, taskq');
+    await expect(session.rows('select clock_timestamp()')).rejects.toThrow(`called as ${caller}`);
+    await workOff(session);
+  });
+});
+
+describe('everybody else', () => {
+  test('may call nothing', async () => {
+    await admin.rows(`grant usage on schema taskq to ${caller}`);
+    const session = await sessionAs(caller);
+    await expect(session.rows("select taskq.enqueue('work')")).rejects.toMatchObject({ code: '42501' });
+    await expect(session.rows("select taskq.discard('{1}')")).rejects.toMatchObject({ code: '42501' });
+  });
+});

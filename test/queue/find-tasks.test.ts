@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { findIds, findTasks, type TaskFilter } from '../../src/queue/find-tasks.ts';
+import { getEnds } from '../../src/queue/get-ends.ts';
+import { enqueue, enqueueSome, makeDue } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+async function idsOf(filter: TaskFilter, limit = 100): Promise<string[]> {
+  return (await findTasks(queue.admin, filter, limit)).tasks.map((task) => task.id);
+}
+
+/** One task in every status: its name and its id. */
+async function oneOfEach(): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {};
+  const worker = await registerWorker(queue.admin);
+  for (const kind of ['completed', 'dead', 'cancelled'] as const) {
+    ids[kind] = await enqueue(queue.admin, { key: kind, tags: { kind } });
+    await worker.settle(
+      outcome(await claimOne(worker), kind, { reason: `why ${kind}`, error: { message: kind } }),
+    );
+  }
+  ids.running = await enqueue(queue.admin, { queue: 'other' });
+  await claimOne(worker, { queues: ['other'] });
+  ids.leased = await enqueue(queue.admin);
+  await claimOne(worker, { ahead: 1 });
+  ids.failed = await enqueue(queue.admin);
+  await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 60_000 }));
+  ids.expired = await enqueue(queue.admin, { expires_ms: 1 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at where id = $1', ids.expired);
+  await queue.admin.rows('select taskq.expire()');
+  ids.pending = await enqueue(queue.admin, { delay_ms: 60_000, tags: { kind: 'waiting', more: 'x' } });
+  return ids;
+}
+
+describe('a list', () => {
+  test('is of all tasks wherever they are, newest first', async () => {
+    const ids = await oneOfEach();
+    expect(await idsOf({})).toEqual(Object.values(ids).toSorted((a, b) => Number(b) - Number(a)));
+  });
+
+  test('shows of each the one status and the columns of all_tasks', async () => {
+    const ids = await oneOfEach();
+    const { tasks } = await findTasks(queue.admin, {}, 100);
+    const statusOf = new Map(tasks.map((task) => [task.id, task.status]));
+    for (const [name, id] of Object.entries(ids))
+      expect(statusOf.get(id)).toBe(name === 'failed' ? 'pending' : name);
+    const columns = await queue.admin.rows<{ name: string }>(
+      "select attname as name from pg_attribute where attrelid = 'taskq.all_tasks'::regclass and attnum > 0",
+    );
+    expect(Object.keys(tasks[0]!).toSorted()).toEqual(columns.map((column) => column.name).toSorted());
+  });
+
+  test('takes what fits every field of the filter', async () => {
+    const ids = await oneOfEach();
+    const of = (...names: string[]) =>
+      names.map((name) => ids[name]!).toSorted((a, b) => Number(b) - Number(a));
+    expect(await idsOf({ status: ['running', 'dead'] })).toEqual(of('running', 'dead'));
+    expect(await idsOf({ status: ['pending'], failed: true })).toEqual(of('failed'));
+    expect(await idsOf({ failed: true })).toEqual(of('failed', 'dead'));
+    expect(await idsOf({ queue: 'other' })).toEqual(of('running'));
+    expect(await idsOf({ type: 'nothing' })).toEqual([]);
+    expect(await idsOf({ key: 'completed' })).toEqual(of('completed'));
+    expect(await idsOf({ tags: { kind: 'waiting' } })).toEqual(of('pending'));
+    expect(await idsOf({ tags: { kind: 'waiting', more: 'y' } })).toEqual([]);
+    expect(await idsOf({ since: '2100-01-01T00:00:00Z' })).toEqual([]);
+    expect(await idsOf({ since: '2000-01-01T00:00:00Z', status: ['completed', 'expired'] })).toEqual(
+      of('completed', 'expired'),
+    );
+    expect(await idsOf({ reason: 'why dead' })).toEqual(of('dead'));
+    expect(await idsOf({ by_hand: true })).toEqual([]);
+    expect(await idsOf({ by_hand: false, status: ['dead'] })).toEqual(of('dead'));
+  });
+
+  test('in pages gives each task once, also while tasks are added', async () => {
+    const ids = await enqueueSome(queue.admin, 25);
+    const seen: string[] = [];
+    let after: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof findTasks>> = await findTasks(queue.admin, {}, 10, after);
+      seen.push(...page.tasks.map((task) => task.id));
+      after = page.nextAfter;
+      await enqueue(queue.admin);
+    } while (after !== null);
+    expect(seen).toEqual(ids.toReversed());
+  });
+
+  test('a filter that little fits looks through the whole table, window by window', async () => {
+    const ids = await enqueueSome(queue.admin, 50);
+    await queue.admin.rows("update taskq.tasks set type = 'rare' where id = any ($1)", [ids[3], ids[40]]);
+    const seen: string[] = [];
+    let after: string | null = null;
+    do {
+      const page: { tasks: { id: string }[]; next_after: string | null } = (await queue.admin.row(
+        'select * from taskq.find_tasks(\'{"type": "rare"}\', 10, $1, 7)',
+        after,
+      ))!;
+      seen.push(...page.tasks.map((task) => task.id));
+      after = page.next_after;
+    } while (after !== null);
+    expect(seen).toEqual([ids[40], ids[3]]);
+  });
+
+  test('of ids alone, for verbs that act on many', async () => {
+    const ids = await enqueueSome(queue.admin, 1500);
+    const pages: string[][] = [];
+    for await (const page of findIds(queue.admin, { type: 'work' })) pages.push(page);
+    expect(pages.map((page) => page.length)).toEqual([1000, 500]);
+    expect(pages.flat()).toEqual(ids.toReversed());
+  });
+});
+
+test('how tasks ended is told for those that have, and that they live for the others', async () => {
+  const ids = await oneOfEach();
+  await makeDue(queue.admin, [ids.failed!]);
+  const ends = await getEnds(queue.admin, [...Object.values(ids), '999999999']);
+  const endOf = new Map(ends.map((end) => [end.id, end]));
+  expect(ends).toHaveLength(Object.keys(ids).length);
+  expect(endOf.get(ids.completed!)).toMatchObject({ status: 'completed', live: false });
+  expect(endOf.get(ids.cancelled!)).toMatchObject({
+    status: 'cancelled',
+    reason: 'why cancelled',
+    live: false,
+  });
+  expect(endOf.get(ids.dead!)).toMatchObject({
+    status: 'dead',
+    reason: 'why dead',
+    error: { message: 'dead' },
+    live: false,
+  });
+  expect(endOf.get(ids.expired!)).toMatchObject({ status: 'expired', live: false });
+  expect(endOf.get(ids.running!)).toMatchObject({ status: 'running', live: true });
+});

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { enqueue, enqueueSome } from './rows.ts';
+import type { Session } from './session.ts';
+import { useDatabase } from './session.ts';
+import { waitUntil } from './waiting.ts';
+import { registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+interface Listener {
+  readonly told: { queue: string; from_us: number }[];
+  /** Waits for a notification sent after all others. */
+  caughtUp(): Promise<void>;
+}
+
+async function listen(): Promise<Listener> {
+  const session: Session = await queue.session();
+  const told: Listener['told'] = [];
+  let marks = 0;
+  session.client.on('notification', ({ channel, payload }) => {
+    if (channel === 'mark') marks++;
+    else told.push(JSON.parse(payload!));
+  });
+  await session.rows('listen taskq_wake');
+  await session.rows('listen mark');
+  return {
+    told,
+    async caughtUp() {
+      const before = marks;
+      await queue.admin.rows('notify mark');
+      await waitUntil(async () => marks > before, 'the mark did not come');
+    },
+  };
+}
+
+test('nobody is notified where nobody sleeps', async () => {
+  const listener = await listen();
+  await enqueue(queue.admin);
+  await listener.caughtUp();
+  expect(listener.told).toEqual([]);
+});
+
+test('a sleeping worker of the queue is told once per transaction, with the earliest time', async () => {
+  const listener = await listen();
+  const worker = await registerWorker(queue.admin);
+  await queue.admin.rows('select taskq.mark_idle($1, $2, 60000)', worker.id, ['default', 'other']);
+  await queue.admin.rows('begin');
+  for (let n = 0; n < 3; n++) await enqueueSome(queue.admin, 5);
+  await queue.admin.rows('commit');
+  await enqueue(queue.admin, { queue: 'elsewhere' });
+  await listener.caughtUp();
+  const dues = await queue.admin.rows<{ us: string }>(
+    "select distinct (extract(epoch from date_trunc('second', available_at)) * 1000000)::bigint as us from taskq.tasks where queue = 'default' order by 1",
+  );
+  // One, unless a second began in between.
+  expect(listener.told).toEqual(dues.map((due) => ({ queue: 'default', from_us: Number(due.us) })));
+});
+
+test('a task that is due after the sleep is no reason to wake', async () => {
+  const listener = await listen();
+  const worker = await registerWorker(queue.admin);
+  await queue.admin.rows('select taskq.mark_idle($1, null, 5000)', worker.id);
+  await enqueue(queue.admin, { delay_ms: 60_000 });
+  await listener.caughtUp();
+  expect(listener.told).toEqual([]);
+  await enqueue(queue.admin, { delay_ms: 2000 });
+  await listener.caughtUp();
+  expect(listener.told).toMatchObject([{ queue: 'default' }]);
+});
+
+test('an awake worker, or one whose sleep is over, is not told', async () => {
+  const listener = await listen();
+  const worker = await registerWorker(queue.admin);
+  await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
+  await queue.admin.rows('update taskq.idle_marks set until = clock_timestamp()');
+  await enqueue(queue.admin);
+  await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
+  await queue.admin.rows('select taskq.unmark_idle($1)', worker.id);
+  await enqueue(queue.admin);
+  await listener.caughtUp();
+  expect(listener.told).toEqual([]);
+});
+
+test('what keeps its old place always wakes: given back, or rescued', async () => {
+  const listener = await listen();
+  await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  await worker.giveBack(await worker.claim());
+  await worker.claim();
+  await queue.admin.rows("update taskq.tasks set lease_expires_at = clock_timestamp() - interval '1 ms'");
+  await queue.admin.rows('select taskq.rescue(0, 1000, $1)', worker.id);
+  await listener.caughtUp();
+  expect(listener.told).toMatchObject([{ queue: 'default' }, { queue: 'default' }]);
+});
+
+test('marked, it is told when the next task of its queues is due', async () => {
+  const worker = await registerWorker(queue.admin);
+  const due = (queues: string[] | null) =>
+    queue.admin.value<number | null>('select due_ms from taskq.mark_idle($1, $2, 1000)', worker.id, queues);
+  expect(await due(['default'])).toBeNull();
+  await enqueue(queue.admin, { delay_ms: 60_000, priority: 9 });
+  await enqueue(queue.admin, { delay_ms: 90_000, priority: 0, queue: 'other' });
+  expect(await due(['other'])).toBeGreaterThan(80_000);
+  expect(await due(null)).toBeLessThanOrEqual(60_000);
+});

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { maintain } from '../../src/queue/maintain.ts';
+import { enqueue, enqueueSome, type Row } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+test('with nothing to do it says so', async () => {
+  expect(await maintain(queue.admin)).toEqual({
+    partitions_made: 0,
+    partitions_dropped: 0,
+    expired: 0,
+    dead_discarded: 0,
+  });
+});
+
+test('it ends what expired', async () => {
+  await enqueue(queue.admin, { expires_ms: 1000 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at');
+  expect(await maintain(queue.admin)).toMatchObject({ expired: 1 });
+});
+
+test('dead letters are kept for ever unless their queue or the defaults say how long', async () => {
+  for (const name of ['default', 'short', 'ever']) {
+    const ids = await enqueueSome(queue.admin, 2, { queue: name });
+    for (const id of ids) await queue.admin.rows("select taskq.add_dead($1, 'r')", id);
+    await queue.admin.rows(
+      "update taskq.dead_tasks set died_at = died_at - interval '49 h' where id = $1",
+      ids[0],
+    );
+  }
+  const left = () =>
+    queue.admin.rows<Row>('select queue, count(*)::int from taskq.dead_tasks group by 1 order by 1');
+  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 0 });
+  await queue.admin.rows(
+    "insert into taskq.queues (name, dead_retention) values ('short', '2d'), ('ever', 'ever')",
+  );
+  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+  expect(await left()).toEqual([
+    { queue: 'default', count: 2 },
+    { queue: 'ever', count: 2 },
+    { queue: 'short', count: 1 },
+  ]);
+  await queue.admin.rows("update taskq.defaults set dead_retention = '2d'");
+  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+  expect(await left()).toEqual([
+    { queue: 'default', count: 1 },
+    { queue: 'ever', count: 2 },
+    { queue: 'short', count: 1 },
+  ]);
+});
+
+test('keys whose period is over go, the others stay', async () => {
+  await enqueue(queue.admin, { key: 'over', key_for: '24h' });
+  await enqueue(queue.admin, { key: 'held', key_for: '24h' });
+  await queue.admin.rows("update taskq.held_keys set until = clock_timestamp() where key = 'over'");
+  await maintain(queue.admin);
+  expect(await queue.admin.rows('select key from taskq.held_keys')).toEqual([{ key: 'held' }]);
+});
+
+test('worker rows stay as long as history may name them, and while leases of theirs are looked for', async () => {
+  const [live, recent, old, looked] = [
+    await registerWorker(queue.admin),
+    await registerWorker(queue.admin),
+    await registerWorker(queue.admin),
+    await registerWorker(queue.admin),
+  ];
+  const stop =
+    "update taskq.workers set stopped_at = clock_timestamp() - $2 * interval '1 day', leases_until = $3 where id = $1";
+  await queue.admin.rows(stop, recent.id, 39, null);
+  await queue.admin.rows(stop, old.id, 41, null);
+  await queue.admin.rows(stop, looked.id, 41, '2000-01-01');
+  await maintain(queue.admin);
+  const left = await queue.admin.rows<{ id: number }>('select id from taskq.workers order by id');
+  expect(left.map((row) => row.id)).toEqual([live.id, recent.id, looked.id]);
+});
+
+test('of two workers at once one does it and the other goes on', async () => {
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows('select taskq.maintain()');
+  expect(await maintain(queue.admin)).toEqual({});
+  await other.rows('commit');
+});

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import type pg from 'pg';
+import { type Branch, inOrder } from './paths.ts';
+import type { Play } from './play.ts';
+import type { World } from './world.ts';
+
+/** The functions that play events in the database. */
+export const readDriver = () => readFile(new URL('driver.sql', import.meta.url), 'utf8');
+
+export async function begin(client: pg.Client, world: World): Promise<void> {
+  await client.query('select model.start($1, $2)', [JSON.stringify(world.tasks), world.sharedKey]);
+}
+
+/** Plays a tree of events. Returns where the database first differs from the model: all that led there. */
+export function walk(client: pg.Client, tree: readonly Branch[]): Promise<string | undefined> {
+  return compare(client, 'walk', tree.map(callsOf), [...inOrder(tree)]);
+}
+
+const callsOf = ({ call, next }: Branch): object => ({ call, next: next.map(callsOf) });
+
+/** Plays sequences of events, each from the beginning. Returns what `walk` returns. */
+export function playAll(
+  client: pg.Client,
+  sequences: readonly (readonly Play[])[],
+): Promise<string | undefined> {
+  const calls = sequences.map((sequence) => sequence.map(({ call }) => call));
+  const paths = sequences.flatMap((sequence) => sequence.map((_, index) => sequence.slice(0, index + 1)));
+  return compare(client, 'play', calls, paths);
+}
+
+async function compare(
+  client: pg.Client,
+  how: 'walk' | 'play',
+  what: object,
+  paths: readonly (readonly Play[])[],
+): Promise<string | undefined> {
+  const { rows } = await client.query<[string]>({
+    text: `select * from model.${how}($1)`,
+    values: [JSON.stringify(what)],
+    rowMode: 'array',
+  });
+  // What was taken back is dead rows.
+  await client.query(
+    'vacuum taskq.tasks, taskq.finished_tasks, taskq.dead_tasks, taskq.task_errors, taskq.workers',
+  );
+  const differs = paths.findIndex((path, index) => rows[index]?.[0] !== path.at(-1)!.expected);
+  if (differs === -1) return undefined;
+  return [...paths[differs]!.map(tell), `but the database says\n  ${rows[differs]?.[0]}`].join('\n');
+}
+
+const tell = ({ call, expected }: Play) => `${JSON.stringify(call)}\n  ${expected}`;

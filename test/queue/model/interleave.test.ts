@@ -1,0 +1,146 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { readDriver } from './database.ts';
+import { type Meanwhile, meanwhile } from './locked.ts';
+import { lookOf, type Play, play } from './play.ts';
+import { actionsIn, SITUATIONS, type Situation } from './situations.ts';
+import type { Action } from './step.ts';
+import { FRESH } from './task.ts';
+import { surroundingsOf, type World } from './world.ts';
+
+let database: TestDatabase;
+let first: pg.Client;
+let second: pg.Client;
+let secondPid: number;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  first = await database.client();
+  await first.query(await readDriver());
+  second = await database.client();
+  const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid');
+  secondPid = rows[0]!.pid;
+});
+afterAll(() => database.drop());
+
+describe('two sessions at one task: what the second is told, and that one came before the other', () => {
+  it.each(SITUATIONS)('the task $name', { timeout: 180_000 }, async (situation) => {
+    const world = worldOf(situation);
+    const actions = actionsIn(world.tasks[0]);
+    let count = 0;
+    for (const mine of actions) {
+      for (const yours of actions) {
+        const told = meanwhile(world.tasks[0], mine, yours, surroundingsOf(world, 0));
+        for (const end of told === 'all' ? (['commit'] as const) : (['commit', 'rollback'] as const)) {
+          const { found, expected } = await interleave({ situation, world, mine, yours, told, end });
+          expect(found, JSON.stringify([mine, yours, end])).toEqual(expected);
+          count++;
+        }
+      }
+    }
+    console.log(`the task ${situation.name}: ${count} interleavings`);
+  });
+
+  it('an operator who waits for a row gives up after a second', async () => {
+    await start(SITUATIONS.find(({ name }) => name === 'is dead')!);
+    await first.query('begin');
+    await first.query('select from taskq.tasks for update');
+    await first.query('select from taskq.dead_tasks for update');
+    const verbs = ['cancel', 'add_dead', 'revive', 'discard'] as const;
+    const began = performance.now();
+    const answers = verbs.map(async (verb) => {
+      const client = await database.client();
+      await act(client, { verb, ids: [verb === 'cancel' ? 2 : 1] });
+    });
+    const codes = (await Promise.allSettled(answers)).map(
+      (one) => one.status === 'rejected' && one.reason.code,
+    );
+    await first.query('rollback');
+    expect(codes).toEqual(verbs.map(() => '55P03'));
+    expect(performance.now() - began).toBeGreaterThan(900);
+  });
+});
+
+interface Interleaving {
+  readonly situation: Situation;
+  readonly world: World;
+  readonly mine: Action;
+  readonly yours: Action;
+  readonly told: Meanwhile;
+  readonly end: 'commit' | 'rollback';
+}
+
+/** Does one thing in an open transaction, another one beside it, ends the transaction, and repeats what was put off. */
+async function interleave(one: Interleaving): Promise<{ found: string[]; expected: string[] }> {
+  const { call: mine } = actAt(one.world, one.mine);
+  const { call: yours } = actAt(one.world, one.yours);
+  await start(one.situation);
+  await first.query('begin');
+  const found = [await act(first, mine)];
+  const answer = act(second, yours);
+  if (one.told === 'waits') await untilItWaits();
+  else found.push(await answer);
+  await first.query(one.end);
+  if (one.told === 'waits') found.push(await answer);
+  else if (typeof one.told === 'object') found.push(await act(second, laterOf(one).call));
+  const { rows } = await first.query<{ look: string }>('select model.look()');
+  found.push(rows[0]!.look);
+  return { found, expected: expectedOf(one) };
+}
+
+/** What the model says: one of the two came first. */
+function expectedOf(one: Interleaving): string[] {
+  const { world, mine, yours, told, end } = one;
+  const did = actAt(world, mine);
+  if (told === 'as before') {
+    const alone = actAt(world, yours);
+    const both = end === 'commit' ? actAt(alone.world, mine).world : alone.world;
+    return [answerOf(did), answerOf(alone), lookOf(both)];
+  }
+  const later = laterOf(one);
+  const first = typeof told === 'object' ? [told.answer] : [];
+  return [answerOf(did), ...first, answerOf(later), lookOf(later.world)];
+}
+
+/** What the second session does when the first one's transaction has ended. */
+function laterOf({ world, mine, yours, end }: Interleaving): Play {
+  return actAt(end === 'commit' ? actAt(world, mine).world : world, yours);
+}
+
+const actAt = (world: World, action: Action): Play => play(world, { at: 0, action });
+
+const answerOf = ({ expected }: Play) => expected.split(' => ')[0]!;
+
+async function act(client: pg.Client, call: object): Promise<string> {
+  const { rows } = await client.query<{ act: string | null }>('select model.act($1)', [JSON.stringify(call)]);
+  return rows[0]!.act ?? '';
+}
+
+async function untilItWaits(): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    const { rows } = await first.query('select from pg_locks where pid = $1 and not granted', [secondPid]);
+    if (rows.length > 0) return;
+  }
+  throw new Error('the second session does not wait');
+}
+
+function worldOf({ from, past }: Situation): World {
+  const root: World = { tasks: [from ?? FRESH, FRESH], silent: [], sharedKey: false };
+  return playsOf(root, past).at(-1)?.world ?? root;
+}
+
+function playsOf(root: World, past: Situation['past']): Play[] {
+  const plays: Play[] = [];
+  for (const action of past) {
+    const world = plays.at(-1)?.world ?? root;
+    plays.push(action === 'silence' ? play(world, { at: 'worker', worker: 1 }) : actAt(world, action));
+  }
+  return plays;
+}
+
+async function start({ from, past }: Situation): Promise<void> {
+  const tasks = [from ?? FRESH, FRESH] as const;
+  const calls = playsOf({ tasks, silent: [], sharedKey: false }, past).map(({ call }) => call);
+  await first.query('select model.start($1, false, $2)', [JSON.stringify(tasks), JSON.stringify(calls)]);
+}

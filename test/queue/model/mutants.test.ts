@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { begin, playAll, readDriver } from './database.ts';
+import { randomSequence, seeded } from './sequences.ts';
+import { BEGINNINGS } from './world.ts';
+
+/** A mistake in a SQL function: every occurrence of a text replaced. */
+interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const MUTANTS: readonly Mutant[] = [
+  { name: 'settle does not compare lease_no', file: 'settle', from: ' and t.lease_no = o.lease_no', to: '' },
+  { name: 'nor for what failed', file: 'settle_others', from: ' and t.lease_no = o.lease_no', to: '' },
+  {
+    name: 'a heartbeat does not compare it',
+    file: 'heartbeat',
+    from: ' and t.lease_no = asked.lease_no',
+    to: '',
+  },
+  {
+    name: 'a give-back does not compare it',
+    file: 'give_back',
+    from: ' and t.lease_no = asked.lease_no',
+    to: '',
+  },
+  {
+    name: 'a give-back does not raise it',
+    file: 'give_back',
+    from: 'set lease_no = t.lease_no + 1, ',
+    to: 'set ',
+  },
+  { name: 'a rescue does not raise it', file: 'rescue', from: 'set lease_no = t.lease_no + 1, ', to: 'set ' },
+  { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
+  { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
+  { name: 'a rescue kills at the first loss', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 1' },
+  { name: 'losses have no end', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 99' },
+  { name: 'give-backs have no end', file: 'give_back', from: 't.releases >= 10', to: 't.releases >= 99' },
+  { name: 'a suspect starts unmarked', file: 'claim', from: 't.losses < 2', to: 't.losses < 9' },
+  {
+    name: 'a retry forgets the cancel',
+    file: 'settle_others',
+    from: ' or t.cancel_requested_at is not null',
+    to: '',
+  },
+  { name: 'an expired task is claimed', file: 'claim', from: 't.expires_at > ts', to: 'true' },
+  { name: 'a started task expires', file: 'expire', from: ' and t.started_at is null', to: '' },
+];
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = await database.client();
+  await client.query(await readDriver());
+});
+afterAll(() => database.drop());
+
+describe('the replay sees a mistake in a SQL function', () => {
+  it.each(MUTANTS)('$file: $name', async ({ file, from, to }) => {
+    const text = await readFile(new URL(`../../../sql/functions/${file}.sql`, import.meta.url), 'utf8');
+    expect(text).toContain(from);
+    await client.query(text.replaceAll(from, to));
+    expect(await findDifference()).toBeDefined();
+    await client.query(text);
+  });
+
+  it('and none without one', async () => {
+    expect(await findDifference()).toBeUndefined();
+  });
+});
+
+/** In at most 300 sequences, always the same. */
+async function findDifference(): Promise<string | undefined> {
+  const random = seeded(1);
+  for (const { world } of BEGINNINGS) {
+    await begin(client, world);
+    for (let batch = 0; batch < 4; batch++) {
+      const sequences = Array.from({ length: 25 }, () => randomSequence(world, random));
+      const difference = await playAll(client, sequences);
+      if (difference !== undefined) return difference;
+    }
+  }
+  return undefined;
+}

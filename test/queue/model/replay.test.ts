@@ -1,0 +1,43 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { begin, playAll, readDriver, walk } from './database.ts';
+import { LEASES } from './explore.ts';
+import { chunksOf, growTree, rootedIn } from './paths.ts';
+import { randomSequence, seeded } from './sequences.ts';
+import { BEGINNINGS } from './world.ts';
+
+const SEQUENCES = 5000;
+const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = await database.client();
+  await client.query(await readDriver());
+});
+afterAll(() => database.drop());
+
+describe('the SQL functions do what the model does', { timeout: 300_000 }, () => {
+  it.each(BEGINNINGS)('in every sequence of up to $depth events from $name', async ({ world, depth }) => {
+    const { branches, count } = growTree(world, depth, LEASES);
+    expect(count).toBeGreaterThan(10_000);
+    await begin(client, world);
+    for (const chunk of chunksOf(branches, 10_000)) {
+      expect(await walk(client, rootedIn(chunk))).toBeUndefined();
+    }
+  });
+
+  it(`in ${SEQUENCES} longer sequences (TASKQ_SEED=${seed})`, async () => {
+    const random = seeded(seed);
+    for (const { world } of BEGINNINGS) {
+      await begin(client, world);
+      for (let left = SEQUENCES / BEGINNINGS.length; left > 0; left -= 250) {
+        const sequences = Array.from({ length: Math.min(left, 250) }, () => randomSequence(world, random));
+        expect(await playAll(client, sequences)).toBeUndefined();
+      }
+    }
+  });
+});

@@ -1,0 +1,317 @@
+import { describe, expect, test } from 'vitest';
+import { rescue as rescueByLibrary } from '../../src/queue/rescue.ts';
+import {
+  deadRow,
+  enqueue,
+  enqueueSome,
+  finishedRow,
+  lapse,
+  liveRow,
+  type Row,
+  rescueAll,
+  silence,
+} from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+async function isDue(own = false, gapMs = 5000): Promise<boolean> {
+  return (await queue.admin.rows('select blocks from taskq.begin_rescue($1, $2)', own, gapMs)).length > 0;
+}
+
+/** Lets the last scan have begun, ended and cost so much. */
+async function scanned(beganMsAgo: number, endedMsAgo: number, costMs: number): Promise<void> {
+  await queue.admin.rows(
+    `update taskq.rescue_scan set cost_ms = $3, started_at = clock_timestamp() - $1 * interval '1 ms',
+       finished_at = clock_timestamp() - $2 * interval '1 ms'`,
+    beganMsAgo,
+    endedMsAgo,
+    costMs,
+  );
+}
+
+describe('whose tasks are taken', () => {
+  test('those of a worker that is silent for a whole lease, once their lease ran out', async () => {
+    const [lapsed, leased] = await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 2 });
+    await lapse(queue.admin, [lapsed!]);
+    await silence(queue.admin, worker.id, LEASE_MS + 1000);
+    expect(await rescueAll(queue.admin)).toMatchObject([{ id: lapsed, status: 'pending' }]);
+    expect(await liveRow(queue.admin, lapsed!)).toMatchObject({
+      status: 'pending',
+      lease_owner: null,
+      lease_expires_at: null,
+      lease_no: 2,
+      losses: 1,
+      attempts: 0,
+      releases: 0,
+    });
+    expect(await liveRow(queue.admin, leased!)).toMatchObject({ status: 'running', lease_no: 1 });
+  });
+
+  test('those of a worker that has ended in order, or that nobody knows', async () => {
+    const ids = await enqueueSome(queue.admin, 2);
+    const ended = await registerWorker(queue.admin);
+    await claimOne(ended);
+    await queue.admin.rows('select taskq.stop_worker($1)', ended.id);
+    await queue.admin.rows("select from taskq.claim(4711, '{default}', '{work}', 1, 0, 1000)");
+    await lapse(queue.admin, ids);
+    expect((await rescueAll(queue.admin)).map((task) => task.id)).toEqual(ids);
+  });
+
+  test('those of a live worker only one whole lease after they ran out', async () => {
+    const [now, late] = await enqueueSome(queue.admin, 2);
+    const [worker, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+    await worker.claim({ start: 2 });
+    await lapse(queue.admin, [now!], LEASE_MS - 1000);
+    await lapse(queue.admin, [late!], LEASE_MS + 1000);
+    expect(await rescueAll(queue.admin, other.id)).toMatchObject([{ id: late }]);
+  });
+
+  test("the caller's own that it does not know of, and not those that it does", async () => {
+    const [known, unknown] = await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 2 });
+    await lapse(queue.admin, [known!, unknown!]);
+    expect(await rescueAll(queue.admin, worker.id, [known!])).toMatchObject([{ id: unknown }]);
+  });
+
+  test("nobody's whose lease still runs", async () => {
+    await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 1, ahead: 1 });
+    await silence(queue.admin, worker.id, 10 * LEASE_MS);
+    expect(await rescueAll(queue.admin, worker.id)).toEqual([]);
+  });
+
+  test('only what lies on the pages asked for', async () => {
+    const ids = await enqueueSome(queue.admin, 500);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 500 });
+    await queue.admin.rows('select taskq.stop_worker($1)', worker.id);
+    await lapse(queue.admin, ids);
+    const page = 'select * from taskq.rescue($1, $2)';
+    const first = await queue.admin.rows(page, 0, 2);
+    const rest = await queue.admin.rows(page, 2, 1_000_000);
+    expect(first.length).toBeGreaterThan(0);
+    expect(first.length).toBeLessThan(250);
+    expect(first.length + rest.length).toBe(500);
+  });
+
+  test('what another transaction has locked is left for the next time, at once', async () => {
+    const [locked, free] = await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 2 });
+    await lapse(queue.admin, [locked!, free!]);
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows("update taskq.tasks set tags = '{}' where id = $1", locked);
+    const rescuer = await queue.session();
+    await rescuer.rows("set statement_timeout = '1s'");
+    expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: free }]);
+    await other.rows('commit');
+    expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: locked }]);
+  });
+});
+
+describe('what becomes of a task', () => {
+  /** Claims it, running or ahead, and loses it. */
+  async function lose(ahead: boolean): Promise<void> {
+    const worker = await registerWorker(queue.admin);
+    const task = await claimOne(worker, { ahead: ahead ? 1 : 0 });
+    await lapse(queue.admin, [task.id]);
+    await rescueAll(queue.admin, worker.id);
+  }
+
+  test('it keeps its place and its priority', async () => {
+    const id = await enqueue(queue.admin, { priority: 7 });
+    await enqueue(queue.admin, { priority: 7 });
+    const before = await liveRow(queue.admin, id);
+    const worker = await registerWorker(queue.admin);
+    await claimOne(worker);
+    await lapse(queue.admin, [id]);
+    const [rescued] = await rescueAll(queue.admin, worker.id);
+    expect(await liveRow(queue.admin, id)).toMatchObject({
+      available_at: before!.available_at,
+      not_before: before!.not_before,
+      priority: 7,
+    });
+    const again = await claimOne(worker);
+    expect(again).toMatchObject({ id, lease_no: 3, losses: 1, available_at_us: rescued!.available_at_us });
+  });
+
+  test('the list of errors names the worker that was lost', async () => {
+    const id = await enqueue(queue.admin);
+    await lose(false);
+    expect(await queue.admin.rows('select * from taskq.task_errors')).toMatchObject([
+      {
+        task_id: id,
+        lease_no: 1,
+        attempt: 0,
+        outcome: 'lost',
+        error: {
+          name: 'WorkerLost',
+          message: 'the worker plain:1:a was lost while it held the task (1 of 3)',
+        },
+      },
+    ]);
+  });
+
+  test('one that was claimed ahead is innocent: no error is noted, and no loss kills it', async () => {
+    const id = await enqueue(queue.admin);
+    for (let n = 0; n < 6; n++) await lose(true);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', losses: 6, lease_no: 12 });
+    expect(await queue.admin.rows('select * from taskq.task_errors')).toEqual([]);
+  });
+
+  test('one that was running when the third worker was lost with it is dead, worker_lost', async () => {
+    const id = await enqueue(queue.admin, { max_attempts: 2_147_483_647 });
+    await lose(false);
+    await lose(false);
+    const worker = await registerWorker(queue.admin);
+    const task = await claimOne(worker);
+    expect(task).toMatchObject({ losses: 2, running: false });
+    await worker.heartbeat([{ ...task, started_ms: 0 }]);
+    await lapse(queue.admin, [id]);
+    expect(await rescueAll(queue.admin, worker.id)).toMatchObject([{ id, status: 'dead' }]);
+    expect(await deadRow(queue.admin, id)).toMatchObject({
+      reason: 'worker_lost',
+      losses: 3,
+      attempts: 0,
+      lease_no: 6,
+      error: { name: 'WorkerLost', message: 'the worker that ran it was lost 3 times' },
+    });
+  });
+
+  test('one that was lost twice and then waits in a worker that is lost is not dead: it had not started', async () => {
+    const id = await enqueue(queue.admin);
+    await lose(false);
+    await lose(false);
+    await lose(false);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', losses: 3 });
+  });
+
+  test('an outcome in between begins the count anew', async () => {
+    const id = await enqueue(queue.admin);
+    await lose(false);
+    await lose(false);
+    const worker = await registerWorker(queue.admin);
+    await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 0 }));
+    await lose(false);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', losses: 1, attempts: 1 });
+  });
+
+  test('one with a request to cancel is cancelled, whatever its losses', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    await claimOne(worker);
+    await queue.admin.rows("select taskq.cancel($1, 'stop')", [id]);
+    await queue.admin.rows('update taskq.tasks set losses = 2');
+    await lapse(queue.admin, [id]);
+    expect(await rescueAll(queue.admin, worker.id)).toMatchObject([{ id, status: 'cancelled' }]);
+    expect(await finishedRow(queue.admin, id)).toMatchObject({
+      status: 'cancelled',
+      cancel_reason: 'stop',
+      lease_no: 2,
+    });
+  });
+
+  test('a worker back from a long pause loses what was rescued and keeps what was not', async () => {
+    const [taken, kept] = await enqueueSome(queue.admin, 2);
+    const [paused, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+    const tasks = await paused.claim({ start: 2 });
+    await silence(queue.admin, paused.id, 3 * LEASE_MS);
+    await lapse(queue.admin, [taken!]);
+    await rescueAll(queue.admin, other.id);
+    await lapse(queue.admin, [kept!]);
+    expect((await paused.heartbeat(tasks)).map((beat) => beat.answer)).toEqual(['lost', 'renewed']);
+    expect(await rescueAll(queue.admin, other.id)).toEqual([]);
+    const answers = await paused.settle(...tasks.map((task) => outcome(task, 'completed')));
+    expect(answers.map((answer) => answer.answer)).toEqual(['lost', 'recorded']);
+  });
+});
+
+describe('a scan is due', () => {
+  test('at first, and as the net under everything when 20 times the cost of the last one is over', async () => {
+    expect(await isDue()).toBe(true);
+    await scanned(60_000, 9000, 500);
+    expect(await isDue()).toBe(false);
+    await scanned(60_000, 11_000, 500);
+    expect(await isDue()).toBe(true);
+  });
+
+  test('while a worker is silent for a lease, and for the leases that such a one left', async () => {
+    const worker = await registerWorker(queue.admin);
+    await scanned(60_000, 50_000, 60_000);
+    expect(await isDue()).toBe(false);
+    await silence(queue.admin, worker.id, LEASE_MS + 1000);
+    expect(await isDue()).toBe(true);
+    await scanned(60_000, 50_000, 60_000);
+    await queue.admin.rows(
+      "update taskq.workers set stopped_at = heartbeat_at, leases_until = clock_timestamp() + interval '10 s'",
+    );
+    expect(await isDue()).toBe(false);
+    await queue.admin.rows("update taskq.workers set leases_until = clock_timestamp() - interval '1 ms'");
+    expect(await isDue()).toBe(true);
+  });
+
+  test('when a worker lost the answer of a claim', async () => {
+    await scanned(60_000, 50_000, 60_000);
+    expect(await isDue(false)).toBe(false);
+    expect(await isDue(true)).toBe(true);
+  });
+
+  test('never twice within the gap, of all workers together', async () => {
+    const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
+    const begun = await Promise.all(
+      sessions.map((session) => session.rows('select * from taskq.begin_rescue(true)')),
+    );
+    expect(begun.flat()).toHaveLength(1);
+    await scanned(4900, 4800, 0);
+    expect(await isDue(true)).toBe(false);
+    await scanned(5100, 4800, 0);
+    expect(await isDue(true)).toBe(true);
+  });
+
+  test('a silent worker is written off by the scan that looked for it, and looked for once more', async () => {
+    const worker = await registerWorker(queue.admin);
+    await silence(queue.admin, worker.id, LEASE_MS + 1000);
+    const row = () =>
+      queue.admin.row<Row>(
+        `select stopped_at = heartbeat_at as stopped, leases_until > clock_timestamp() + interval '29 s' as looked_for
+         from taskq.workers`,
+      );
+    expect(await isDue()).toBe(true);
+    await queue.admin.rows('select taskq.end_rescue(12.5)');
+    expect(await row()).toEqual({ stopped: true, looked_for: true });
+    expect(
+      await queue.admin.row('select cost_ms, finished_at > started_at as ended from taskq.rescue_scan'),
+    ).toEqual({ cost_ms: 12.5, ended: true });
+    await queue.admin.rows("update taskq.workers set leases_until = clock_timestamp() - interval '1 ms'");
+    await scanned(60_000, 50_000, 60_000);
+    expect(await isDue()).toBe(true);
+    await queue.admin.rows('select taskq.end_rescue(1)');
+    expect(await row()).toEqual({ stopped: true, looked_for: null });
+  });
+
+  test('the library makes the scan page by page and tells what it brought back', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 3 });
+    await lapse(queue.admin, ids);
+    const request = {
+      workerId: worker.id,
+      held: () => [ids[0]!],
+      own: true,
+      gapMs: 5000,
+      signal: new AbortController().signal,
+    };
+    const rescued = await rescueByLibrary(queue.admin, request);
+    expect(rescued!.map((task) => task.id).toSorted()).toEqual(ids.slice(1));
+    expect(await rescueByLibrary(queue.admin, request)).toBeUndefined();
+    const age = Date.now() * 1000 - rescued![0]!.availableAtUs;
+    expect(Math.abs(age)).toBeLessThan(60_000_000);
+  });
+});

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { revive } from '../../src/queue/revive.ts';
+import { deadRow, enqueue, enqueueSome, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+/** A dead letter, made by a failing handler. */
+async function die(options: object = {}): Promise<string> {
+  const id = await enqueue(queue.admin, { ...options, priority: 0 });
+  const worker = await registerWorker(queue.admin);
+  const task = await claimOne(worker);
+  expect(task.id).toBe(id);
+  await worker.settle(outcome(task, 'dead', { reason: 'r', error: { message: 'm' } }));
+  return id;
+}
+
+test('a revived task has its id, its errors and its fence, and all attempts anew', async () => {
+  const options = {
+    tags: { a: '1' },
+    max_attempts: 4,
+    retention: 'ever',
+    timeout_ms: 5,
+    source: 's',
+    backoff: { kind: 'fixed', base_ms: 1 },
+  };
+  const id = await die(options);
+  expect(await revive(queue.admin, [id])).toEqual([{ id, answer: 'revived', key: null, holder: null }]);
+  expect(await deadRow(queue.admin, id)).toBeUndefined();
+  expect(await liveRow(queue.admin, id)).toMatchObject({
+    status: 'pending',
+    lease_no: 1,
+    attempts: 0,
+    losses: 0,
+    releases: 0,
+    lease_owner: null,
+    error: { message: 'm' },
+    priority: 0,
+    tags: { a: '1' },
+    max_attempts: 4,
+    retention: 'ever',
+    timeout_ms: '5',
+    source: 's',
+    backoff: { kind: 'fixed', base_ms: 1 },
+  });
+  expect(await queue.admin.value('select count(*)::int from taskq.task_errors where task_id = $1', id)).toBe(
+    1,
+  );
+  const worker = await registerWorker(queue.admin);
+  expect(await claimOne(worker)).toMatchObject({ id, lease_no: 2, attempts: 0 });
+});
+
+test('with another payload, delay, and number of attempts', async () => {
+  const id = await die();
+  await revive(queue.admin, [id], { payload: 'null', delayMs: 60_000, maxAttempts: 9 });
+  expect(await liveRow(queue.admin, id)).toMatchObject({ payload: null, max_attempts: 9 });
+  const waits =
+    "select available_at > clock_timestamp() + interval '59 s' and not_before = available_at from taskq.tasks";
+  expect(await queue.admin.value(waits)).toBe(true);
+});
+
+test('never into the past', async () => {
+  const id = await die();
+  await queue.admin.rows('select taskq.revive($1, \'{"delay_ms": -60000}\')', [id]);
+  expect(
+    await queue.admin.value(
+      "select available_at > clock_timestamp() - interval '30 s' from taskq.tasks where id = $1",
+      id,
+    ),
+  ).toBe(true);
+});
+
+test('what is not dead is not revived, and every id is answered once', async () => {
+  const id = await die();
+  const [waiting] = await enqueueSome(queue.admin, 1);
+  expect(await revive(queue.admin, ['999999999', waiting!, id, id])).toMatchObject([
+    { id, answer: 'revived' },
+    { id: waiting, answer: 'not_dead' },
+    { id: '999999999', answer: 'not_dead' },
+  ]);
+  expect(await revive(queue.admin, [id])).toMatchObject([{ id, answer: 'not_dead' }]);
+});
+
+test('one whose key a live task has is refused by the name of that task, the rest are revived', async () => {
+  const dead = await die({ key: 'k' });
+  const free = await die({ key: 'free' });
+  const holder = await enqueue(queue.admin, { key: 'k' });
+  expect(await revive(queue.admin, [dead, free])).toEqual([
+    { id: dead, answer: 'key_held', key: 'k', holder },
+    { id: free, answer: 'revived', key: null, holder: null },
+  ]);
+  expect(await deadRow(queue.admin, dead)).toBeDefined();
+});
+
+test('one whose key another task holds for a period is refused, also when that one is gone', async () => {
+  const dead = await die({ key: 'k' });
+  const holder = await enqueue(queue.admin, { key: 'k', key_for: '24h' });
+  await queue.admin.rows('select taskq.cancel($1)', [holder]);
+  expect(await revive(queue.admin, [dead])).toEqual([{ id: dead, answer: 'key_held', key: 'k', holder }]);
+  await queue.admin.rows('update taskq.held_keys set until = clock_timestamp()');
+  expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
+});
+
+test('one that holds its key for a period itself is revived', async () => {
+  const dead = await die({ key: 'k', key_for: 'ever' });
+  expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
+});
+
+test('of two with the same key only one is revived, and the other told which', async () => {
+  const [a, b] = [await die({ key: 'k' }), await die({ key: 'k' })];
+  expect(await revive(queue.admin, [b, a])).toMatchObject([
+    { id: a, answer: 'revived' },
+    { id: b, answer: 'key_held', key: 'k', holder: a },
+  ]);
+});

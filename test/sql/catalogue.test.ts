@@ -1,0 +1,192 @@
+import { describe, expect, inject, test } from 'vitest';
+import { hashFunctions, readFunctions, readRelease } from '../../src/queue/schema-release.ts';
+import { useDatabase } from '../queue/session.ts';
+
+const queue = useDatabase();
+
+/** Written by every claim, heartbeat or settle: in an index, they would end the heap-only updates. */
+const NEVER_INDEXED =
+  /\b(status|lease_\w+|started_at|attempts|losses|releases|cancel_\w+|progress|error|again)\b/;
+
+/** Functions without access to data: they may run with the rights of whoever calls them. */
+const PURE = ['backoff_delay_ms', 'checked_type', 'drop_on'];
+
+describe('the live table', () => {
+  test('no index mentions a column that a claim, a heartbeat or a settle writes', async () => {
+    const indexes = await queue.admin.rows<{ name: string; definition: string }>(
+      `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
+       from pg_index where indrelid = 'taskq.tasks'::regclass`,
+    );
+    expect(indexes.length).toBeGreaterThan(3);
+    expect(indexes.filter((index) => NEVER_INDEXED.test(index.definition))).toEqual([]);
+  });
+
+  test.each([
+    'create index on taskq.tasks (queue, lease_expires_at)',
+    "create index on taskq.tasks (id) where status = 'pending'",
+    'create index on taskq.tasks ((attempts + 1))',
+    'create index on taskq.tasks (queue) include (progress)',
+  ])('such an index would be found: %s', async (statement) => {
+    await queue.admin.rows('begin');
+    await queue.admin.rows(statement);
+    const found = await queue.admin.rows<{ definition: string }>(
+      "select pg_get_indexdef(indexrelid) as definition from pg_index where indrelid = 'taskq.tasks'::regclass",
+    );
+    await queue.admin.rows('rollback');
+    expect(found.filter((index) => NEVER_INDEXED.test(index.definition))).toHaveLength(1);
+  });
+
+  test('no trigger and no rule hangs on it, no foreign key leaves it or refers to it, no view but all_tasks shows it', async () => {
+    const hanging = `
+      select tgname from pg_trigger where tgrelid = 'taskq.tasks'::regclass
+      union all
+      select conname from pg_constraint
+      where contype = 'f' and 'taskq.tasks'::regclass in (conrelid, confrelid)
+      union all
+      select rulename from pg_rewrite where ev_class = 'taskq.tasks'::regclass`;
+    expect(await queue.admin.rows(hanging)).toEqual([]);
+    const views = `
+      select distinct r.ev_class::regclass::text as name from pg_depend d join pg_rewrite r on r.oid = d.objid
+      where d.refobjid = 'taskq.tasks'::regclass and d.classid = 'pg_rewrite'::regclass`;
+    const names = (await queue.admin.rows<{ name: string }>(views)).map(({ name }) =>
+      name.replace('taskq.', ''),
+    );
+    expect(names).toEqual(['all_tasks']);
+  });
+
+  test('its pages have room for the next version of each row, and autovacuum comes early', async () => {
+    const options = await queue.admin.value<string[]>(
+      "select reloptions from pg_class where oid = 'taskq.tasks'::regclass",
+    );
+    expect(options.toSorted()).toEqual([
+      'autovacuum_vacuum_cost_delay=0',
+      'autovacuum_vacuum_scale_factor=0',
+      'autovacuum_vacuum_threshold=5000',
+      'fillfactor=45',
+      'vacuum_truncate=off',
+    ]);
+  });
+});
+
+interface Routine {
+  readonly name: string;
+  readonly definer: boolean;
+  readonly settings: string[] | null;
+  readonly acl: string | null;
+  readonly source: string;
+}
+
+function routines(): Promise<Routine[]> {
+  return queue.admin.rows<Routine>(
+    `select proname as name, prosecdef as definer, proconfig as settings, proacl::text as acl, prosrc as source
+     from pg_proc where pronamespace = 'taskq'::regnamespace order by proname`,
+  );
+}
+
+describe('every function', () => {
+  test('runs with the rights of the owner of the schema, unless it touches no data', async () => {
+    const callers = (await routines()).filter((routine) => !routine.definer);
+    expect(callers.map((routine) => routine.name)).toEqual(PURE);
+    for (const { source } of callers) expect(source).not.toMatch(/taskq\./);
+  });
+
+  test('that runs with those rights looks only where nobody else can put anything', async () => {
+    for (const { name, definer, settings } of await routines()) {
+      if (definer) expect(settings, name).toContain('search_path=pg_catalog, taskq, pg_temp');
+    }
+  });
+
+  test('that is kept from scanning is kept from being compiled: a scan without choice counts as 10 billion, and JIT begins', async () => {
+    const compiled = (await routines()).filter(
+      ({ settings }) => settings?.includes('enable_seqscan=off') && !settings.includes('jit=off'),
+    );
+    expect(compiled.map((routine) => routine.name)).toEqual([]);
+  });
+
+  test('may be called by those alone who were told so', async () => {
+    for (const { name, acl } of await routines()) expect(acl, name).not.toMatch(/[{,]=/);
+    const byDefault = (await routines()).filter((routine) => routine.acl === null);
+    expect(byDefault.map((routine) => routine.name)).toEqual([]);
+  });
+
+  test('asks for the time of the day, never for that of its transaction', async () => {
+    const stale = (await routines()).filter(({ source }) =>
+      /\b(now|transaction_timestamp|statement_timestamp)\s*\(\)|\bcurrent_(timestamp|date|time)\b/i.test(
+        source,
+      ),
+    );
+    expect(stale.map((routine) => routine.name)).toEqual([]);
+  });
+
+  test('stands alone under its name: a second signature would make calls ambiguous', async () => {
+    const names = (await routines()).map((routine) => routine.name);
+    expect(names).toEqual([...new Set(names)]);
+  });
+});
+
+test('no table, sequence or view is open to everybody', async () => {
+  const open = `
+    select relname from pg_class
+    where relnamespace = 'taskq'::regnamespace and array_to_string(relacl, ',') ~ '(^|,)='
+    union all
+    select nspname from pg_namespace where nspname = 'taskq' and array_to_string(nspacl, ',') ~ '(^|,)='`;
+  expect(await queue.admin.rows(open)).toEqual([]);
+});
+
+describe('sql/functions', () => {
+  test('each file defines exactly the function or the view of its name, and opens with what it does', async () => {
+    for (const { name, text } of await readFunctions()) {
+      const defined = [...text.matchAll(/^create or replace (?:function|view) taskq\.(\w+)/gim)].map(
+        (match) => match[1],
+      );
+      expect(defined, name).toEqual([name]);
+      expect(text, name).toMatch(/^-- [A-Z].*\n/);
+    }
+  });
+
+  test('what it defines is what the database has, and nothing else', async () => {
+    const files = (await readFunctions()).map((file) => file.name).toSorted();
+    const views = await queue.admin.rows<{ name: string }>(
+      "select relname as name from pg_class where relnamespace = 'taskq'::regnamespace and relkind = 'v'",
+    );
+    const there = [...(await routines()), ...views].map((routine) => routine.name).toSorted();
+    expect(there).toEqual(files);
+  });
+
+  test('sql/release.json was stamped after the last change', async () => {
+    const release = await readRelease();
+    const hash = hashFunctions(await readFunctions());
+    expect(release.functionsHash, 'stamp it: npm run build && node .ci/stamp-functions.mjs').toBe(hash);
+    const stored = await queue.admin.row('select number, functions_hash, oldest_client from taskq.release');
+    expect(stored).toEqual({
+      number: release.number,
+      functions_hash: hash,
+      oldest_client: release.oldestClient,
+    });
+  });
+});
+
+// Debian has plpgsql_check for the system's server, the packaged one has not. In CI it must be there.
+if (inject('systemBinDir') !== undefined) {
+  test('plpgsql_check finds nothing in any function', async (context) => {
+    const available = "select exists (select from pg_available_extensions where name = 'plpgsql_check')";
+    if (!(await queue.admin.value<boolean>(available))) {
+      if (process.env.CI) throw new Error('apt-get install postgresql-15-plpgsql-check');
+      return context.skip('postgresql-15-plpgsql-check is not installed');
+    }
+    await queue.admin.rows('create extension plpgsql_check');
+    // `options` and `extra` are there so that a signature never has to change, used or not.
+    const found = await queue.admin.rows(
+      `select p.proname, c.lineno, c.level, c.sqlstate, c.message, c.detail, c.hint
+       from pg_proc p
+       cross join lateral plpgsql_check_function_tb(
+         p.oid, fatal_errors => false, extra_warnings => true, security_warnings => true
+       ) as c
+       where p.pronamespace = 'taskq'::regnamespace
+         and p.prolang = (select oid from pg_language where lanname = 'plpgsql')
+         and c.message not in ('unused parameter "options"', 'unmodified OUT variable "extra"')`,
+    );
+    await queue.admin.rows('drop extension plpgsql_check');
+    expect(found).toEqual([]);
+  });
+}

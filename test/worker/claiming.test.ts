@@ -1,0 +1,171 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** The tasks in the order of their starts. */
+function startsOf(worker: ReturnType<typeof queue.work>): unknown[] {
+  return eventsOf(worker, 'task.started').map((line) => line.task_id);
+}
+
+describe('--until-idle', () => {
+  test('ends at once when there is nothing to do', async () => {
+    const worker = queue.work(['--until-idle']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(worker.logs().at(-1)).toMatchObject({ event: 'worker.stopped', completed: 0, left: {} });
+  });
+
+  test('waits for retries and snoozes, and leaves and names what is for later, paused or of other types', async () => {
+    const retried = await queue.enqueue(
+      'wait',
+      { ends: ['throw', 'return'] },
+      { backoff: { kind: 'fixed', base_ms: 700 } },
+    );
+    const snoozed = await queue.enqueue('wait', { ends: ['snooze', 'return'] });
+    const later = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
+    const paused = await queue.enqueueSome(2, 'hello-js', {}, { queue: 'closed' });
+    await queue.rows("select taskq.pause_queue('closed', 'a test')");
+    const foreign = await queue.enqueueSome(3, 'nobody-knows');
+    const worker = queue.work(['--until-idle']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.task(retried)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect(await queue.task(snoozed)).toMatchObject({ status: 'completed', attempts: 0 });
+    for (const id of [later, ...paused, ...foreign]) {
+      expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 0 });
+    }
+    expect(worker.logs().at(-1)).toMatchObject({
+      event: 'worker.stopped',
+      left: { scheduled: 1, in_paused_queues: 2, of_other_types: 3 },
+    });
+  });
+
+  test('waits for what another worker is running', async () => {
+    const id = await queue.enqueue('wait', { until: 'go' });
+    const other = queue.work();
+    await queue.saw(id, 'start');
+    const worker = queue.work(['--until-idle']);
+    await worker.waitForLog(event('worker.started'));
+    const own = await queue.enqueue('hello-js');
+    await worker.waitForLog(event('worker.started'));
+    await queue.hasStatus(own, 'completed');
+    expect(eventsOf(worker, 'worker.stopping')).toEqual([]);
+    await queue.witness(id, 'go');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(eventsOf(other, 'task.completed', id)).toHaveLength(1);
+  });
+
+  test('looks only at the queues it serves', async () => {
+    const here = await queue.enqueue('hello-js', {}, { queue: 'here' });
+    const there = await queue.enqueue('hello-js', {}, { queue: 'there' });
+    await queue.work(['--until-idle', '--queues', 'here']).exit;
+    expect(await queue.task(here)).toMatchObject({ status: 'completed' });
+    expect(await queue.task(there)).toMatchObject({ status: 'pending', lease_no: 0 });
+  });
+});
+
+describe('--max-tasks', () => {
+  test('ends after so many outcomes, holding no more, and exits 0', async () => {
+    await queue.enqueueSome(30, 'hello-js');
+    const worker = queue.work(['--max-tasks', '7', '--concurrency', '4']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.counts()).toEqual({ completed: 7, pending: 23 });
+    expect(await queue.value("select max(lease_no) from taskq.tasks where status = 'pending'")).toBe(0);
+  });
+
+  test('waits for tasks when there are too few', async () => {
+    await queue.enqueue('hello-js');
+    const worker = queue.work(['--max-tasks', '2']);
+    await worker.waitForLog(event('task.completed'));
+    await queue.enqueue('hello-js');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('what is claimed', () => {
+  test('--types: only these', async () => {
+    const mine = await queue.enqueue('hello-js');
+    const other = await queue.enqueue('hello-mjs');
+    const worker = queue.work(['--until-idle', '--types', 'hello-js,billing/charge']);
+    await worker.exit;
+    expect(worker.logs()[0]).toMatchObject({
+      event: 'worker.started',
+      types: ['billing/charge', 'hello-js'],
+    });
+    expect(await queue.task(mine)).toMatchObject({ status: 'completed' });
+    expect(await queue.task(other)).toMatchObject({ status: 'pending', lease_no: 0 });
+  });
+
+  test('by priority first, whatever the queue, and within it the oldest', async () => {
+    const ids = new Map<number, string[]>();
+    for (const priority of [9, 2, 0, 5]) {
+      const first = await queue.enqueue('hello-js', {}, { priority, queue: 'a' });
+      ids.set(priority, [first, await queue.enqueue('hello-js', {}, { priority, queue: 'a' })]);
+    }
+    const worker = queue.work(['--until-idle', '--concurrency', '1', '--batch', '1']);
+    await worker.exit;
+    expect(startsOf(worker)).toEqual([0, 2, 5, 9].flatMap((priority) => ids.get(priority)));
+  });
+
+  test('the queues in turn, so that none starves', async () => {
+    const queues = ['a', 'b', 'c'];
+    for (const name of queues) await queue.enqueueSome(6, 'hello-js', {}, { queue: name });
+    const worker = queue.work(['--until-idle', '--concurrency', '1', '--batch', '1', '--queues', 'a,b,c']);
+    await worker.exit;
+    const order = eventsOf(worker, 'task.completed').map((line) => line.queue);
+    for (let turn = 0; turn < order.length; turn += 3) {
+      expect([...order.slice(turn, turn + 3)].sort()).toEqual(queues);
+    }
+  });
+
+  test('without --queues every queue, a new one too', async () => {
+    const worker = queue.work();
+    await worker.waitForLog(event('worker.started'));
+    for (const name of ['one', 'two']) {
+      await queue.hasStatus(await queue.enqueue('hello-js', {}, { queue: name }), 'completed');
+    }
+  });
+
+  test('--batch: so many at once; what finds no slot within a second is given back unburned', async () => {
+    const ids = await queue.enqueueSome(10, 'wait', { until: 'go' });
+    const worker = queue.work(['--batch', '6', '--concurrency', '2', '--lease', '10s']);
+    await until(
+      async () => (await queue.value("select count(*)::int from taskq.tasks where status = 'leased'")) === 4,
+      async () => JSON.stringify(await queue.counts()),
+    );
+    expect(await queue.value("select count(*)::int from taskq.tasks where status = 'running'")).toBe(2);
+    await worker.waitForLog(event('task.given_back'));
+    expect(await queue.rows('select attempts, losses, releases from taskq.tasks group by 1, 2, 3')).toEqual([
+      { attempts: 0, losses: 0, releases: 0 },
+    ]);
+    for (const id of ids) await queue.witness(id, 'go');
+    await queue.drained();
+    expect(await queue.counts()).toEqual({ completed: 10 });
+  });
+
+  test('nothing by a worker that is --paused, until it is resumed', async () => {
+    const worker = queue.work(['--paused']);
+    const { worker_id } = await worker.waitForLog(event('worker.started'));
+    const id = await queue.enqueue('hello-js');
+    await queue.hasStatus(await enqueueForAnother(), 'completed');
+    expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 0 });
+    expect(await queue.value('select taskq.resume_worker($1)', worker_id)).toBe(true);
+    await queue.hasStatus(id, 'completed');
+  });
+
+  /** A task that only a worker of its queue takes, started for it: time passes, and things are claimed. */
+  async function enqueueForAnother(): Promise<string> {
+    const id = await queue.enqueue('hello-js', {}, { queue: 'other' });
+    queue.work(['--queues', 'other']);
+    return id;
+  }
+
+  test('each task once by four workers together', async () => {
+    const workers = [1, 2, 3, 4].map(() => queue.work(['--until-idle', '--concurrency', '3']));
+    await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started')).catch(() => {})));
+    const ids = await queue.enqueueSome(300, 'wait', { ms: 2 });
+    await queue.drained();
+    expect(await queue.counts()).toEqual({ completed: ids.length });
+    const starts = await queue.rows("select task_id from witness where event = 'start' order by task_id");
+    expect(starts.map((row) => row.task_id)).toEqual(ids);
+  });
+});

@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { openWay, type Way } from './support/proxy.ts';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+const ways: Way[] = [];
+
+async function openedWay(): Promise<Way> {
+  const opened = await openWay(queue.url);
+  ways.push(opened);
+  return opened;
+}
+
+afterEach(async () => {
+  await Promise.all(ways.splice(0).map((opened) => opened.close()));
+});
+
+describe('the answer that is lost', () => {
+  test('of a claim leaves tasks that nobody knows of: their own worker brings them back, and they run', async () => {
+    const way = await openedWay();
+    const worker = queue.work(['--concurrency', '3'], { url: way.url });
+    await worker.waitForLog(event('worker.started'));
+    const lost = way.loseAnswerOf((asked) => asked.includes('taskq_claim'));
+    const ids = await queue.enqueueSome(3, 'wait');
+    await lost;
+    expect(await queue.rows('select lease_no from taskq.tasks')).toEqual(ids.map(() => ({ lease_no: 1 })));
+    await queue.drained();
+    expect(await queue.counts()).toEqual({ completed: ids.length });
+    expect(await queue.rows('select distinct attempts, losses, lease_no from taskq.finished_tasks')).toEqual([
+      { attempts: 0, losses: 1, lease_no: 3 },
+    ]);
+    expect(eventsOf(worker, 'task.rescued')).toHaveLength(3);
+    expect((await queue.witnessed()).filter((seen) => seen.event === 'start')).toHaveLength(3);
+    worker.kill();
+    expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+  });
+
+  test('of a settle makes it ask again, which counts nothing twice', async () => {
+    const way = await openedWay();
+    const worker = queue.work([], { url: way.url });
+    const done = await queue.enqueue('wait', { until: 'go' });
+    const failed = await queue.enqueue(
+      'wait',
+      { until: 'go', ends: 'throw' },
+      { max_attempts: 2, backoff: { kind: 'fixed', base_ms: 3_600_000 } },
+    );
+    const dead = await queue.enqueue('wait', { until: 'go', ends: 'throw' }, { max_attempts: 1 });
+    const unkept = await queue.enqueue('wait', { until: 'go' }, { retention: 'none' });
+    for (const id of [done, failed, dead, unkept]) {
+      await queue.saw(id, 'start');
+      const lost = way.loseAnswerOf((asked) => asked.includes('taskq_settle'));
+      await queue.witness(id, 'go');
+      await lost;
+      await worker.waitForLog(
+        (line) => line.task_id === id && /^task\.(completed|failed|died)$/.test(String(line.event)),
+      );
+    }
+    expect(await queue.task(done)).toMatchObject({ status: 'completed', lease_no: 1 });
+    expect(await queue.task(failed)).toMatchObject({ status: 'pending', attempts: 1, lease_no: 1 });
+    expect(await queue.task(dead)).toMatchObject({ status: 'dead', attempts: 1 });
+    expect(await queue.errors(failed)).toHaveLength(1);
+    expect((await queue.witnessed()).filter((seen) => seen.event === 'start')).toHaveLength(4);
+    expect(eventsOf(worker, 'lease.lost')).toEqual([]);
+    expect(eventsOf(worker, 'connection.lost').length).toBeGreaterThan(0);
+    worker.kill();
+    expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+  });
+});
+
+test('a way that swallows everything for a while: the worker waits, keeps its outcomes, and recovers', async () => {
+  const way = await openedWay();
+  const worker = queue.work(['--lease', '3s'], { url: way.url });
+  const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
+  for (const id of ids) await queue.saw(id, 'start');
+  way.blackhole();
+  await worker.waitForLog(event('connection.lost'));
+  for (const id of ids) await queue.witness(id, 'go');
+  for (const id of ids) await queue.saw(id, 'end');
+  way.heal();
+  await worker.waitForLog(event('connection.restored'));
+  await queue.drained(20_000);
+  expect(await queue.counts()).toEqual({ completed: 4 });
+  expect((await queue.witnessed()).filter((seen) => seen.event === 'start')).toHaveLength(4);
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  worker.kill();
+  expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+});
+
+test('sessions ended again and again: nothing is lost, nothing that succeeded runs again, nobody goes', async () => {
+  const args = ['--concurrency', '4', '--lease', '4s'];
+  const workers = [queue.work(args), queue.work(args)];
+  await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
+  const ids: string[] = [];
+  for (let turn = 0; turn < 8; turn++) {
+    ids.push(...(await queue.enqueueSome(20, 'wait', { ms: 100 })));
+    await queue.rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name like 'taskq worker%'`,
+    );
+    await until(
+      async () =>
+        (await queue.value<number>("select count(*)::integer from witness where event = 'end'")) >=
+        15 * (turn + 1),
+      async () => workers.map((worker) => worker.stdout()).join('\n'),
+    );
+  }
+  await queue.drained();
+  expect(await queue.counts()).toEqual({ completed: ids.length });
+  const ends = await queue.rows("select task_id from witness where event = 'end' order by task_id");
+  expect(ends.map((row) => row.task_id)).toEqual(ids);
+  for (const worker of workers) {
+    const changes = worker.logs().filter(({ event }) => String(event).startsWith('connection.'));
+    expect(changes.length).toBeGreaterThan(0);
+    changes.forEach((line, index) => {
+      expect(line.event).toBe(index % 2 === 0 ? 'connection.lost' : 'connection.restored');
+    });
+    worker.kill();
+    expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+  }
+});
+
+test('a connection reset while its statement runs is no error that nobody caught', async () => {
+  const way = await openedWay();
+  const worker = queue.work(['--concurrency', '2'], { url: way.url });
+  await worker.waitForLog(event('worker.started'));
+  for (let turn = 0; turn < 5; turn++) {
+    const ids = await queue.enqueueSome(20, 'hello-js');
+    way.reset();
+    await queue.drained();
+    expect(ids).toHaveLength(20);
+  }
+  expect(eventsOf(worker, 'worker.retiring')).toEqual([]);
+  worker.kill();
+  expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+});
+
+test('a notification of somebody else that says nothing we understand changes nothing', async () => {
+  const worker = queue.work();
+  await worker.waitForLog(event('worker.started'));
+  for (const payload of [
+    '',
+    'garbage',
+    'null',
+    '{}',
+    '{"queue": "default"}',
+    '{"queue": 7, "from_us": "x"}',
+  ]) {
+    await queue.rows("select pg_notify('taskq_wake', $1), pg_notify('taskq_cancel', $1)", payload);
+  }
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  worker.kill();
+  expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+describe('a handler that blocks its worker', () => {
+  test('for five leases keeps all its tasks: the heartbeats go on, and nobody else starts them', async () => {
+    const id = await queue.enqueue('spin', { ms: 7500 });
+    const worker = queue.work(['--lease', '1500ms']);
+    await queue.saw(id, 'start');
+    const other = queue.work();
+    await queue.hasStatus(id, 'completed');
+    expect(await queue.task(id)).toMatchObject({
+      lease_no: 1,
+      losses: 0,
+      attempts: 0,
+      result: { pid: worker.pid },
+    });
+    expect((await queue.witnessed(id)).map((seen) => seen.event)).toEqual(['start', 'end']);
+    expect(eventsOf(other, 'task.rescued')).toEqual([]);
+  });
+
+  test('for ever, past its timeout, ends it: it has timed out, and the others run elsewhere unburned', async () => {
+    const endless = await queue.enqueue('spin', {}, { timeout_ms: 1000, max_attempts: 1, queue: 'a' });
+    const victim = queue.work(['--grace', '500ms', '--queues', 'a', '--concurrency', '3']);
+    const ids = await queue.enqueueSome(2, 'wait', { until: ['never', 'go'] }, { queue: 'a' });
+    await queue.saw(endless, 'start');
+    for (const id of ids) await queue.witness(id, 'go');
+    expect(await victim.exit).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(await queue.task(endless)).toMatchObject({
+      status: 'dead',
+      attempts: 1,
+      error: { name: 'TimeoutError' },
+    });
+    expect(victim.logs().at(-1)).toMatchObject({ event: 'worker.unresponsive', task_ids: [endless] });
+    await queue.work(['--until-idle']).exit;
+    for (const id of ids) {
+      expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, losses: 0 });
+    }
+  });
+});
+
+test('handlers that crash take down one worker each, then only their own process; innocents pay nothing', async () => {
+  const ways = { exit: 'exit code 0', abort: 'SIGABRT', segv: 'SIGSEGV' };
+  const poisons = new Map<string, string>();
+  const innocents = await queue.enqueueSome(50, 'wait', { ms: 5 });
+  for (const how of Object.keys(ways)) {
+    poisons.set(how, await queue.enqueue('crash', { how }, { max_attempts: 5 }));
+  }
+  innocents.push(...(await queue.enqueueSome(50, 'wait', { ms: 5 })));
+
+  let crashes = 0;
+  const args = ['--until-idle', '--concurrency', '4', '--lease', '1500ms', '--batch', '20'];
+  for (;;) {
+    const { code, signal } = await queue.work(args).exit;
+    if (code === 0 && (await queue.value('select count(*)::integer from taskq.tasks')) === 0) break;
+    crashes += 1;
+    expect(crashes, `${code ?? signal}`).toBeLessThanOrEqual(poisons.size);
+  }
+  expect(crashes).toBeGreaterThan(0);
+  for (const [how, id] of poisons) {
+    expect(await queue.task(id)).toMatchObject({
+      status: 'dead',
+      attempts: 5,
+      reason: 'attempts_spent',
+      error: { name: 'ChildDied', message: expect.stringContaining(ways[how as keyof typeof ways]) },
+    });
+    // Once in a worker, five times in a process of its own.
+    expect((await queue.witnessed(id)).length).toBeLessThanOrEqual(6);
+  }
+  const ends = await queue.rows(
+    'select status::text, attempts from taskq.all_tasks where id = any ($1) group by 1, 2',
+    innocents,
+  );
+  expect(ends).toEqual([{ status: 'completed', attempts: 0 }]);
+}, 90_000);
+
+describe('an error that nobody catches', () => {
+  test.each([
+    ['rejection', 'a stray rejection'],
+    ['timer', 'a throw in a timer'],
+  ])(
+    '(%s) fails the task it comes from; the others finish, and the worker ends with 1',
+    async (how, message) => {
+      const other = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
+      const worker = queue.work();
+      await queue.saw(other, 'start');
+      const culprit = await queue.enqueue('stray', { how, ms: 200 }, { max_attempts: 1 });
+      expect(await worker.waitForLog(event('worker.retiring'))).toMatchObject({ task_id: culprit });
+      const later = await queue.enqueue('hello-js');
+      await queue.witness(other, 'go');
+      expect(await worker.exit).toEqual({ code: 1, signal: null });
+      expect(await queue.task(culprit)).toMatchObject({ status: 'dead', attempts: 1, error: { message } });
+      expect(await queue.task(other)).toMatchObject({ status: 'completed', attempts: 0 });
+      expect(await queue.task(later)).toMatchObject({ status: 'pending', lease_no: 0 });
+    },
+  );
+
+  test('fails its task also where the handler does not end within the grace', async () => {
+    const culprit = await queue.enqueue('stray', { how: 'rejection', ms: 600_000 }, { max_attempts: 1 });
+    const worker = queue.work(['--grace', '300ms']);
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    expect(await queue.task(culprit)).toMatchObject({
+      status: 'dead',
+      attempts: 1,
+      error: { message: 'a stray rejection' },
+    });
+  });
+
+  test('in a process of its own fails that task alone', async () => {
+    const culprit = await queue.enqueue('stray', { how: 'timer', ms: 60_000 }, { max_attempts: 1 });
+    await queue.rows('update taskq.tasks set losses = 1'); // a suspect
+    const worker = queue.work(['--until-idle']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.task(culprit)).toMatchObject({
+      status: 'dead',
+      error: { message: 'a throw in a timer' },
+    });
+  });
+});
+
+test('a task that took two workers is the only suspect of its worker, and dead when it takes a third', async () => {
+  const [twice, ...once] = await queue.enqueueSome(3, 'wait', { until: 'go' });
+  await queue.rows('update taskq.tasks set losses = case when id = $1 then 2 else 1 end', twice);
+  const worker = queue.work();
+  const started = await worker.waitForLog(event('worker.started'));
+  await until(
+    async () =>
+      (await queue.value<number>("select count(*)::integer from witness where event = 'start'")) === 1,
+    async () => 'nothing started',
+  );
+  expect((await queue.witnessed())[0]!.task_id).toBe(twice);
+  expect(await queue.task(twice!)).toMatchObject({ status: 'running' });
+  worker.kill('SIGKILL');
+  await worker.exit;
+  await queue.silence(started);
+  await queue.rows('select * from taskq.rescue(0, 1000000)');
+  expect(await queue.task(twice!)).toMatchObject({ status: 'dead', reason: 'worker_lost', attempts: 0 });
+  for (const id of once) expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0 });
+});

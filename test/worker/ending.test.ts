@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** Starts a worker that runs these tasks, and waits until each has started. */
+async function running(ids: readonly string[], args: readonly string[] = []) {
+  const worker = queue.work(args);
+  for (const id of ids) await queue.saw(id, 'start');
+  return worker;
+}
+
+const NOW = { code: 0, signal: null };
+
+describe('SIGTERM', () => {
+  test('lets what runs end, claims no more, gives back what only waits, and exits 0', async () => {
+    const ids = await queue.enqueueSome(20, 'wait', { until: 'go' });
+    const worker = await running(ids.slice(0, 5), ['--concurrency', '5', '--batch', '12', '--lease', '10s']);
+    worker.kill();
+    await worker.waitForLog(event('worker.stopping'));
+    await until(
+      async () => (await queue.value("select count(*)::int from taskq.tasks where status = 'leased'")) === 0,
+      async () => JSON.stringify(await queue.counts()),
+    );
+    for (const id of ids) await queue.witness(id, 'go');
+    expect(await worker.exit).toEqual(NOW);
+    expect(await queue.counts()).toEqual({ completed: 5, pending: 15 });
+    expect(
+      await queue.rows('select attempts, losses, releases, lease_owner from taskq.tasks group by 1, 2, 3, 4'),
+    ).toEqual([{ attempts: 0, losses: 0, releases: 0, lease_owner: null }]);
+    expect(await queue.rows("select distinct task_id from witness where event = 'start'")).toHaveLength(5);
+    expect(await queue.value('select stopped_at is not null from taskq.workers')).toBe(true);
+  });
+
+  test('gives back unburned what is not done when the grace is over, and it runs elsewhere', async () => {
+    const ids = await queue.enqueueSome(4, 'wait', { until: ['never', 'go'] });
+    const worker = await running(ids, ['--grace', '500ms']);
+    worker.kill();
+    expect(await worker.exit).toEqual(NOW);
+    expect(
+      await queue.rows('select attempts, losses, releases, status from taskq.tasks group by 1, 2, 3, 4'),
+    ).toEqual([{ attempts: 0, losses: 0, releases: 1, status: 'pending' }]);
+    for (const id of ids) {
+      expect(await queue.witnessed(id)).toMatchObject([
+        { event: 'start' },
+        { event: 'aborted', note: 'shutdown' },
+      ]);
+      await queue.witness(id, 'go');
+    }
+    await queue.work(['--until-idle']).exit;
+    expect(
+      await queue.rows('select attempts, releases, status::text from taskq.all_tasks group by 1, 2, 3'),
+    ).toEqual([{ attempts: 0, releases: 1, status: 'completed' }]);
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('a second %s gives everything back at once and exits %d', async (signal, code) => {
+    const ids = await queue.enqueueSome(3, 'wait', { until: 'go' });
+    const deaf = await queue.enqueue('wait', { until: 'go', deaf: true });
+    const worker = await running([...ids, deaf], ['--grace', '60s']);
+    worker.kill(signal);
+    await worker.waitForLog(event('worker.stopping'));
+    // What follows within half a second is the same Ctrl-C.
+    worker.kill(signal);
+    await queue.hasStatus(await queue.enqueue('nobody-knows', {}, { expires_ms: 1 }), 'pending');
+    const before = performance.now();
+    const again = setInterval(() => worker.kill(signal), 100);
+    expect(await worker.exit).toEqual({ code, signal: null });
+    clearInterval(again);
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(
+      await queue.rows('select attempts, losses, releases from taskq.tasks where id = any ($1)', [
+        ...ids,
+        deaf,
+      ]),
+    ).toEqual(Array.from({ length: 4 }, () => ({ attempts: 0, losses: 0, releases: 1 })));
+  });
+
+  test('ends a worker whose handler ignores it: the task is given back, and runs elsewhere', async () => {
+    const id = await queue.enqueue('wait', { until: ['never', 'go'], deaf: true });
+    const worker = await running([id], ['--grace', '300ms']);
+    worker.kill();
+    expect(await worker.exit).toEqual(NOW);
+    expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0, releases: 1 });
+    await queue.witness(id, 'go');
+    await queue.work(['--until-idle']).exit;
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0 });
+  });
+
+  test('ends a handler in a process of its own with it', async () => {
+    const id = await queue.enqueue('wait-apart', { until: 'never', deaf: true });
+    const worker = await running([id], ['--grace', '300ms']);
+    const [start] = await queue.witnessed(id);
+    expect(start!.pid).not.toBe(worker.pid);
+    worker.kill();
+    expect(await worker.exit).toEqual(NOW);
+    expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0, releases: 1 });
+    expect(isAlive(start!.pid)).toBe(false);
+  });
+});
+
+describe('a task that makes its worker end', () => {
+  test('by SIGTERM each time is a dead letter after it was given back ten times', async () => {
+    const id = await queue.enqueue('crash', { how: 'term' }, { max_attempts: 1 });
+    for (let turn = 1; turn <= 10; turn++) {
+      const worker = queue.work(['--grace', '0s']);
+      expect(await worker.exit, worker.stdout()).toEqual(NOW);
+    }
+    expect(await queue.task(id)).toMatchObject({
+      status: 'dead',
+      reason: 'given_back_too_often',
+      attempts: 0,
+      releases: 10,
+    });
+    expect(await queue.witnessed(id)).toHaveLength(10);
+  });
+});
+
+describe('a worker that is gone without a word', () => {
+  test('loses its tasks to others, each runs once more, and nobody else is disturbed', async () => {
+    const [victim, ...others] = [1, 2, 3].map(() => queue.work(['--concurrency', '4']));
+    await Promise.all([victim!, ...others].map((worker) => worker.waitForLog(event('worker.started'))));
+    const ids = await queue.enqueueSome(24, 'wait', { ms: 400 });
+    await victim!.waitForLog(event('task.started'));
+    await until(
+      async () =>
+        (await queue.value<number>('select count(*)::int from witness where pid = $1', victim!.pid)) > 0,
+      async () => 'the victim ran nothing',
+    );
+    victim!.kill('SIGKILL');
+    await victim!.exit;
+    await queue.drained(30_000);
+    expect(await queue.counts()).toEqual({ completed: ids.length });
+    const runs = await queue.rows<{ task_id: string; starts: number; robbed: boolean }>(
+      `select task_id, count(*)::integer as starts, bool_or(pid = $1) as robbed
+      from witness where event = 'start' group by 1`,
+      victim!.pid,
+    );
+    const twice = runs.filter(({ starts }) => starts > 1);
+    expect(twice.every(({ robbed, starts }) => robbed && starts === 2)).toBe(true);
+    expect(twice.length).toBeGreaterThan(0);
+    expect(
+      await queue.rows(
+        "select count(*)::integer as ends from witness where event = 'end' group by task_id having count(*) > 2",
+      ),
+    ).toEqual([]);
+    expect(await queue.value('select max(attempts) from taskq.finished_tasks')).toBe(0);
+    expect(others.flatMap((worker) => eventsOf(worker, 'task.rescued')).length).toBeGreaterThan(0);
+  });
+
+  test('takes the process of its handler with it', async () => {
+    const id = await queue.enqueue('wait-apart', { until: 'never', deaf: true });
+    const worker = await running([id]);
+    const [start] = await queue.witnessed(id);
+    worker.kill('SIGKILL');
+    await until(
+      async () => !isAlive(start!.pid),
+      async () => 'the child lives on',
+    );
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

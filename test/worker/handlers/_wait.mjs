@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Snooze } from 'taskq';
+import { count, witness } from './_witness.mjs';
+
+/**
+ * Waits `ms`, or until the test has witnessed the event `until`, and ends as `ends` says. Told to end by its signal it
+ * says so and throws, unless it is `deaf`. Each of these may be an array: an element for each run, the last for all
+ * that follow.
+ */
+export async function wait(payload, ctx) {
+  const run = await witness(ctx, 'start');
+  const { ms, until, deaf, ends } = forRun(payload, run);
+  const { signal } = deaf ? new AbortController() : ctx;
+  try {
+    if (ms) await sleep(ms, undefined, { signal });
+    while (until && (await count(ctx, until)) === 0) await sleep(20, undefined, { signal });
+  } catch {
+    await witness(ctx, 'aborted', ctx.signal.reason);
+    throw new Error(`interrupted: ${ctx.signal.reason}`);
+  }
+  await witness(ctx, 'end', run);
+  if (ends === 'throw') throw new Error(`run ${run} failed`);
+  if (ends === 'snooze') throw new Snooze('1ms');
+  return { run, pid: process.pid };
+}
+
+function forRun(payload, run) {
+  const entries = Object.entries(payload).map(([key, said]) => [
+    key,
+    Array.isArray(said) ? said[Math.min(run, said.length) - 1] : said,
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { witness } from './_witness.mjs';
+
+/** Leaves behind an error that nobody catches, and goes on: for `ms`, whatever its signal says. */
+export default async function stray({ how, ms = 0 }, ctx) {
+  await witness(ctx, 'start', how);
+  if (how === 'rejection') void Promise.reject(new Error('a stray rejection'));
+  else
+    setTimeout(() => {
+      throw new Error('a throw in a timer');
+    }, 1);
+  await sleep(ms);
+  return 'all is well';
+}

@@ -1,0 +1,204 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { afterEach, beforeEach } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { REPOSITORY } from '../../support/spawn-taskq.ts';
+import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../../support/start-taskq.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What the handlers below `test/worker/handlers` tell of themselves, over a connection of their own. */
+export interface Witnessed {
+  readonly task_id: string;
+  readonly event: string;
+  readonly attempt: number;
+  readonly pid: number;
+  readonly note: unknown;
+}
+
+export interface WorkOptions {
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Another way to the database. */
+  readonly url?: string;
+  /** `test/worker/handlers` unless told. */
+  readonly handlers?: string;
+}
+
+const HANDLERS = join(REPOSITORY, 'test/worker/handlers');
+
+/** Short times: a lease of 2 s, and all else in proportion. */
+const PROFILE = { TASKQ_LEASE: '2s', TASKQ_HEARTBEAT: '500ms', TASKQ_RESCUE: '500ms', TASKQ_POLL: '200ms' };
+
+/** A database for each test of the file, and daemons that work on it; both are gone after the test. */
+export function useWorkers() {
+  let database: TestDatabase;
+  let admin: pg.Client;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    admin = await database.client();
+    await admin.query(
+      `create table witness (
+        n bigint generated always as identity, task_id bigint, event text, attempt integer, pid integer, note jsonb,
+        at timestamptz not null default clock_timestamp()
+      )`,
+    );
+  });
+  afterEach(async () => {
+    await killStartedTaskqs();
+    await database.drop();
+  });
+
+  const rows = async <T extends object = Row>(text: string, ...values: unknown[]): Promise<T[]> =>
+    (await admin.query<T>(text, values)).rows;
+  const value = async <T>(text: string, ...values: unknown[]): Promise<T> => {
+    const { rows: found } = await admin.query({ text, values, rowMode: 'array' });
+    return (found[0] as unknown[])[0] as T;
+  };
+
+  return {
+    get url() {
+      return database.url;
+    },
+    rows,
+    value,
+
+    /** Opens another session. */
+    session: () => database.client(),
+
+    /** Starts `taskq work` with these arguments. */
+    work(args: readonly string[] = [], { env, url, handlers = HANDLERS }: WorkOptions = {}): RunningTaskq {
+      return startTaskq(['work', '--handlers', handlers, ...args], {
+        env: {
+          DATABASE_URL: url ?? database.url,
+          WITNESS_URL: database.url,
+          TASKQ_LOG_LEVEL: 'debug',
+          ...PROFILE,
+          ...env,
+        },
+      });
+    },
+
+    /** Enqueues one task and returns its id. It is tried again after 50 ms unless the options say otherwise. */
+    enqueue: (type: string, payload: unknown = {}, options: object = {}): Promise<string> =>
+      value('select id from taskq.enqueue($1, $2, $3)', type, JSON.stringify(payload), {
+        backoff: { kind: 'fixed', base_ms: 50 },
+        ...options,
+      }),
+
+    /** Enqueues so many alike in one statement. */
+    async enqueueSome(count: number, type: string, payload: unknown = {}, options: object = {}) {
+      const tasks = JSON.stringify(Array.from({ length: count }, () => ({ type, payload })));
+      const made = await rows<{ id: string }>(
+        'select id from taskq.enqueue_many($1, $2) order by place',
+        tasks,
+        options,
+      );
+      return made.map(({ id }) => id);
+    },
+
+    /** The task, wherever its row is. Fails when it is in two places, or in none. */
+    async task(id: string): Promise<Row> {
+      const found = await rows('select * from taskq.all_tasks where id = $1', id);
+      if (found.length !== 1) throw new Error(`task ${id} is in ${found.length} places`);
+      return found[0]!;
+    },
+
+    /** Waits until the task has this status. */
+    hasStatus: (id: string, status: string, limitMs?: number) =>
+      until(
+        async () => (await value('select status::text from taskq.all_tasks where id = $1', id)) === status,
+        async () =>
+          `task ${id} is not ${status}: ${JSON.stringify(await rows('select * from taskq.all_tasks where id = $1', id))}`,
+        limitMs,
+      ),
+
+    /** Waits until no task is live. */
+    drained: (limitMs?: number) =>
+      until(
+        async () => (await value('select count(*) from taskq.tasks')) === '0',
+        async () =>
+          `still live: ${JSON.stringify(await rows('select * from taskq.tasks order by id limit 5'))}`,
+        limitMs,
+      ),
+
+    /** How many tasks have which status. */
+    async counts(): Promise<Record<string, number>> {
+      const found = await rows<{ status: string; count: number }>(
+        'select status::text, count(*)::integer from taskq.all_tasks group by 1',
+      );
+      return Object.fromEntries(found.map(({ status, count }) => [status, count]));
+    },
+
+    /** What was witnessed of a task, of all unless told, in order. */
+    witnessed: (id?: string): Promise<Witnessed[]> =>
+      rows<Witnessed>(
+        'select task_id, event, attempt, pid, note from witness where $1::bigint is null or task_id = $1 order by n',
+        id ?? null,
+      ),
+
+    /** Lets an event have happened to a task, for a handler that waits for it. */
+    witness: (id: string, what: string) =>
+      rows('insert into witness (task_id, event) values ($1, $2)', id, what),
+
+    /** Lets all leases of a worker have run out, and its last heartbeat be long ago: what waiting would do. */
+    async silence({ worker_id }: LogLine) {
+      await rows(
+        "update taskq.workers set heartbeat_at = clock_timestamp() - interval '1 hour' where id = $1",
+        worker_id,
+      );
+      await rows(
+        "update taskq.tasks set lease_expires_at = clock_timestamp() - interval '1 hour' where lease_owner = $1",
+        worker_id,
+      );
+    },
+
+    /** Waits until that event of the task was witnessed so often. */
+    saw: (id: string, event: string, { times = 1, limitMs }: { times?: number; limitMs?: number } = {}) =>
+      until(
+        async () =>
+          (await value<number>(
+            'select count(*)::integer from witness where task_id = $1 and event = $2',
+            id,
+            event,
+          )) >= times,
+        async () =>
+          `"${event}" of task ${id} was not witnessed ${times} times: ${JSON.stringify(
+            await rows('select * from witness where task_id = $1 order by n', id),
+          )} ${JSON.stringify(await rows('select * from taskq.all_tasks where id = $1', id))}`,
+        limitMs,
+      ),
+
+    /** The errors of a task's attempts, oldest first. */
+    errors: (id: string) =>
+      rows<{ attempt: number; outcome: string; error: { name: string; message: string; stack: string } }>(
+        'select attempt, outcome, error from taskq.task_errors where task_id = $1 order by failed_at',
+        id,
+      ),
+  };
+}
+
+/** Asks every few milliseconds until it is so; fails with `why` after `limitMs` (20 s). */
+export async function until(
+  isSo: () => Promise<boolean>,
+  why: () => Promise<string>,
+  limitMs = 20_000,
+): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(await why());
+    await sleep(20);
+  }
+}
+
+/** Fits a log line of that event, of that task where one is named. */
+export function event(name: string, taskId?: string): (line: LogLine) => boolean {
+  return (line) => line.event === name && (taskId === undefined || line.task_id === taskId);
+}
+
+/** The log's lines of that event. */
+export function eventsOf(worker: RunningTaskq, name: string, taskId?: string): readonly LogLine[] {
+  return worker.logs().filter(event(name, taskId));
+}

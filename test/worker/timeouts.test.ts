@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+describe('a timeout', () => {
+  test('asks the handler to end, and is a failed attempt', async () => {
+    const id = await queue.enqueue('wait', { until: ['never', 'now'] }, { timeout_ms: 300 });
+    await queue.witness(id, 'now');
+    const worker = queue.work(['--until-idle']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.errors(id)).toMatchObject([
+      { attempt: 1, error: { name: 'TimeoutError', message: expect.stringContaining('300ms') } },
+    ]);
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 1 });
+    expect((await queue.witnessed(id)).map(({ event, note }) => [event, note])).toContainEqual([
+      'aborted',
+      'timeout',
+    ]);
+  });
+
+  test('counts whatever a handler that listens returns then, and its late success too', async () => {
+    const id = await queue.enqueue('wait', { ms: 900, deaf: true }, { timeout_ms: 200, max_attempts: 1 });
+    await queue.work(['--until-idle', '--grace', '20s']).exit;
+    expect(await queue.task(id)).toMatchObject({
+      status: 'dead',
+      reason: 'attempts_spent',
+      error: { name: 'TimeoutError' },
+    });
+    expect((await queue.witnessed(id)).map(({ event }) => event)).toEqual(['start', 'end']);
+  });
+
+  test('that a handler ignores books its slot; the others go on, then the worker retires and records it', async () => {
+    const deaf = await queue.enqueue(
+      'wait',
+      { until: 'never', deaf: true },
+      { timeout_ms: 200, max_attempts: 1, priority: 0 },
+    );
+    const busy = await queue.enqueue('wait', { until: 'go' });
+    const worker = queue.work(['--concurrency', '2', '--grace', '300ms']);
+    expect(await worker.waitForLog(event('task.abandoned'))).toMatchObject({ task_id: deaf, abandoned: 1 });
+    await queue.saw(busy, 'start');
+    expect(await queue.task(deaf)).toMatchObject({ status: 'running' });
+    await queue.witness(busy, 'go');
+    await worker.waitForLog(event('worker.retiring'));
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    expect(await queue.task(busy)).toMatchObject({ status: 'completed', attempts: 0 });
+    expect(await queue.task(deaf)).toMatchObject({ status: 'dead', error: { name: 'TimeoutError' } });
+    expect((await queue.witnessed(deaf)).map(({ event }) => event)).toEqual(['start']);
+  });
+
+  test('that is ignored in every slot makes the worker retire although tasks wait', async () => {
+    const deaf = await queue.enqueueSome(
+      2,
+      'wait',
+      { until: 'never', deaf: true },
+      { timeout_ms: 200, max_attempts: 1, priority: 0 },
+    );
+    const waiting = await queue.enqueue('hello-js');
+    const worker = queue.work(['--concurrency', '2', '--grace', '200ms', '--until-idle']);
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    for (const id of deaf) expect(await queue.task(id)).toMatchObject({ status: 'dead' });
+    expect(await queue.task(waiting)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('ends the process of a handler that has one', async () => {
+    const id = await queue.enqueue(
+      'wait-apart',
+      { until: 'never', deaf: true },
+      { timeout_ms: 1000, max_attempts: 1 },
+    );
+    const next = await queue.enqueue('hello-js');
+    const worker = queue.work(['--until-idle', '--grace', '300ms', '--concurrency', '1']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.task(id)).toMatchObject({ status: 'dead', error: { name: 'TimeoutError' } });
+    expect(await queue.task(next)).toMatchObject({ status: 'completed' });
+    expect(eventsOf(worker, 'task.abandoned')).toEqual([]);
+  });
+});
+
+describe('cancel, asked for by another process,', () => {
+  test.each(['wait', 'wait-apart'])('ends a running task of type %s', async (type) => {
+    const id = await queue.enqueue(type, { until: 'never' });
+    const worker = queue.work();
+    await queue.saw(id, 'start');
+    expect(await queue.rows('select answer from taskq.cancel($1, $2)', [id], 'not needed')).toEqual([
+      { answer: 'requested' },
+    ]);
+    await worker.waitForLog(event('task.cancelled', id));
+    expect(await queue.task(id)).toMatchObject({
+      status: 'cancelled',
+      cancel_reason: 'not needed',
+      attempts: 0,
+    });
+    expect((await queue.witnessed(id)).at(-1)).toMatchObject({ event: 'aborted', note: 'cancelled' });
+  });
+
+  test('changes nothing for a handler that succeeds all the same', async () => {
+    const id = await queue.enqueue('wait', { until: 'go', deaf: true });
+    const worker = queue.work();
+    await queue.saw(id, 'start');
+    await queue.rows('select taskq.cancel($1)', [id]);
+    await queue.witness(id, 'go');
+    await worker.waitForLog(event('task.completed', id));
+    expect(await queue.task(id)).toMatchObject({ status: 'completed' });
+  });
+
+  test('ends one that is claimed ahead without running it, and leaves the others', async () => {
+    const first = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
+    const ahead = await queue.enqueue('wait', { until: 'go' });
+    const other = await queue.enqueue('wait', { until: 'go' });
+    const worker = queue.work(['--concurrency', '1', '--batch', '3']);
+    await queue.saw(first, 'start');
+    await queue.hasStatus(ahead, 'leased');
+    await queue.rows('select taskq.cancel($1)', [ahead]);
+    await queue.hasStatus(ahead, 'cancelled');
+    for (const id of [first, other]) await queue.witness(id, 'go');
+    await worker.waitForLog(event('task.completed', other));
+    expect(await queue.witnessed(ahead)).toEqual([]);
+  });
+});

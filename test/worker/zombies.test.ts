@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** What a loss leaves in the history of errors; it is no failed attempt. */
+const LOST = { attempt: 0, outcome: 'lost', error: { name: 'WorkerLost' } };
+
+/** A task that a worker runs, which is then stopped in the middle and silent for longer than its lease. */
+async function stoppedInTheMiddle(payload: object, type = 'wait') {
+  const id = await queue.enqueue(type, payload);
+  const zombie = queue.work();
+  const started = await zombie.waitForLog(event('worker.started'));
+  await queue.saw(id, 'start');
+  zombie.kill('SIGSTOP');
+  await queue.silence(started);
+  return { id, zombie };
+}
+
+describe('a worker that was stopped for longer than its lease, its task waiting again,', () => {
+  test('hears of it: the signal aborts, and the task runs once more under a lease of its own', async () => {
+    const { id, zombie } = await stoppedInTheMiddle({ until: ['never', 'again'] });
+    await queue.rows('select * from taskq.rescue(0, 1000000)');
+    expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2, losses: 1 });
+    zombie.kill('SIGCONT');
+    await zombie.waitForLog(event('lease.lost', id));
+    await queue.saw(id, 'start', { times: 2 });
+    expect(await queue.witnessed(id)).toContainEqual(
+      expect.objectContaining({ event: 'aborted', note: 'lost', pid: zombie.pid }),
+    );
+    await queue.witness(id, 'again');
+    await zombie.waitForLog(event('task.completed', id));
+    expect(await queue.task(id)).toMatchObject({
+      status: 'completed',
+      lease_no: 3,
+      attempts: 0,
+      losses: 1,
+      result: { run: 2 },
+    });
+    expect(await queue.errors(id)).toMatchObject([LOST]);
+    expect(eventsOf(zombie, 'lease.lost')).toHaveLength(1);
+  });
+
+  test.each(['return', 'throw', 'snooze'])(
+    'can write nothing when its handler ends with a %s',
+    async (ends) => {
+      const { id, zombie } = await stoppedInTheMiddle({
+        until: ['first', 'again'],
+        deaf: true,
+        ends: [ends, 'return'],
+      });
+      await queue.rows('select * from taskq.rescue(0, 1000000)');
+      await queue.witness(id, 'first');
+      zombie.kill('SIGCONT');
+      await zombie.waitForLog(event('lease.lost', id));
+      await queue.saw(id, 'start', { times: 2 });
+      expect(await queue.task(id)).toMatchObject({ lease_no: 3, attempts: 0, error: null });
+      await queue.witness(id, 'again');
+      await zombie.waitForLog(event('task.completed', id));
+      expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, result: { run: 2 } });
+      expect(await queue.errors(id)).toMatchObject([LOST]);
+      expect(eventsOf(zombie, 'lease.lost')).toHaveLength(1);
+    },
+  );
+});
+
+describe('a worker that was stopped for longer than its lease, its task running elsewhere,', () => {
+  test.each(['return', 'throw', 'snooze', undefined])('changes nothing by a %s', async (ends) => {
+    const { id, zombie } = await stoppedInTheMiddle({
+      until: [ends ? 'first' : 'never', 'second'],
+      deaf: [ends !== undefined, false],
+      ends: [ends ?? 'return', 'return'],
+    });
+    const other = queue.work();
+    await other.waitForLog(event('task.rescued', id));
+    await queue.saw(id, 'start', { times: 2 });
+    await queue.witness(id, 'first');
+    zombie.kill('SIGCONT');
+    await zombie.waitForLog(event('lease.lost', id));
+    expect(await queue.task(id)).toMatchObject({
+      status: expect.stringMatching(/running|leased/),
+      lease_no: 3,
+      attempts: 0,
+    });
+    await queue.witness(id, 'second');
+    await other.waitForLog(event('task.completed', id));
+    expect(await queue.task(id)).toMatchObject({
+      status: 'completed',
+      lease_no: 3,
+      attempts: 0,
+      result: { run: 2 },
+    });
+    expect(await queue.errors(id)).toMatchObject([LOST]);
+    expect((await queue.witnessed(id)).filter((seen) => seen.event === 'start')).toHaveLength(2);
+    expect(eventsOf(zombie, 'lease.lost')).toHaveLength(1);
+    expect(eventsOf(other, 'lease.lost')).toEqual([]);
+  });
+
+  test('kills the process of a handler that has one', async () => {
+    const { id, zombie } = await stoppedInTheMiddle({ until: ['never', 'second'], deaf: true }, 'wait-apart');
+    const [first] = await queue.witnessed(id);
+    const other = queue.work();
+    await queue.saw(id, 'start', { times: 2 });
+    zombie.kill('SIGCONT');
+    await zombie.waitForLog(event('lease.lost', id));
+    expect(() => process.kill(first!.pid, 0)).toThrow('ESRCH');
+    await queue.witness(id, 'second');
+    await other.waitForLog(event('task.completed', id));
+  });
+});
+
+test('workers that were stopped together take nothing from each other when they go on', async () => {
+  const workers = ['a', 'b', 'c'].map((name) => queue.work(['--queues', name]));
+  const started = await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
+  const ids = await Promise.all(
+    ['a', 'b', 'c'].map((name) => queue.enqueue('wait', { until: 'go' }, { queue: name })),
+  );
+  for (const id of ids) await queue.saw(id, 'start');
+  for (const worker of workers) worker.kill('SIGSTOP');
+  for (const line of started) await queue.silence(line);
+  // Later than every pause in them: on waking, all is due at once.
+  await queue.rows('select pg_sleep(1.5)');
+  for (const worker of workers) worker.kill('SIGCONT');
+  for (const id of ids) {
+    await until(
+      () =>
+        queue.value<boolean>(
+          'select lease_expires_at > clock_timestamp() from taskq.tasks where id = $1',
+          id,
+        ),
+      async () => JSON.stringify(await queue.task(id)),
+    );
+    await queue.witness(id, 'go');
+    await queue.hasStatus(id, 'completed');
+    expect(await queue.task(id)).toMatchObject({ lease_no: 1, losses: 0 });
+  }
+  expect(workers.flatMap((worker) => eventsOf(worker, 'task.rescued'))).toEqual([]);
+});
+
+test('a worker that was stopped past the timeout of its task is not unresponsive, and lives on', async () => {
+  const id = await queue.enqueue('wait', { until: ['never', 'again'] }, { timeout_ms: 100_000 });
+  const zombie = queue.work(['--grace', '0s', '--lease', '30s']);
+  await queue.saw(id, 'start');
+  const timed = await queue.enqueue('wait', { until: 'never' }, { timeout_ms: 400, max_attempts: 1 });
+  await queue.saw(timed, 'start');
+  zombie.kill('SIGSTOP');
+  // Longer than the watchdog's patience: the timeout, the grace, and two seconds.
+  await queue.rows('select pg_sleep(3.5)');
+  zombie.kill('SIGCONT');
+  await queue.hasStatus(timed, 'dead');
+  expect(await queue.task(timed)).toMatchObject({ error: { name: 'TimeoutError' } });
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  expect(await queue.task(id)).toMatchObject({ status: 'running', lease_no: 1 });
+  expect(eventsOf(zombie, 'worker.unresponsive')).toEqual([]);
+});
