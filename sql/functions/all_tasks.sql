@@ -1,10 +1,14 @@
--- Every task there is, waiting, held, finished or dead, under one `status`. `updated_at` is derived: the latest
--- of creation, start, and end. No rows for an id means that it never existed, was purged, or outlived its retention.
+-- Every task there is, waiting, held, finished or dead, under one `status`. `updated_at` is derived: the latest of
+-- creation, start, request to cancel, last error and end. No rows for an id means that it never existed, was purged,
+-- or outlived its retention.
 create or replace view taskq.all_tasks as
 select
   t.id, t.queue, t.type, t.priority, t.status, t.payload, t.tags, t.attempts, t.losses, t.releases,
   t.max_attempts, t.available_at, t.not_before, t.created_at, t.started_at, null::timestamptz as finished_at,
-  greatest(t.created_at, t.started_at, t.cancel_requested_at) as updated_at,
+  greatest(
+    t.created_at, t.started_at, t.cancel_requested_at,
+    case when t.attempts > 0 then (select max(e.failed_at) from taskq.task_errors e where e.task_id = t.id) end
+  ) as updated_at,
   t.lease_no, coalesce(w.name, t.lease_owner::text) as lease_owner, t.lease_expires_at, t.expires_at,
   t.timeout_ms, t.backoff, t.retention, t.unique_key, t.group_key, t.workflow_id, t.step, t.created_by, t.source,
   t.traceparent, t.cancel_requested_at, t.cancel_reason, t.progress, t.error,

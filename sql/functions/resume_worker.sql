@@ -1,4 +1,4 @@
--- Lets a paused worker claim again. False: no such worker, or it was not paused.
+-- Lets a paused worker claim again, at once. False: no such worker, or it was not paused.
 create or replace function taskq.resume_worker(_worker integer)
 returns boolean
 language plpgsql security definer
@@ -6,6 +6,10 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
   update taskq.workers set paused_at = null where id = _worker and paused_at is not null;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform taskq.wake(queue, 'epoch', true) from taskq.find_queues() as queue;
+  return true;
 end
 $$;

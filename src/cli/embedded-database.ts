@@ -1,5 +1,5 @@
+import type { Config } from '../config/settings.ts';
 import type { EmbeddedOptions, EmbeddedServer, StartStep } from '../embedded/server.ts';
-import type { Environment } from './main.ts';
 import type { Output } from './output.ts';
 
 export interface EmbeddedDatabase {
@@ -11,14 +11,14 @@ export interface EmbeddedDatabase {
 /** Start the local server if it does not run, and make the database of the project in `cwd` if it is not there. */
 export async function openEmbeddedDatabase(from: {
   readonly cwd: string;
-  readonly env: Environment;
+  readonly config: Pick<Config, 'stateDir'>;
   readonly output: Output;
 }): Promise<EmbeddedDatabase> {
   const { startEmbedded } = await import('../embedded/start.ts');
   const { ensureDatabase } = await import('../embedded/databases.ts');
   const { projectDatabase } = await import('../embedded/project-database.ts');
   const server = await startEmbedded({
-    ...embeddedOptions(from.env),
+    ...embeddedOptions(from.config),
     onProgress: (step) => from.output.talk(TALK[step]),
   });
   const database = projectDatabase(from.cwd);
@@ -26,10 +26,9 @@ export async function openEmbeddedDatabase(from: {
   return { server, database, url: server.url(database) };
 }
 
-/** Where the local server of this user is: its default place unless TASKQ_STATE_DIR says otherwise. */
-export function embeddedOptions(env: Environment): EmbeddedOptions {
-  const stateDir = env.TASKQ_STATE_DIR;
-  return stateDir === undefined || stateDir === '' ? {} : { stateDir };
+/** Where the local server of this user is. */
+export function embeddedOptions({ stateDir }: Pick<Config, 'stateDir'>): EmbeddedOptions {
+  return stateDir === null ? {} : { stateDir };
 }
 
 const TALK: Record<StartStep, string> = {

@@ -39,6 +39,13 @@ export const SETTINGS = {
     default: null,
     help: 'embedded: use a PostgreSQL of our own where no URL is set',
   }),
+  stateDir: textSetting({
+    key: 'stateDir',
+    env: ['TASKQ_STATE_DIR'],
+    flag: null,
+    help: "where the local PostgreSQL keeps its programs and data; the user's data directory unless set",
+    expects: 'a directory',
+  }),
   concurrency: countSetting({
     key: 'concurrency',
     env: ['TASKQ_CONCURRENCY'],

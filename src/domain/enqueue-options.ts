@@ -30,7 +30,6 @@ export interface EnqueueOptions {
   readonly keyFor?: KeyFor;
   readonly tags?: Readonly<Record<string, string>>;
   readonly retention?: string;
-  readonly group?: string;
   readonly backoff?: Backoff;
   /** W3C trace context, handed on to the handler. */
   readonly traceparent?: string;
@@ -50,7 +49,6 @@ export interface StoredEnqueueOptions {
   key_for?: KeyFor;
   tags?: Record<string, string>;
   retention?: Retention;
-  group?: string;
   backoff?: StoredBackoff;
   traceparent?: string;
 }
@@ -87,7 +85,6 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown) => StoredEnqueueOpt
   keyFor: (value) => ({ key_for: keyForOf(value) }),
   tags: (value) => ({ tags: tagsOf(value) }),
   retention: (value) => ({ retention: parseRetention(value) }),
-  group: (value) => ({ group: checkedName('group', value) }),
   backoff: (value) => ({ backoff: normaliseBackoff(value) }),
   traceparent: (value) => ({ traceparent: traceparentOf(value) }),
 };

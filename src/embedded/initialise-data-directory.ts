@@ -2,7 +2,7 @@ import { chmod, chown, mkdtemp, rename, rm } from 'node:fs/promises';
 import { TaskqError } from '../lib/errors.ts';
 import { type Account, asAccount, isRoot } from './account.ts';
 import { draftOf, removeDrafts } from './files.ts';
-import type { Layout } from './layout.ts';
+import { type Layout, ROLE } from './layout.ts';
 import type { Binaries } from './locate-binaries.ts';
 import { ProgramFailed, run } from './run.ts';
 
@@ -36,7 +36,7 @@ export async function initialiseDataDirectory(
 }
 
 const INITDB = [
-  '--username=taskq',
+  `--username=${ROLE}`,
   '--auth-local=trust',
   '--auth-host=reject',
   '--encoding=UTF8',

@@ -50,6 +50,12 @@ function defaultStateDir(): string {
   return isRoot() ? '/var/lib/taskq' : envPaths('taskq', { suffix: '' }).data;
 }
 
+/**
+ * The role that owns the server. Not `taskq`: with the usual search path, a table that an application makes without
+ * saying where would land in the schema of its role's name, among the queue's own.
+ */
+export const ROLE = 'postgres';
+
 /** The connection string of a database on the server of this layout. */
 export function urlOf(layout: Layout, database: string): string {
   // Port and sslmode are said so that a PGPORT or PGSSLMODE of the user, meant for another server, changes nothing.
@@ -59,5 +65,5 @@ export function urlOf(layout: Layout, database: string): string {
     sslmode: 'disable',
   });
   // libpq knows %20 only; a `+` would be part of the path.
-  return `postgresql://taskq@/${encodeURIComponent(database)}?${query.toString().replaceAll('+', '%20')}`;
+  return `postgresql://${ROLE}@/${encodeURIComponent(database)}?${query.toString().replaceAll('+', '%20')}`;
 }

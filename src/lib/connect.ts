@@ -12,6 +12,8 @@ export async function connectClient(options: {
     connectionString: options.connectionString,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
   });
+  // A connection that breaks fails the statement that waits for it; the event as such would end the process.
+  client.on('error', () => {});
   await client.connect();
   return client;
 }

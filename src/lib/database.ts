@@ -169,7 +169,9 @@ async function withDeadline<T>(
 
 function unreachable(databaseUrl: string, cause: unknown): unknown {
   if (isServerError(cause)) return cause;
-  const why = cause instanceof Error ? (cause as NodeJS.ErrnoException).code || cause.message : String(cause);
+  // The server's own words where it is there and refuses (it is starting, it is shutting down).
+  const code = cause instanceof pg.DatabaseError ? undefined : (cause as NodeJS.ErrnoException).code;
+  const why = code ?? (cause instanceof Error ? cause.message : String(cause));
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {
     hint: 'is the server running, and are host and port right?',
     cause,

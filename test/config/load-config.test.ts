@@ -51,6 +51,7 @@ test('with nothing set, every value is the default', async () => {
     databaseUrl: null,
     directUrl: null,
     database: null,
+    stateDir: null,
     concurrency: 8,
     queues: null,
     types: null,
@@ -310,7 +311,7 @@ describe('what taskq config prints', () => {
     expect(described).toContainEqual({ key: 'lease', value: '1m30s', source: 'flag --lease' });
     expect(described).toContainEqual({ key: 'queues', value: 'a,b', source: 'flag --queues' });
     expect(described).toContainEqual({ key: 'directUrl', value: null, source: 'default' });
-    expect(described).toHaveLength(20);
+    expect(described).toHaveLength(21);
   });
 
   test('shows no password', async () => {

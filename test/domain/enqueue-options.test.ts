@@ -16,7 +16,6 @@ test('every option is written as the database wants it', () => {
       keyFor: '24h',
       tags: { tenant: 'acme' },
       retention: '168h',
-      group: 'acme',
       backoff: { kind: 'fixed', base: '5s', jitter: 0 },
       traceparent,
     }),
@@ -31,7 +30,6 @@ test('every option is written as the database wants it', () => {
     key_for: '24h',
     tags: { tenant: 'acme' },
     retention: '7d',
-    group: 'acme',
     backoff: { kind: 'fixed', base_ms: 5000, factor: 1, max_ms: 3_600_000, jitter: 0 },
     traceparent,
   });

@@ -48,13 +48,13 @@ test('a drop ends the sessions in the database, and a second one says that it is
 test('psql takes the same URL as the driver, whatever PGPORT and PGSSLMODE say', async () => {
   vi.stubEnv('PGPORT', '1');
   vi.stubEnv('PGSSLMODE', 'require');
-  expect(await query(server, 'select current_user as name')).toEqual([{ name: 'taskq' }]);
+  expect(await query(server, 'select current_user as name')).toEqual([{ name: 'postgres' }]);
 
   const env = { PATH: process.env.PATH, PGPORT: '1', PGSSLMODE: 'require', PGHOST: 'nowhere.invalid' };
   const args = [server.url('postgres'), '-Atc', 'select current_user'];
   const answer = await promisify(execFile)('psql', args, { env }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return { stdout: 'taskq\n' }; // no psql here: nothing to show
+    if (error.code === 'ENOENT') return { stdout: 'postgres\n' }; // no psql here: nothing to show
     throw error;
   });
-  expect(answer.stdout).toBe('taskq\n');
+  expect(answer.stdout).toBe('postgres\n');
 });

@@ -21,7 +21,7 @@ test('the first start copies the binaries, makes the data directory and starts t
     pid: expect.any(Number),
   });
   expect(server.user).not.toBe('root');
-  expect(await query(server, 'select current_user as me')).toEqual([{ me: 'taskq' }]);
+  expect(await query(server, 'select current_user as me')).toEqual([{ me: 'postgres' }]);
 });
 
 test('a second start comes to the same server and does nothing', async () => {

@@ -13,7 +13,7 @@ export const dbLogs: CliCommand<{ readonly lines: string }> = {
     const count = linesOf(options.lines);
     const { layoutOf } = await import('../../../embedded/layout.ts');
     const { readTail } = await import('../../read-tail.ts');
-    const { logFile } = layoutOf(embeddedOptions(context.env).stateDir);
+    const { logFile } = layoutOf(embeddedOptions((await context.config()).values).stateDir);
     const lines = await readTail(logFile, count);
     if (lines === undefined) {
       throw new TaskqError('no_log', `there is no log ${logFile}: the local PostgreSQL was never started`, {

@@ -24,7 +24,7 @@ export const dbReset: CliCommand<ResetOptions> = {
 async function resetServer(context: Context, { yes }: ResetOptions): Promise<number> {
   const embedded = await import('../../../embedded/reset.ts');
   if (!yes) await confirm(context, 'delete the local PostgreSQL with the tasks of all your projects');
-  const answer = await embedded.resetServer(embeddedOptions(context.env));
+  const answer = await embedded.resetServer(embeddedOptions((await context.config()).values));
   const deleted = answer === 'deleted';
   await context.output.answer({ deleted, database: null }, () =>
     deleted
@@ -42,7 +42,7 @@ async function resetDatabase(context: Context, { yes }: ResetOptions): Promise<n
   const { startEmbedded } = await import('../../../embedded/start.ts');
   const database = projectDatabase(context.cwd);
   if (!yes) await confirm(context, `delete the local database ${database} with all its tasks`);
-  const options = embeddedOptions(context.env);
+  const options = embeddedOptions((await context.config()).values);
   const isThere = (await dataDirectories(layoutOf(options.stateDir))).length > 0;
   const deleted = isThere && (await dropDatabase(await startEmbedded(options), database)) === 'dropped';
   await context.output.answer({ deleted, database }, () =>

@@ -6,7 +6,11 @@ export const dbStart: CliCommand = {
     const { openEmbeddedDatabase } = await import('../../embedded-database.ts');
     const { migrateIfDue } = await import('../../migrate-if-due.ts');
     const { describeServer, formatServer } = await import('../../describe-server.ts');
-    const { server, database, url } = await openEmbeddedDatabase(context);
+    const { server, database, url } = await openEmbeddedDatabase({
+      cwd: context.cwd,
+      output: context.output,
+      config: (await context.config()).values,
+    });
     await migrateIfDue(url);
     const described = describeServer(server, database);
     await context.output.answer(described, (screen) => formatServer(described, screen));

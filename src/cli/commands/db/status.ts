@@ -7,7 +7,7 @@ export const dbStatus: CliCommand = {
     const { embeddedStatus } = await import('../../../embedded/status.ts');
     const { projectDatabase } = await import('../../../embedded/project-database.ts');
     const { describeServer, formatServer } = await import('../../describe-server.ts');
-    const server = await embeddedStatus(embeddedOptions(context.env));
+    const server = await embeddedStatus(embeddedOptions((await context.config()).values));
     if (server === undefined) {
       await context.output.answer({ running: false }, () => 'not running; taskq db start starts it');
       return;

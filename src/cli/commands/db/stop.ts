@@ -5,7 +5,7 @@ import { embeddedOptions } from '../../embedded-database.ts';
 export const dbStop: CliCommand = {
   async run(context) {
     const { stopEmbedded } = await import('../../../embedded/stop.ts');
-    const stopped = await stopEmbedded(embeddedOptions(context.env));
+    const stopped = await stopEmbedded(embeddedOptions((await context.config()).values));
     await context.output.answer({ stopped: stopped === 'stopped' }, () =>
       stopped === 'stopped' ? 'stopped the local PostgreSQL' : 'the local PostgreSQL was not running',
     );

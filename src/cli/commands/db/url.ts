@@ -7,7 +7,7 @@ export const dbUrl: CliCommand = {
   async run(context) {
     const { embeddedStatus } = await import('../../../embedded/status.ts');
     const { projectDatabase } = await import('../../../embedded/project-database.ts');
-    const server = await embeddedStatus(embeddedOptions(context.env));
+    const server = await embeddedStatus(embeddedOptions((await context.config()).values));
     if (server === undefined) {
       throw new TaskqError('not_running', 'the local PostgreSQL is not running', {
         hint: 'run taskq db start',

@@ -1,0 +1,68 @@
+import type { Session } from '../queue/session.ts';
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Loops'?: number;
+  readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** What a statement did, the statements of the functions it called included. */
+export interface Explained<T> {
+  readonly result: T;
+  /** The tables that were read from end to end, without repetition. */
+  readonly scanned: readonly string[];
+  /** Pages read, found in memory or not. */
+  readonly pages: number;
+}
+
+/** Prepares a session (of a superuser) to tell its plans. */
+export async function tellPlans(session: Session): Promise<void> {
+  await session.client.query(`
+    load 'auto_explain';
+    set auto_explain.log_min_duration = 0;
+    set auto_explain.log_nested_statements = on;
+    set auto_explain.log_analyze = on;
+    set auto_explain.log_buffers = on;
+    set auto_explain.log_timing = off;
+    set auto_explain.log_format = json;
+    set client_min_messages = log;
+  `);
+}
+
+/** Runs something in a session that tells its plans. */
+export async function explained<T>(session: Session, run: () => Promise<T>): Promise<Explained<T>> {
+  const plans: PlanNode[] = [];
+  const onNotice = ({ message }: { message?: string | undefined }) => {
+    const json = /^duration: .* plan:\n([\s\S]*)$/.exec(message ?? '')?.[1];
+    if (json !== undefined) plans.push((JSON.parse(json) as { Plan: PlanNode }).Plan);
+  };
+  session.client.on('notice', onNotice);
+  try {
+    const result = await run();
+    const scans = plans.flatMap(nodesOf).filter(isScan);
+    return {
+      result,
+      scanned: [...new Set(scans.map((node) => node['Relation Name']!))].toSorted(),
+      // The outermost statement ends last, and what it counts includes the others.
+      pages: pagesOf(plans.at(-1)),
+    };
+  } finally {
+    session.client.off('notice', onNotice);
+  }
+}
+
+/** One that was planned and never begun read nothing. */
+function isScan(node: PlanNode): boolean {
+  return node['Node Type'] === 'Seq Scan' && node['Actual Loops'] !== 0;
+}
+
+function nodesOf(node: PlanNode): readonly PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+function pagesOf(node: PlanNode | undefined): number {
+  return (node?.['Shared Hit Blocks'] ?? 0) + (node?.['Shared Read Blocks'] ?? 0);
+}

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Session, sessionOf } from '../queue/session.ts';
+import { type Claimed, type Lease, outcome, type PlainWorker, registerWorker } from '../queue/worker.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { explained, tellPlans } from './explained.ts';
+
+/** Live tasks; history is five thirds of it at this size, five times at a million. */
+const LIVE = Number(process.env.TASKQ_SCALE ?? 60_000);
+const HISTORY = LIVE >= 1_000_000 ? 5 * LIVE : Math.round((LIVE * 5) / 3);
+const DEAD = Math.round(LIVE / 6);
+
+/** What was measured, printed where TASKQ_SCALE is given. */
+const report: string[] = [];
+
+let database: TestDatabase;
+let admin: Session;
+let worker: PlainWorker;
+/** By verb, a call whose statement is looked at. Each is made at least once while the table is empty. */
+let verbs: Readonly<Record<string, () => Promise<readonly unknown[]>>>;
+/** The place where claims stand; a claim without one walks everything from the beginning. */
+let cursor: (number | null)[] | null = null;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  admin = sessionOf(await database.client());
+  const session = sessionOf(await database.client());
+  await tellPlans(session);
+  worker = await registerWorker(session, { work: {}, rare: {} });
+  verbs = verbsOf(worker, await registerWorker(admin));
+}, 600_000);
+
+afterAll(async () => {
+  if (process.env.TASKQ_SCALE) process.stderr.write(`${report.join('\n')}\n`);
+  await database.drop();
+}, 600_000);
+
+let key = 0;
+
+/** What comes before the call is done in the other session, which does not tell its plans. */
+function verbsOf(
+  { session, claim, heartbeat, settle, giveBack, id }: PlainWorker,
+  before: PlainWorker,
+): typeof verbs {
+  const ids = (from: string) => admin.rows<{ id: string }>(from).then((rows) => rows.map((row) => row.id));
+  const due = async (): Promise<Claimed[]> => {
+    await enqueueDue(10);
+    return before.claim({ start: 10, cursor });
+  };
+  const claimed = (then: (tasks: Claimed[]) => Promise<readonly unknown[]>) => async () => then(await due());
+  const settled = (kind: string) =>
+    claimed((tasks) =>
+      settle(...tasks.map((task) => outcome(task, kind, { error: {}, reason: 'r', delay_ms: 3_600_000 }))),
+    );
+  const twice = (first: (tasks: Lease[]) => Promise<unknown>) =>
+    claimed(async (tasks) => {
+      await first(tasks);
+      return settle(...tasks.map((task) => outcome(task, 'completed')));
+    });
+  const many = (options: () => object, count: number) => async () => {
+    const tasks = JSON.stringify(Array.from({ length: count }, () => ({ type: 'work', ...options() })));
+    return session.rows('select * from taskq.enqueue_many($1)', tasks);
+  };
+  const later = { delay_ms: 604_800_000 };
+  return {
+    'enqueue a task': many(() => later, 1),
+    'enqueue ten with new keys': many(() => ({ ...later, key: `new ${key++}` }), 10),
+    'enqueue ten with held keys': many(() => ({ ...later, key: `held ${key++ % 5}`, key_for: '24h' }), 10),
+    'claim ten': async () => {
+      await enqueueDue(10);
+      return claim({ start: 10, cursor });
+    },
+    'claim where nothing is due': () =>
+      claim({ start: 10, cursor, queues: ['default', 'later'], types: ['rare'] }),
+    'heartbeat ten': claimed(async (tasks) => {
+      const beat = 'select * from taskq.heartbeat($1, $2, $3, $4, $5)';
+      const nos = tasks.map((task) => task.lease_no);
+      return session.rows(
+        beat,
+        id,
+        tasks.map((task) => task.id),
+        nos,
+        nos.map(() => 5),
+        3_600_000,
+      );
+    }),
+    'heartbeat none': () => heartbeat([]),
+    'settle ten completed': settled('completed'),
+    'settle ten failed': settled('failed'),
+    'settle ten dead': settled('dead'),
+    'settle ten snoozed': settled('snoozed'),
+    'settle ten cancelled': settled('cancelled'),
+    'repeat ten completed': twice((tasks) =>
+      before.settle(...tasks.map((task) => outcome(task, 'completed'))),
+    ),
+    'settle ten lost': twice((tasks) => before.giveBack(tasks)),
+    'give back ten': claimed((tasks) => giveBack(tasks)),
+    'cancel ten waiting': async () =>
+      session.rows(
+        'select * from taskq.cancel($1)',
+        await ids('select id from taskq.tasks order by id desc limit 10'),
+      ),
+    'cancel ten running': claimed((tasks) =>
+      session.rows(
+        'select * from taskq.cancel($1)',
+        tasks.map((task) => task.id),
+      ),
+    ),
+    'revive ten': async () =>
+      session.rows(
+        `select * from taskq.revive($1, '{"delay_ms": 604800000}')`,
+        await ids('select id from taskq.dead_tasks order by id limit 10'),
+      ),
+    'discard ten': async () =>
+      session.rows(
+        'select * from taskq.discard($1)',
+        await ids('select id from taskq.dead_tasks order by id limit 10'),
+      ),
+    'put one among the dead': async () =>
+      session.rows(
+        "select taskq.add_dead($1, 'r')",
+        (await ids('select id from taskq.tasks order by id desc limit 1'))[0],
+      ),
+    'show a waiting task': async () =>
+      session.rows(
+        'select taskq.show_task($1)',
+        (await ids('select id from taskq.tasks order by id limit 1'))[0],
+      ),
+    'show a finished task': async () =>
+      session.rows(
+        'select taskq.show_task($1)',
+        (await ids('select id from taskq.finished_tasks order by id limit 1'))[0],
+      ),
+    'show a dead task': async () =>
+      session.rows(
+        'select taskq.show_task($1)',
+        (await ids('select id from taskq.dead_tasks order by id limit 1'))[0],
+      ),
+    'look up ten ends': async () =>
+      session.rows(
+        'select * from taskq.get_ends($1)',
+        await ids('select id from taskq.finished_tasks order by id limit 10'),
+      ),
+    'expire a page': () => session.rows('select taskq.expire(100)'),
+    'look which queues there are': () => session.rows('select taskq.find_queues()'),
+    'mark as idle': () => session.rows('select * from taskq.mark_idle($1, null, 1)', id),
+  };
+}
+
+/** In a session that does not tell its plans. Their times are the present ones, so they are the last of their level. */
+async function enqueueDue(count: number): Promise<void> {
+  const tasks = JSON.stringify(Array.from({ length: count }, () => ({ type: 'work' })));
+  await admin.rows('select from taskq.enqueue_many($1)', tasks);
+}
+
+/** The tables that are too large to be read from end to end. */
+async function largeTables(): Promise<string[]> {
+  const rows = await admin.rows<{ name: string }>(
+    `select relname as name from pg_class
+     where relnamespace = 'taskq'::regnamespace and relkind = 'r' and pg_relation_size(oid) > 1000000`,
+  );
+  return rows.map((row) => row.name);
+}
+
+async function expectIndexed(verb: string, most: number): Promise<void> {
+  const large = await largeTables();
+  expect(large).toContain('tasks');
+  const began = performance.now();
+  const { result, scanned, pages } = await explained(worker.session, verbs[verb]!);
+  report.push(
+    `${verb}: ${result.length} rows, ${pages} pages, ${(performance.now() - began).toFixed(1)} ms with its preparation`,
+  );
+  expect(scanned.filter((table) => large.includes(table))).toEqual([]);
+  expect(pages).toBeLessThan(most);
+}
+
+/** Fills the tables directly: at full size the verbs would take minutes. */
+async function fill(): Promise<void> {
+  const columns =
+    'available_at, not_before, created_at, queue, type, priority, payload, attempts, unique_key, expires_at, started_at';
+  await admin.rows(
+    `insert into taskq.tasks (${columns})
+     select at, at, clock_timestamp(), case when n % 20 = 0 then 'later' else 'default' end, 'work', n % 10, jsonb_build_object('n', n),
+       n % 3, case when n % 4 = 0 then 'key ' || n end, case when n % 5 = 0 then at + interval '1 day' end, null
+     from generate_series(1, $1) as n, lateral (select clock_timestamp() + interval '7 days' + n * interval '1 ms' as at) as due`,
+    LIVE,
+  );
+  await admin.rows(
+    `insert into taskq.finished_tasks (id, created_at, not_before, started_at, finished_at, drop_on, lease_no, lease_owner, attempts,
+       losses, releases, status, priority, queue, type, payload, created_by)
+     select nextval('taskq.tasks_id_seq'), now(), now(), now(), now(), taskq.drop_on('7d', now()), 1, 1, 0, 0, 0, 'completed', 2, 'default', 'work', '{"n": 1}', 'me'
+     from generate_series(1, $1)`,
+    HISTORY,
+  );
+  await admin.rows(
+    `insert into taskq.dead_tasks (id, created_at, not_before, died_at, lease_no, attempts, losses, releases, priority, notify_done, reason, queue, type, payload, created_by)
+     select nextval('taskq.tasks_id_seq'), now(), now(), now(), 1, 3, 0, 0, 2, false, 'attempts_spent', 'default', 'work', '{"n": 1}', 'me'
+     from generate_series(1, $1)`,
+    DEAD,
+  );
+  await admin.rows(
+    `insert into taskq.task_errors (task_id, lease_no, attempt, outcome, failed_at, drop_on, queue, type)
+     select d.id, n, n, 'failed', now(), taskq.drop_on('30d', now()), 'default', 'work' from taskq.dead_tasks d, generate_series(1, 3) as n`,
+  );
+}
+
+/** What one call may read. A finished task may be in any of a hundred partitions: each costs a page or two. */
+const MOST_PAGES: Readonly<Record<string, number>> = {
+  'enqueue a task': 100,
+  'claim ten': 500,
+  'claim where nothing is due': 200,
+  'heartbeat ten': 400,
+  'heartbeat none': 30,
+  'look which queues there are': 100,
+  'mark as idle': 300,
+  'show a waiting task': 700,
+  'show a dead task': 700,
+  'show a finished task': 700,
+};
+const USUALLY = 2500;
+
+const names = Object.keys(verbsOf({} as PlainWorker, {} as PlainWorker));
+
+describe.sequential(`among ${LIVE} live and ${HISTORY} finished tasks`, () => {
+  beforeAll(async () => {
+    // What is planned now, for empty tables, is kept by the session and used with the full ones.
+    for (const verb of names) for (let n = 0; n < 7; n++) await verbs[verb]!().catch(() => {});
+    await fill();
+    cursor = await cursorNow();
+  }, 3_600_000);
+
+  test.each(names)('by plans made while the tables were empty: %s', (verb) =>
+    expectIndexed(verb, MOST_PAGES[verb] ?? USUALLY),
+  );
+
+  describe.sequential('by plans made for their size', () => {
+    beforeAll(async () => {
+      await admin.rows('analyze taskq.tasks, taskq.finished_tasks, taskq.dead_tasks, taskq.task_errors');
+      await worker.session.rows('discard plans');
+    }, 3_600_000);
+
+    test.each(names)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? USUALLY));
+  });
+});
+
+describe.sequential('on a table just drained, its dead rows held by an open snapshot', () => {
+  let holder: Session;
+
+  beforeAll(async () => {
+    holder = sessionOf(await database.client());
+    await holder.rows('begin isolation level repeatable read');
+    await holder.rows('select from taskq.defaults');
+    // Made due, so that the dead rows lie where claims look.
+    await admin.rows(
+      "update taskq.tasks set available_at = clock_timestamp() - interval '1 h', queue = 'default', priority = 2",
+    );
+    await admin.rows('delete from taskq.tasks');
+    await admin.rows('vacuum analyze taskq.tasks');
+    const believed = await admin.value<number>(
+      "select reltuples::int from pg_class where oid = 'taskq.tasks'::regclass",
+    );
+    expect(believed).toBeLessThan(10);
+    await worker.session.rows('discard plans');
+    cursor = await cursorNow();
+  }, 3_600_000);
+
+  afterAll(() => holder.rows('rollback'));
+
+  test.each(names.filter((name) => !/queues there are|as idle/.test(name)))('%s', (verb) =>
+    expectIndexed(verb, Math.min(MOST_PAGES[verb] ?? USUALLY, 1000)),
+  );
+});
+
+/** Level 2 of both queues stands at the present, as after a claim that has just been made. */
+async function cursorNow(): Promise<(number | null)[]> {
+  const now = Number(await admin.value('select (extract(epoch from clock_timestamp()) * 1000000)::bigint'));
+  return Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? now : 0));
+}
