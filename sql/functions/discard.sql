@@ -4,6 +4,7 @@ returns table (id bigint, answer text, extra jsonb)
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
   with gone as (

@@ -66,9 +66,10 @@ begin
         select from unnest(held, held_nos) as own (id, lease_no)
         where own.id = asked.id and own.lease_no = asked.lease_no
       ) then 'recorded'
-      when exists (
-        select from taskq.tasks t
+      when (
+        select true from taskq.tasks t
         where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+        limit 1
       ) then 'busy'
       else 'lost'
     end,

@@ -5,6 +5,7 @@ returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -12,22 +13,25 @@ declare
 begin
   insert into taskq.held_keys (queue, key, task_id, until)
   select t.queue, t.unique_key, t.id, case period.key_for when 'ever' then 'infinity' else _ts + interval '24 hours' end
-  from taskq.tasks t
+  from unnest(_ids) as made (id)
+  cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
   join (
     select distinct on (1, 2) coalesce(o.queue, options ->> 'queue', 'default') as queue,
       coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options ->> 'key_for') as key_for
     from json_to_recordset(_tasks) as o (queue text, key text, key_for text)
     where coalesce(o.key_for, options ->> 'key_for', 'live') <> 'live'
   ) as period on period.queue = t.queue and period.key = t.unique_key
-  where t.id = any (_ids)
   order by t.queue, t.unique_key
   on conflict (queue, key) do update set task_id = excluded.task_id, until = excluded.until
     where held_keys.until <= _ts;
 
   select array_agg(t.id) into losers
-  from taskq.tasks t
-  join taskq.held_keys h on h.queue = t.queue and h.key = t.unique_key
-  where t.id = any (_ids) and h.until > _ts and h.task_id <> t.id;
+  from unnest(_ids) as made (id)
+  cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
+  cross join lateral (
+    select h.task_id, h.until from taskq.held_keys h where h.queue = t.queue and h.key = t.unique_key limit 1
+  ) as h
+  where h.until > _ts and h.task_id <> t.id;
   return losers;
 end
 $$;

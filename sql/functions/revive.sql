@@ -58,7 +58,7 @@ begin
     case when asked.id = any (locked) and asked.id <> all (back) then (
       select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
       from taskq.dead_tasks d
-      left join taskq.tasks t on t.queue = d.queue and t.unique_key = d.unique_key
+      left join taskq.tasks t on t.queue || '' = d.queue and t.unique_key = d.unique_key
       left join taskq.held_keys h on h.queue = d.queue and h.key = d.unique_key and h.until > ts
       where d.id = asked.id
     ) end

@@ -126,8 +126,13 @@ begin
     case
       when t.lease_owner is not null then 'busy'
       when t.id is not null then 'already'
-      when exists (select from taskq.finished_tasks f where f.id = o.id and f.lease_no = o.lease_no) then 'already'
-      when exists (select from taskq.dead_tasks x where x.id = o.id and x.lease_no = o.lease_no) then 'already'
+      -- With a limit: as `exists`, the planner may read all dead letters once instead of probing for each.
+      when (
+        select true from taskq.dead_tasks x where x.id = o.id and x.lease_no = o.lease_no limit 1
+      ) then 'already'
+      when (
+        select true from taskq.finished_tasks f where f.id = o.id and f.lease_no = o.lease_no limit 1
+      ) then 'already'
       else 'lost'
     end,
     null::jsonb

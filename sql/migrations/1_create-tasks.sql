@@ -69,8 +69,9 @@ with (
 -- believes in 0 rows and takes this index for `where id = $1`; an expression keeps it to the claim.
 create index tasks_claim on taskq.tasks (queue, priority, available_at, (id + 0));
 
--- A live key ends when its row leaves the table.
-create unique index tasks_live_key on taskq.tasks (queue, unique_key) where unique_key is not null;
+-- A live key ends when its row leaves the table. The key first, and looked up with `queue || ''`: where the planner
+-- believes in 0 rows, `queue = … and unique_key = …` may well take the claim's index.
+create unique index tasks_live_key on taskq.tasks (unique_key, queue) where unique_key is not null;
 
 -- For the sweep that ends what expired before it ever started.
 create index tasks_expiry on taskq.tasks (expires_at, id) where expires_at is not null;

@@ -21,9 +21,11 @@ describe('a handler that blocks its worker', () => {
   });
 
   test('for ever, past its timeout, ends it: it has timed out, and the others run elsewhere unburned', async () => {
-    const endless = await queue.enqueue('spin', {}, { timeout_ms: 1000, max_attempts: 1, queue: 'a' });
-    const victim = queue.work(['--grace', '500ms', '--queues', 'a', '--concurrency', '3']);
     const ids = await queue.enqueueSome(2, 'wait', { until: ['never', 'go'] }, { queue: 'a' });
+    const victim = queue.work(['--grace', '500ms', '--queues', 'a', '--concurrency', '3']);
+    for (const id of ids) await queue.saw(id, 'start');
+    const options = { timeout_ms: 1000, max_attempts: 1, queue: 'a' };
+    const endless = await queue.enqueue('spin', {}, options);
     await queue.saw(endless, 'start');
     for (const id of ids) await queue.witness(id, 'go');
     expect(await victim.exit).toEqual({ code: null, signal: 'SIGKILL' });

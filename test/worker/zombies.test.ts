@@ -138,13 +138,13 @@ test('workers that were stopped together take nothing from each other when they 
 });
 
 test('a worker that was stopped in the middle of a busy handler, past its timeout, lives on', async () => {
-  // As much work as a moment's; the rest of the time goes by while it is stopped.
-  const id = await queue.enqueue('spin', { cpuMs: 500 }, { timeout_ms: 300, max_attempts: 1 });
-  const worker = queue.work(['--grace', '1s', '--lease', '30s']);
+  // It has some of that left when it is stopped, and when it goes on.
+  const id = await queue.enqueue('block', { ms: 700 }, { timeout_ms: 200, max_attempts: 1 });
+  const worker = queue.work(['--grace', '1500ms', '--lease', '30s']);
   await queue.saw(id, 'start');
   worker.kill('SIGSTOP');
   // Longer than the watchdog's patience: the timeout, the grace, and two seconds.
-  await queue.rows('select pg_sleep(4)');
+  await queue.rows('select pg_sleep(4.2)');
   worker.kill('SIGCONT');
   await worker.waitForLog(event('task.died', id));
   expect(await queue.task(id)).toMatchObject({

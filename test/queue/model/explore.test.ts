@@ -24,6 +24,12 @@ describe('the protocol, in every state of two tasks and two workers with three l
     },
   );
 
+  it('tells the shortest way to a broken promise', () => {
+    const { step: careless } = BROKEN.find(({ name }) => name === 'a rescue does not raise lease_no')!;
+    const { trace } = explore(STARTS[0]!, careless) as Violation;
+    expect(trace.map((line) => line.split(/ →|,/)[0])).toEqual(['claim', 'lapse', 'rescue', 'settle']);
+  });
+
   it.each(BROKEN)('is seen to break its promise when $name', (broken) => {
     let found: Graph | Violation | undefined;
     for (const start of STARTS) {

@@ -19,6 +19,8 @@ beforeAll(async () => {
   first = await database.client();
   await first.query(await readDriver());
   second = await database.client();
+  // A function that waits where it must not then fails, and does not hang.
+  await second.query("set lock_timeout = '5s'");
   const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid');
   secondPid = rows[0]!.pid;
 });

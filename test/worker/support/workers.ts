@@ -51,12 +51,17 @@ export function useWorkers() {
     await database.drop();
   });
 
-  const rows = async <T extends object = Row>(text: string, ...values: unknown[]): Promise<T[]> =>
-    (await admin.query<T>(text, values)).rows;
-  const value = async <T>(text: string, ...values: unknown[]): Promise<T> => {
-    const { rows: found } = await admin.query({ text, values, rowMode: 'array' });
-    return (found[0] as unknown[])[0] as T;
+  // One statement at a time: tests ask for many at once.
+  let last: Promise<unknown> = Promise.resolve();
+  const ask = <T extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<T>> => {
+    const answer = last.then(() => admin.query<T>(query));
+    last = answer.catch(() => {});
+    return answer;
   };
+  const rows = async <T extends object = Row>(text: string, ...values: unknown[]): Promise<T[]> =>
+    (await ask<T>({ text, values })).rows;
+  const value = async <T>(text: string, ...values: unknown[]): Promise<T> =>
+    Object.values((await ask({ text, values })).rows[0]!)[0] as T;
 
   return {
     get url() {
