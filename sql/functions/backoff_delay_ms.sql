@@ -23,7 +23,7 @@ as $$
   from (
     select
       greatest(_failures, 1)::double precision as n,
-      (_backoff ->> 'base_ms')::double precision as base,
+      coalesce((_backoff ->> 'base_ms')::double precision, 5000) as base,
       greatest(coalesce((_backoff ->> 'factor')::double precision, 2), 1) as factor,
       coalesce((_backoff ->> 'max_ms')::double precision, 3153600000000) as most,
       coalesce((_backoff ->> 'jitter')::double precision, 0) as jitter

@@ -22,6 +22,7 @@ set jit = off
 -- Plans made while the table was empty or freshly drained must not turn to a scan of it.
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare

@@ -5,6 +5,7 @@ returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set enable_seqscan = off
 as $$
   select to_jsonb(a) || jsonb_build_object(
     'id', a.id::text,

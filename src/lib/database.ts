@@ -55,6 +55,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   // A connection that breaks while nobody uses it is replaced at the next statement, which tells.
   pool.on('error', () => {});
+  // One that breaks in use says so twice: by its statement, and by an event that somebody has to hear. It may break
+  // in the moment it is made, so not only after `pool.connect()`.
+  pool.on('connect', (client) => client.on('error', () => {}));
 
   const connect = async (): Promise<{ client: pg.PoolClient; way: Way }> => {
     let client: pg.PoolClient;
@@ -66,8 +69,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       let way = ways.get(client);
       if (way === undefined) {
-        // A connection that breaks while a statement runs says so twice: by the statement, and by this event.
-        client.on('error', () => {});
         way = await withDeadline(client, deadlineMs, () => explore(client));
         ways.set(client, way);
       }
@@ -116,7 +117,7 @@ export function isPassing(error: unknown): boolean {
 
 function isSocketError(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
-  return code !== undefined ? /^E[A-Z]+$/.test(code) : /Connection terminated|timeout/i.test(error.message);
+  return code !== undefined ? /^E[A-Z]+$/.test(code) : /Connection terminated|not queryable|timeout/i.test(error.message);
 }
 
 async function explore(client: pg.PoolClient): Promise<Way> {

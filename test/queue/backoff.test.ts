@@ -55,6 +55,12 @@ test('TypeScript and SQL wait alike after every failure, be it the millionth', a
   expect(differing).toEqual([]);
 });
 
+test('a policy that says little waits 5 seconds, and does not wait for ever', async () => {
+  for (const backoff of [{}, { kind: 'fixed' }, { kind: 'exponential', factor: 3 }, { kind: 'unheard of' }]) {
+    expect(await queue.admin.value('select taskq.backoff_delay_ms($1, 1, 0.5)', backoff)).toBe('5000');
+  }
+});
+
 test('no wait is negative or longer than the longest', async () => {
   const strange = [
     { kind: 'exponential', base_ms: MOST_MS, factor: 100, max_ms: MOST_MS, jitter: 1 },

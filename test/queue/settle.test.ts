@@ -367,6 +367,22 @@ describe('the fence', () => {
     expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(2);
   });
 
+  test.each(['completed', 'failed', 'dead', 'snoozed', 'cancelled'])(
+    'a second outcome of an attempt, be it %s, changes nothing about the first',
+    async (second) => {
+      const id = await enqueue(queue.admin);
+      const worker = await registerWorker(queue.admin);
+      const task = await claimOne(worker);
+      await worker.settle(outcome(task, 'snoozed', { delay_ms: 3_600_000 }));
+      const before = await liveRow(queue.admin, id);
+      const late = outcome(task, second, { error: {}, reason: 'late', delay_ms: 0 });
+      expect(await worker.settle(late)).toMatchObject([{ answer: 'already' }]);
+      expect(await worker.heartbeat([{ ...task, started_ms: 5 }])).toMatchObject([{ answer: 'lost' }]);
+      expect(await worker.giveBack([task])).toMatchObject([{ answer: 'lost' }]);
+      expect(await liveRow(queue.admin, id)).toEqual(before);
+    },
+  );
+
   test('a repeat about a dead letter that was revived is already recorded', async () => {
     const id = await enqueue(queue.admin);
     const worker = await registerWorker(queue.admin);

@@ -112,8 +112,9 @@ describe('what is claimed', () => {
     const worker = queue.work(['--until-idle', '--concurrency', '1', '--batch', '1', '--queues', 'a,b,c']);
     await worker.exit;
     const order = eventsOf(worker, 'task.completed').map((line) => line.queue);
-    for (let turn = 0; turn < order.length; turn += 3) {
-      expect([...order.slice(turn, turn + 3)].sort()).toEqual(queues);
+    // A claim that finds nothing takes its turn, too.
+    for (const name of queues) {
+      expect(order.slice(0, 9).filter((served) => served === name).length).toBeGreaterThanOrEqual(2);
     }
   });
 
@@ -160,8 +161,8 @@ describe('what is claimed', () => {
   }
 
   test('each task once by four workers together', async () => {
-    const workers = [1, 2, 3, 4].map(() => queue.work(['--until-idle', '--concurrency', '3']));
-    await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started')).catch(() => {})));
+    const workers = [1, 2, 3, 4].map(() => queue.work(['--concurrency', '3']));
+    await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
     const ids = await queue.enqueueSome(300, 'wait', { ms: 2 });
     await queue.drained();
     expect(await queue.counts()).toEqual({ completed: ids.length });

@@ -5,12 +5,12 @@ const queue = useWorkers();
 
 describe('a timeout', () => {
   test('asks the handler to end, and is a failed attempt', async () => {
-    const id = await queue.enqueue('wait', { until: ['never', 'now'] }, { timeout_ms: 300 });
+    const id = await queue.enqueue('wait', { until: ['never', 'now'] }, { timeout_ms: 1000 });
     await queue.witness(id, 'now');
     const worker = queue.work(['--until-idle']);
     expect(await worker.exit).toEqual({ code: 0, signal: null });
     expect(await queue.errors(id)).toMatchObject([
-      { attempt: 1, error: { name: 'TimeoutError', message: expect.stringContaining('300ms') } },
+      { attempt: 1, error: { name: 'TimeoutError', message: expect.stringContaining('1s') } },
     ]);
     expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect((await queue.witnessed(id)).map(({ event, note }) => [event, note])).toContainEqual([

@@ -100,7 +100,8 @@ async function expectOneWinner(
      select id, lease_no, true as live from live
      union all select id, lease_no, false from taskq.finished_tasks where id >= $1
      union all select id, lease_no, false from taskq.dead_tasks where id >= $1`,
-    [races[0]!.id],
+    // They come in the order of the table's pages.
+    [Math.min(...races.map(({ id }) => Number(id)))],
   );
   const seen = new Map(rows.map((row) => [row.id, `${row.live ? 'live' : 'ended'} ${row.lease_no}`]));
   for (const { id, lease_no } of races) {
