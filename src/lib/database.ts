@@ -117,7 +117,9 @@ export function isPassing(error: unknown): boolean {
 
 function isSocketError(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
-  return code !== undefined ? /^E[A-Z]+$/.test(code) : /Connection terminated|not queryable|timeout/i.test(error.message);
+  return code !== undefined
+    ? /^E[A-Z]+$/.test(code)
+    : /Connection terminated|not queryable|timeout/i.test(error.message);
 }
 
 async function explore(client: pg.PoolClient): Promise<Way> {
