@@ -30,7 +30,7 @@ export const EVENTS = {
   'task.rescued': ['warn', 'a task whose lease ran out was brought back'],
   'task.log': ['info', 'a handler says something'],
   'lease.lost': ['warn', 'somebody else has the task by now; what this attempt comes to is not recorded'],
-  'outcome.busy': ['warn', 'another transaction kept a task locked until the end: it is left to its lease'],
+  'outcome.busy': ['warn', 'what could not be recorded or given back until the end is left to its lease'],
   'outcome.not_stored': ['error', 'the database refused the data of an outcome; the task is a dead letter'],
 } as const satisfies Record<string, readonly [Level, string]>;
 

@@ -142,7 +142,8 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
 async function rescueOnce(db: ConnectionState, state: WorkerState, signal: AbortSignal): Promise<void> {
   const { heartbeatMs, rescueMs, events } = state.options;
   if (db.steadyMs < heartbeatMs) return;
-  const own = state.takeClaimLost();
+  const { claimLostAt } = state;
+  const own = state.isLostClaimOver;
   const rescued = await rescue(db, {
     workerId: state.workerId,
     held: () => state.heldIds(),
@@ -150,7 +151,8 @@ async function rescueOnce(db: ConnectionState, state: WorkerState, signal: Abort
     gapMs: rescueMs,
     signal,
   });
-  if (rescued === undefined) state.claimLost ||= own;
+  // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
+  if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
   for (const { id, queue, type, status, availableAtUs } of rescued ?? []) {
     events.event('task.rescued', { task_id: id, type, queue, status });
     state.wake(queue, availableAtUs);

@@ -19,6 +19,9 @@ import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 /** The queues are looked up at most so often. */
 const SURVEY_MS = 1000;
 
+/** A claim may still be under way in the server when its answer is given up. */
+const LATE_COMMIT_MS = 2000;
+
 /** What a worker's loops share: the tasks it holds, on their way from claim to answer, and when it is to end. */
 export class WorkerState {
   readonly options: WorkerOptions;
@@ -40,8 +43,8 @@ export class WorkerState {
   hears = false;
   /** When a heartbeat was last answered: without them what is claimed would be lost again. */
   lastBeatenAt = performance.now();
-  /** The answer of a claim was lost: tasks may be ours that we do not know of. */
-  claimLost = false;
+  /** When the answer of a claim was last lost (`performance.now()`): tasks may be ours that we do not know of. */
+  claimLostAt: number | undefined;
   /** What `untilIdle` left. */
   left: Readonly<Record<string, number>> = {};
   readonly #db: Queryable;
@@ -118,7 +121,7 @@ export class WorkerState {
         for (const held of this.desk.take(tasks)) this.#held.set(leaseKey(held.task), held);
       },
       onTrouble: (error) => {
-        this.claimLost = true;
+        this.claimLostAt = performance.now();
         this.trouble(error);
       },
       onIdle: () => this.#isDone(),
@@ -153,10 +156,9 @@ export class WorkerState {
     this.desk.lose(lease);
   }
 
-  takeClaimLost(): boolean {
-    const lost = this.claimLost;
-    this.claimLost = false;
-    return lost;
+  /** What a claim took whose answer was lost has run out by now, and is to be looked for. */
+  get isLostClaimOver(): boolean {
+    return performance.now() - (this.claimLostAt ?? Infinity) > this.options.leaseMs + LATE_COMMIT_MS;
   }
 
   /** Log what the database refused; what is passing is the connection's to tell. */

@@ -56,7 +56,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
 
   const signals = listen();
   try {
-    const end = await runWorker({
+    const running = runWorker({
       ...workerSettings(config),
       databaseUrl: database.url,
       directUrl: database.directUrl,
@@ -68,6 +68,13 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       stop: signals.stop,
       hurry: signals.hurry,
     });
+    const end = await Promise.race([running, afterHurry(signals.hurry)]);
+    if (end === 'late') {
+      context.output.complain(
+        'taskq: the database does not answer; what this worker holds is left to its leases',
+      );
+      return signals.exitCode();
+    }
     return signals.hurry.aborted && end.exitCode === 0 ? signals.exitCode() : end.exitCode;
   } finally {
     signals.close();
@@ -100,6 +107,15 @@ function maxTasksOf(text: string): number {
   if (/^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
   throw new TaskqError('bad_option', `--max-tasks ${text}: expected a number from 1 on`, {
     exitCode: EXIT.usage,
+  });
+}
+
+/** Who is in a hurry waits no longer than this for a database that does not answer. */
+const HURRIED_MS = 1800;
+
+function afterHurry(hurry: AbortSignal): Promise<'late'> {
+  return new Promise((resolve) => {
+    hurry.addEventListener('abort', () => setTimeout(resolve, HURRIED_MS, 'late').unref());
   });
 }
 
