@@ -145,7 +145,7 @@ export class Desk {
 
   /**
    * A task that took a worker with it runs in a process of its own; one that took two is besides the only suspect
-   * here, so that a third loss can be nobody else's fault. So is one that has no file to be loaded from elsewhere.
+   * here, so that a third loss is no other suspect's fault. So is one that has no file to be loaded from elsewhere.
    */
   #mayStart(task: ClaimedTask): boolean {
     if (task.losses === 0) return true;
