@@ -200,6 +200,11 @@ async function fill(): Promise<void> {
     DEAD,
   );
   await admin.rows(
+    `insert into taskq.held_keys (queue, key, task_id, until)
+     select 'default', 'done ' || n, n, clock_timestamp() + interval '12 h' from generate_series(1, $1) as n`,
+    LIVE,
+  );
+  await admin.rows(
     `insert into taskq.task_errors (task_id, lease_no, attempt, outcome, failed_at, drop_on, queue, type)
      select d.id, n, n, 'failed', now(), taskq.drop_on('30d', now()), 'default', 'work' from taskq.dead_tasks d, generate_series(1, 3) as n`,
   );

@@ -100,6 +100,7 @@ describe('a role that may call the functions', () => {
       create temporary table tasks (id bigint);
       create function pg_temp.clock_timestamp() returns timestamptz language sql as $$ select evil.touch(); select pg_catalog.clock_timestamp() $$;
     `);
+    await session.rows('grant usage on schema evil to public');
     await session.rows('set search_path = evil, pg_temp, pg_catalog, taskq');
     await expect(session.rows('select clock_timestamp()')).rejects.toThrow(`called as ${caller}`);
     await workOff(session);
