@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { findPgbouncer } from './test/support/pgbouncer.ts';
 import { findSystemPostgres } from './test/support/system-postgres.ts';
 
 /** The major version of the packaged binaries. */
@@ -28,11 +29,30 @@ const older = system &&
     },
   };
 
+const pgbouncer = findPgbouncer(process.env.PATH ?? '');
+
+/** What users notice works through a pooler too: the code under test reaches the server through it alone. */
+const pooled = pgbouncer && {
+  extends: true as const,
+  test: {
+    name: 'pgbouncer',
+    globalSetup,
+    include: [
+      'test/queue/*.test.ts',
+      'test/cli/*.test.ts',
+      'test/library/*.test.ts',
+      // Not those whose faults are of processes or of the way to the server.
+      'test/worker/{claiming,ending,handlers,timeouts,transactions,zombies}.test.ts',
+    ],
+    provide: { pgbouncer },
+  },
+};
+
 export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
-    projects: older ? [packaged, older] : [packaged],
+    projects: [packaged, older, pooled].filter((project) => project !== undefined && project !== false),
   },
 });

@@ -2,12 +2,18 @@
 // are out of date instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
+import { EXIT_CODES } from '../dist/cli/exit-codes.js';
 import { describeSettings } from '../dist/config/describe-config.js';
 import { EVENTS } from '../dist/worker/events.js';
 
 const file = new URL('../README.md', import.meta.url);
 const text = await readFile(file, 'utf8');
-const tables = { settings: settings(), commands: await commands(), events: events() };
+const tables = {
+  settings: settings(),
+  commands: await commands(),
+  'exit-codes': exitCodes(),
+  events: events(),
+};
 let written = text;
 for (const [name, table] of Object.entries(tables)) {
   const place = new RegExp(`(<!-- ${name} -->\n)[\\s\\S]*?(<!-- /${name} -->)`);
@@ -43,6 +49,13 @@ async function commands() {
     return subcommands.map((below) => [`\`taskq ${name} ${below.name}\``, below.summary]);
   });
   return table(['command', 'what it does'], (await Promise.all(rows)).flat());
+}
+
+function exitCodes() {
+  return table(
+    ['exit code', 'meaning'],
+    EXIT_CODES.map(({ codes, meaning }) => [codes.join(', '), meaning]),
+  );
 }
 
 function events() {

@@ -1,10 +1,43 @@
+export { defineConfig } from './config/define-config.ts';
+export type { Backoff } from './domain/backoff.ts';
+export type { EnqueueOptions, KeyFor } from './domain/enqueue-options.ts';
+export {
+  InvalidPayloadError,
+  NoSuchTaskError,
+  PartlyEnqueuedError,
+  UnknownTypeError,
+  WaitDeadlineError,
+} from './domain/errors.ts';
+export type { HandlerMap, PayloadOf, ResultOf } from './domain/handler-map.ts';
 export { Cancel, Dead, Retry, Snooze } from './domain/signals.ts';
+export type { StandardSchema } from './domain/standard-schema.ts';
+export type { StoredError } from './domain/storable-error.ts';
+export type { ResultNote } from './domain/storable-result.ts';
+export type { TaskStatus } from './domain/task.ts';
 export { TaskqError } from './lib/errors.ts';
+export type { PgClient, PgPool } from './lib/pg-client.ts';
+export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
+export type { WorkerEvent } from './library/event-listener.ts';
+export type { CreateWorkerOptions } from './library/worker-options.ts';
+export type { CancelAnswer } from './queue/cancel.ts';
+export type { Enqueued } from './queue/enqueue.ts';
+export type { ReviveAnswer } from './queue/revive.ts';
+export type { TaskEnd } from './queue/task-end.ts';
+export type { ListFilter, TaskList, TaskPage } from './queue/task-list.ts';
+export {
+  type EnqueueManyOptions,
+  type Joining,
+  type TaskInput,
+  TaskQueue,
+  type TaskQueueOptions,
+  type WaitOptions,
+} from './queue/task-queue.ts';
+export type { AttemptRecord, TaskRecord } from './queue/task-record.ts';
 export {
   defineHandler,
   type HandlerDefinition,
+  type HandlerOptions,
   type Isolation,
-  type StandardSchema,
   type TaskContext,
   type TaskLog,
 } from './worker/handler.ts';

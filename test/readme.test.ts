@@ -1,9 +1,164 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { summaryOf } from './demo/summary.ts';
+import { checkDockerfile } from './readme/check-dockerfile.ts';
+import { checkUnit } from './readme/check-unit.ts';
+import { checkYaml } from './readme/check-yaml.ts';
+import { type Block, type Section, sectionsOf } from './readme/documents.ts';
+import { startMailServer } from './readme/mail-server.ts';
+import { endOf, makeSandbox, runShell, type Sandbox, unusedGiven } from './readme/sandbox.ts';
+import { checkTranscript } from './readme/transcript.ts';
+import { typeErrors } from './readme/types.ts';
 import { REPOSITORY } from './support/spawn-taskq.ts';
+
+const DOCUMENTS = ['README.md', ...readdirSync(join(REPOSITORY, 'docs')).map((name) => `docs/${name}`)];
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+beforeAll(async () => {
+  mail = await startMailServer();
+});
+afterAll(() => mail.close());
+
+/*
+ * Every fenced block of the documents is tried. The sections (## …) are independent: each starts in an empty project,
+ * with a database of its own and with what `readme/given/<document>/<section>.sh` and `.sql` make; its blocks follow
+ * in their order. A block whose first line is a comment that names a file is written there first.
+ */
+describe.each(DOCUMENTS)('%s', (document) => {
+  const sections = sectionsOf(document);
+
+  test.each(sections.map((section) => [section.name, section] as const))(
+    'every block below "%s" does what it says',
+    async (_, section) => {
+      const sandbox = await makeSandbox(document, section, { MAIL_URL: mail.url });
+      try {
+        for (const block of section.blocks) await tryBlock(sandbox, block);
+        await checkThatHandlersRan(sandbox, section);
+      } finally {
+        await endOf(sandbox);
+      }
+    },
+    120_000,
+  );
+
+  test('every block of TypeScript has the right types', async () => {
+    const blocks = sections.flatMap((section) => section.blocks).filter(({ kind }) => kind === 'ts');
+    expect(blocks.length === 0 ? '' : await typeErrors(blocks)).toBe('');
+  });
+
+  test('nothing is given for a section that is not there', () => {
+    expect(unusedGiven(document, sections)).toEqual([]);
+  });
+
+  test('every link to a file or a heading leads there', () => {
+    const text = readFileSync(join(REPOSITORY, document), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, to]) => to!);
+    const broken = links.filter((to) => {
+      const [path, heading] = to.split('#');
+      const target = path === '' ? document : join(document, '..', path!);
+      if (!existsSync(join(REPOSITORY, target))) return true;
+      return heading !== undefined && !headingsOf(target).has(heading);
+    });
+    expect(broken).toEqual([]);
+  });
+});
 
 test("the README's tables say what the code says", () => {
   const check = () =>
     execFileSync(process.execPath, ['.ci/write-tables.mjs', '--check'], { cwd: REPOSITORY, stdio: 'pipe' });
   expect(check).not.toThrow();
 });
+
+async function tryBlock(sandbox: Sandbox, block: Block): Promise<void> {
+  const { kind, text, file, at } = block;
+  if (file !== undefined) await sandbox.write(file, text);
+  switch (kind) {
+    case 'python':
+    case 'sh':
+      if (text.startsWith('#!')) return; // a program: what follows it runs it
+      return isElsewhere(text) ? checkElsewhere(block) : runAll(sandbox, block);
+    case 'console':
+      return checkTranscript(sandbox, block);
+    case 'sql':
+      return void (await (await sandbox.database.client()).query(text));
+    case 'json':
+      return void JSON.parse(text);
+    case 'yaml':
+      return checkYaml(block);
+    case 'ini':
+      return checkUnit(sandbox, block);
+    case 'dockerfile':
+      return checkDockerfile(sandbox, block);
+    case 'js':
+    case 'ts':
+      // Its types are checked for all of them at once; a file is run by what follows it, anything else is a program.
+      if (file === undefined) await runProgram(sandbox, block);
+      return;
+    case 'text':
+      return expect(withoutFigures(text), at).toBe(withoutFigures(summaryOf(SOME_FIGURES)));
+    default:
+      throw new Error(
+        `${at}: a block of kind "${kind}" is not tried by anything: say how, in test/readme.test.ts`,
+      );
+  }
+}
+
+/** As `node` does where it knows TypeScript. */
+async function runProgram(sandbox: Sandbox, { kind, text, at }: Block): Promise<void> {
+  await sandbox.write(`program.${kind}`, text);
+  const { code, output } = await runShell(sandbox, `node node_modules/jiti/lib/jiti-cli.mjs program.${kind}`);
+  expect(code, `${at}:\n${output}`).toBe(0);
+}
+
+async function runAll(sandbox: Sandbox, { text, at }: Block): Promise<void> {
+  const { code, output } = await runShell(sandbox, `set -e\n${text}`);
+  expect(code, `${at}:\n${output}`).toBe(0);
+}
+
+/** Commands of this repository, which CI runs itself. */
+function isElsewhere(text: string): boolean {
+  return /^npm /.test(text);
+}
+
+function checkElsewhere({ text, at }: Block): void {
+  const { scripts } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as {
+    scripts: object;
+  };
+  const ci = readFileSync(join(REPOSITORY, '.ci/run'), 'utf8');
+  for (const command of text.split('\n').flatMap((line) => line.replace(/#.*/, '').split('&&'))) {
+    const [, name = ''] = /^npm (?:run )?(\S+)$/.exec(command.trim()) ?? [];
+    if (name !== 'ci') expect(Object.keys(scripts), at).toContain(name);
+    expect(ci, at).toContain(`npm ${name === 'demo' ? 'run ' : ''}${name}`);
+  }
+}
+
+async function checkThatHandlersRan({ database }: Sandbox, { blocks }: Section): Promise<void> {
+  const client = await database.client();
+  for (const { file, at } of blocks) {
+    const type = /^handlers\/([^_].*)\.\w+$/.exec(file ?? '')?.[1];
+    if (type === undefined) continue;
+    const { rows } = await client.query(
+      `select from taskq.all_tasks where type = $1 and started_at is not null`,
+      [type],
+    );
+    expect(
+      rows.length,
+      `${at}: no task ran ${file}; let the section enqueue one and work it off`,
+    ).toBeGreaterThan(0);
+  }
+}
+
+const SOME_FIGURES = { completed: 1, flaky: 1, hopeless: 1, enqueuedPerSecond: 1, workedOffPerSecond: 1 };
+
+function withoutFigures(text: string): string {
+  return text.replaceAll(/[\d,]+/g, '#').trimEnd();
+}
+
+function headingsOf(document: string): ReadonlySet<string> {
+  const text = readFileSync(join(REPOSITORY, document), 'utf8');
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!);
+  const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(/[^\w\s-]/g, ''));
+  return new Set(anchors.map((anchor) => anchor.replaceAll(' ', '-')));
+}

@@ -12,7 +12,7 @@ select
   t.lease_no, coalesce(w.name, t.lease_owner::text) as lease_owner, t.lease_expires_at, t.expires_at,
   t.timeout_ms, t.backoff, t.retention, t.unique_key, t.group_key, t.workflow_id, t.step, t.created_by, t.source,
   t.traceparent, t.cancel_requested_at, t.cancel_reason, t.progress, t.error,
-  null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand
+  null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand, null::text as ending
 from taskq.tasks t
 left join taskq.workers w on w.id = t.lease_owner
 union all
@@ -23,7 +23,7 @@ select
   f.lease_no, coalesce(w.name, f.lease_owner::text), null, null,
   null, null, null, f.unique_key, f.group_key, f.workflow_id, f.step, f.created_by, f.source,
   f.traceparent, f.cancel_requested_at, f.cancel_reason, f.progress, f.error,
-  f.result, f.result_note, null, false
+  f.result, f.result_note, null, false, f.ending
 from taskq.finished_tasks f
 left join taskq.workers w on w.id = f.lease_owner
 union all
@@ -34,6 +34,6 @@ select
   d.lease_no, coalesce(w.name, d.lease_owner::text), null, null,
   d.timeout_ms, d.backoff, d.retention, d.unique_key, d.group_key, d.workflow_id, d.step, d.created_by, d.source,
   d.traceparent, null, null, d.progress, d.error,
-  null, null, d.reason, d.by_hand
+  null, null, d.reason, d.by_hand, null
 from taskq.dead_tasks d
 left join taskq.workers w on w.id = d.lease_owner;

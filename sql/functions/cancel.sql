@@ -1,6 +1,7 @@
 -- Cancels tasks. A waiting one ends at once; for a held one the request is stored and its worker is told: it is
--- `requested`, and what becomes of it is the worker's answer. A row per id: cancelled, requested, or `not_live`
--- (finished, dead, or never there). Waits for other transactions at most a second per lock.
+-- `requested`, and what becomes of it is the worker's answer. A row per id: cancelled, requested, or `not_live` with
+-- its status in extra (null: nothing is known of it). options: notify_done, to be told by taskq_done when a held one
+-- has ended, and to find it then. Waits for other transactions at most a second per lock.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -29,7 +30,8 @@ begin
 
   if held is not null then
     update taskq.tasks t
-    set cancel_requested_at = coalesce(t.cancel_requested_at, ts), cancel_reason = coalesce(_reason, t.cancel_reason)
+    set cancel_requested_at = coalesce(t.cancel_requested_at, ts), cancel_reason = coalesce(_reason, t.cancel_reason),
+      notify_done = t.notify_done or coalesce((options ->> 'notify_done')::boolean, false)
     where t.id = any (held);
     if pg_notification_queue_usage() < 0.5 then
       perform pg_notify('taskq_cancel', t.lease_owner::text) from taskq.tasks t where t.id = any (held);
@@ -41,8 +43,7 @@ begin
   select asked.id,
     case when asked.id = any (held) then 'requested' when asked.id = any (waiting) then 'cancelled'
       else 'not_live' end,
-    null::jsonb
-  from (select distinct a.id from unnest(_ids) as a (id)) as asked
-  order by asked.id;
+    asked.extra
+  from taskq.find_statuses(_ids, found_ids) as asked;
 end
 $$;

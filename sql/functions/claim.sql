@@ -1,6 +1,6 @@
 -- Claims up to _start + _ahead due tasks of the given queues and types for a worker. The first _start of them
--- (most urgent first) are `running` at once; what is claimed ahead is `leased` until it starts. So is a task that
--- already took two workers with it: it is marked `running` (by a heartbeat) just before it starts. No rows: there
+-- (most urgent first) are `running` at once; what is claimed ahead is `leased` until it starts. So is a suspect, a task
+-- that was held by a worker when that was lost: it is marked `running` (by a heartbeat) before it starts. No rows: there
 -- is nothing due here, or all of it is being claimed by others.
 --
 -- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch
@@ -80,13 +80,13 @@ begin
   if cardinality(chosen) > 0 and _start > 0 then
     return query
     update taskq.tasks t
-    set status = (case when t.losses < 2 then 'running' else 'leased' end)::taskq.task_status,
-      started_at = case when t.losses < 2 then ts else t.started_at end,
+    set status = (case when t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
+      started_at = case when t.losses = 0 then ts else t.started_at end,
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
       lease_no = t.lease_no + 1
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
-      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses < 2, null::jsonb;
+      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0, null::jsonb;
   end if;
   if cardinality(chosen) > _start then
     return query

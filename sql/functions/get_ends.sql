@@ -1,18 +1,21 @@
--- How these tasks ended: a row for each that is finished or dead, none for one that still lives or is unknown
--- (`live` tells these two apart).
+-- How these tasks ended, or (`live`) that they have not; no row for an id that nothing is known of. `ending` says
+-- what became of the handler of a cancelled one, where it did not end by itself: `killed` or `worker_lost`.
 create or replace function taskq.get_ends(_ids bigint[])
-returns table (id bigint, status text, result jsonb, result_note jsonb, error jsonb, reason text, live boolean)
+returns table (
+  id bigint, type text, status text, result jsonb, result_note jsonb, error jsonb, reason text, ending text, live boolean,
+  extra jsonb
+)
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-  select f.id, f.status::text, f.result, f.result_note, f.error, f.cancel_reason, false
+  select f.id, f.type, f.status::text, f.result, f.result_note, f.error, f.cancel_reason, f.ending, false, null::jsonb
   from taskq.finished_tasks f where f.id = any (_ids)
   union all
-  select d.id, 'dead', null, null, d.error, d.reason, false
+  select d.id, d.type, 'dead', null, null, d.error, d.reason, null, false, null
   from taskq.dead_tasks d where d.id = any (_ids)
   union all
-  select t.id, t.status::text, null, null, t.error, null, true
+  select t.id, t.type, t.status::text, null, null, t.error, null, null, true, null
   from taskq.tasks t where t.id = any (_ids)
 $$;

@@ -1,8 +1,9 @@
--- Tells that the worker lives, renews those of its leases that have less than two thirds left, and marks as
--- `running` what has started since it was claimed (_started_ms: milliseconds since its start; null: not started).
--- Answers each (id, lease_no): `renewed` (held, and for at least two thirds of a lease), `lost` (somebody else's by
--- now, or gone), or `busy` (another transaction has the row locked; ask again). It brings back every request to
--- cancel. An expired lease that nobody took is renewed like any other. It waits for no lock.
+-- Tells that the worker lives, renews those of its leases that have less than two thirds left, and marks as `running`
+-- what has started since it was claimed (_started_ms: milliseconds since its start; null: not started). Answers each
+-- (id, lease_no): `renewed` (held, and for at least two thirds of a lease), `lost` (somebody else's by now, or gone),
+-- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
+-- lease that nobody took is renewed like any other. It waits for no lock. options, all for the row of the worker:
+-- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead).
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
   options jsonb default '{}'
@@ -23,7 +24,9 @@ declare
   enough timestamptz := ts + make_interval(secs => _lease_ms / 1500.0);
 begin
   update taskq.workers
-  set heartbeat_at = ts, stopped_at = null, leases_until = null, cursors = coalesce(options -> 'cursors', cursors)
+  set heartbeat_at = ts, stopped_at = null, leases_until = null, cursors = coalesce(options -> 'cursors', cursors),
+    running = coalesce((options ->> 'running')::integer, running),
+    ahead = coalesce((options ->> 'ahead')::integer, ahead)
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
 
   -- Locked first, then renewed by a statement that sees the locked versions; by ctid and hashing, as in settle.

@@ -1,4 +1,4 @@
--- The types that some worker has registered, in order.
+-- The types that are known, in order: some worker has registered them, or somebody has added them.
 create or replace function taskq.known_types()
 returns setof text
 language sql stable security definer

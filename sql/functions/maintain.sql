@@ -24,8 +24,10 @@ begin
     from taskq.dead_tasks x
     left join taskq.queues q on q.name = x.queue
     cross join taskq.defaults d
-    where coalesce(q.dead_retention, d.dead_retention) <> 'ever'
-      and x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
+    -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
+    where case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
+      then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
+    end
     order by x.id
     limit 1000
     for update of x skip locked

@@ -1,32 +1,43 @@
--- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and tells in how many milliseconds
--- the next task of its queues is due (null: none waits) and which queues these are: with _queues null it serves all
--- that have a live task. The worker claims once more after this: what was committed before the mark stood has told
+-- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and tells in how many
+-- milliseconds the next task of its queues is due or the pause of one ends (null: nothing of that is to come); with
+-- _queues null it serves all that have a live task. Which these are, and what else it has to know before it claims,
+-- taskq.survey says with it. The worker claims once more after this: what was committed before the mark stood has told
 -- nobody.
-create or replace function taskq.mark_idle(_worker integer, _queues text[], _ms bigint)
-returns table (due_ms double precision, queues text[], extra jsonb)
+create or replace function taskq.mark_idle(_worker integer, _queues text[], _ms bigint, _types text[] default '{}')
+returns table (due_ms double precision, survey jsonb, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
 set jit = off
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  queues text[];
 begin
   insert into taskq.idle_marks (worker_id, queues, until)
   values (_worker, _queues, ts + make_interval(secs => _ms / 1000.0))
   on conflict (worker_id) do update set queues = excluded.queues, until = excluded.until;
 
-  queues := coalesce(_queues, array(select taskq.find_queues()));
-  select extract(epoch from min(level.available_at) - ts) * 1000 into due_ms
-  from unnest(queues) as q (name)
-  cross join generate_series(0, 9) as p
-  cross join lateral (
-    select t.available_at from taskq.tasks t
-    where t.queue = q.name and t.priority = p and t.available_at > ts and t.available_at < 'infinity'
-    order by t.available_at
-    limit 1
-  ) as level;
+  survey := taskq.survey(_types);
+  queues := coalesce(_queues, array(select jsonb_array_elements_text(survey -> 'queues')));
+  select extract(epoch from min(event.at) - ts) * 1000 into due_ms
+  from (
+    select level.available_at as at
+    from unnest(queues) as q (name)
+    cross join generate_series(0, 9) as p
+    cross join lateral (
+      select t.available_at from taskq.tasks t
+      where t.queue = q.name and t.priority = p and t.available_at > ts and t.available_at < 'infinity'
+      order by t.available_at
+      limit 1
+    ) as level
+    union all
+    -- Nobody tells that a pause has run out.
+    select s.paused_until from taskq.queues s
+    where s.name = any (queues) and s.paused_at is not null and s.paused_until > ts
+  ) as event;
   return next;
 end
 $$;

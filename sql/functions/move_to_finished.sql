@@ -1,7 +1,8 @@
 -- Moves tasks that the caller has locked to the finished ones, as `cancelled` or `expired`, and tells who waits for
--- them. Returns how many moved. (What completed goes the hot way, inside settle.)
+-- them; _ending says what became of the handler of a cancelled one: `killed`, or `worker_lost`. Returns how many
+-- moved. (What completed goes the hot way, inside settle.)
 create or replace function taskq.move_to_finished(
-  _ids bigint[], _status taskq.task_status, _reason text, _ts timestamptz
+  _ids bigint[], _status taskq.task_status, _reason text, _ts timestamptz, _ending text default null
 )
 returns integer
 language plpgsql security definer
@@ -21,7 +22,7 @@ begin
     insert into taskq.finished_tasks (
       id, created_at, not_before, started_at, finished_at, drop_on, lease_no, lease_owner, attempts, losses,
       releases, status, priority, queue, type, payload, created_by, error, tags, unique_key, group_key, workflow_id,
-      step, traceparent, source, cancel_requested_at, cancel_reason, progress
+      step, traceparent, source, cancel_requested_at, cancel_reason, ending, progress
     )
     select
       g.id, g.created_at, g.not_before, g.started_at, _ts, coalesce(
@@ -30,7 +31,7 @@ begin
       g.payload, g.created_by, g.error, g.tags, g.unique_key, g.group_key, g.workflow_id, g.step, g.traceparent,
       g.source,
       case _status when 'cancelled' then coalesce(g.cancel_requested_at, _ts) else g.cancel_requested_at end,
-      coalesce(g.cancel_reason, _reason), g.progress
+      coalesce(g.cancel_reason, _reason), _ending, g.progress
     from gone g
     left join taskq.task_types y on y.name = g.type
     left join taskq.queues q on q.name = g.queue

@@ -1,15 +1,21 @@
--- Stops a queue: from now on no claim takes from it. It ends by itself after _ms milliseconds; null: until resumed.
--- What runs, runs on. Pausing again replaces reason and end.
+-- Stops a queue: from now on no claim takes from it, and what workers have claimed ahead of it they give back, at
+-- once or with their next heartbeat. It ends by itself after _ms milliseconds; null: until resumed. What runs, runs
+-- on. Pausing again replaces who, why and until when.
 create or replace function taskq.pause_queue(
   _queue text, _by text default session_user, _reason text default null, _ms bigint default null
 )
 returns void
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  ts timestamptz := clock_timestamp();
+begin
   insert into taskq.queues (name, paused_at, paused_until, paused_by, pause_reason)
-  values (_queue, clock_timestamp(), clock_timestamp() + make_interval(secs => _ms / 1000.0), _by, _reason)
+  values (_queue, ts, ts + make_interval(secs => _ms / 1000.0), _by, _reason)
   on conflict (name) do update set
     paused_at = excluded.paused_at, paused_until = excluded.paused_until, paused_by = excluded.paused_by,
-    pause_reason = excluded.pause_reason
+    pause_reason = excluded.pause_reason;
+  perform taskq.tell_workers();
+end
 $$;

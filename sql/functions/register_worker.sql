@@ -1,8 +1,7 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
--- _about: {host, pid, unique_part, version, concurrency, lease_ms, types: {type: {max_attempts, timeout_ms, backoff,
--- retention}}, queues: […] or null for all, paused: true to claim nothing yet}. What a handler says of its type is stored with the type: from then on
--- SQL alone resolves it. cursors brings the claim cursors of the live workers that handle at least these types, so
--- that a new worker need not walk what they have consumed.
+-- _about: {host, pid, unique_part, version, concurrency, lease_ms, poll_ms, types: {type: {max_attempts, timeout_ms,
+-- backoff, retention}}, queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
+-- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
 language plpgsql security definer
@@ -11,28 +10,19 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  handled text[] := array(select jsonb_object_keys(coalesce(_about -> 'types', '{}')) order by 1);
+  handled text[] := taskq.note_types(_about -> 'types', ts);
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
 begin
-  insert into taskq.task_types (name, max_attempts, timeout_ms, backoff, retention, first_seen_at, last_seen_at)
-  select
-    type.name, (type.says ->> 'max_attempts')::integer, (type.says ->> 'timeout_ms')::bigint,
-    nullif(type.says -> 'backoff', 'null'), type.says ->> 'retention', ts, ts
-  from jsonb_each(coalesce(_about -> 'types', '{}')) as type (name, says)
-  order by type.name
-  on conflict (name) do update set
-    max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms, backoff = excluded.backoff,
-    retention = excluded.retention, last_seen_at = excluded.last_seen_at;
-
   insert into taskq.workers (
-    name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, types, queues,
+    name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms, types, queues,
     paused_at
   )
   values (
     format('%s:%s:%s', _about ->> 'host', _about ->> 'pid', _about ->> 'unique_part'), _about ->> 'host',
     (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
-    (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, handled, served,
+    (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
+    served,
     case when (_about ->> 'paused')::boolean then ts end
   )
   returning id into worker_id;

@@ -1,9 +1,11 @@
 -- Brings back the tasks on blocks [_from, _to) of the live table whose lease ran out: of a worker that is silent
 -- for a whole lease, or unknown; of the caller itself where it does not know of them (_held are the ids it does
--- know: the answer of a claim was lost); and of a live worker only one whole lease after expiry.
--- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss. The row
--- keeps its place in the queue. A task that was running when it took a worker with it for the third time is a dead
--- letter, `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
+-- know: the answer of a claim was lost); and of a live worker only ten leases after expiry.
+-- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss; but of a
+-- suspect (losses > 0) only where it was `running`, which it is before it starts: hundreds that merely wait behind a
+-- task that kills its workers become suspects once, and no more. The row keeps its place in the queue. A task that was
+-- running when it took a worker with it for the third time is a dead letter,
+-- `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
 -- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
 create or replace function taskq.rescue(
   _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
@@ -34,8 +36,12 @@ begin
       and (
         t.lease_owner <> all (alive)
         or (t.lease_owner = _worker and t.id <> all (_held))
+        -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
+        -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
+        -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
+        -- one lease was not, and the task of whoever lost that race ran twice.
         or t.lease_expires_at < ts - make_interval(
-          secs => (select w.lease_ms from taskq.workers w where w.id = t.lease_owner) / 1000.0
+          secs => 10 * (select w.lease_ms from taskq.workers w where w.id = t.lease_owner) / 1000.0
         )
       )
     for update skip locked
@@ -44,7 +50,9 @@ begin
     return;
   end if;
 
-  update taskq.tasks t set lease_no = t.lease_no + 1, losses = t.losses + 1 where t.id = any (lost);
+  update taskq.tasks t
+  set lease_no = t.lease_no + 1, losses = t.losses + (t.losses = 0 or t.status = 'running')::integer
+  where t.id = any (lost);
 
   select array_agg(t.id) filter (where t.cancel_requested_at is not null),
     array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.status = 'running')
@@ -71,7 +79,7 @@ begin
     (extract(epoch from t.available_at) * 1000000)::bigint, null::jsonb
   from taskq.tasks t where t.id = any (lost);
 
-  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
+  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
   if dead is not null then
     update taskq.tasks t
     set error = jsonb_build_object('name', 'WorkerLost', 'message', format(

@@ -1,17 +1,25 @@
--- Lets a paused queue go on, and wakes its workers from the beginning of the queue. False: it was not paused.
+-- Lets a paused queue go on, and wakes its workers from the beginning of the queue. False: it was not paused, or its
+-- pause had run out.
 create or replace function taskq.resume_queue(_queue text)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  ts timestamptz := clock_timestamp();
+  was_paused boolean;
 begin
-  update taskq.queues
-  set paused_at = null, paused_until = null, paused_by = null, pause_reason = null
-  where name = _queue and paused_at is not null;
-  if not found then
+  select s.paused_until is null or s.paused_until > ts into was_paused
+  from taskq.queues s where s.name = _queue and s.paused_at is not null
+  for no key update;
+  if was_paused is null then
     return false;
   end if;
+  update taskq.queues
+  set paused_at = null, paused_until = null, paused_by = null, pause_reason = null
+  where name = _queue;
+  perform taskq.tell_workers();
   perform taskq.wake(_queue, 'epoch', true);
-  return true;
+  return was_paused;
 end
 $$;

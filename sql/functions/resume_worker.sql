@@ -5,10 +5,11 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  update taskq.workers set paused_at = null where id = _worker and paused_at is not null;
+  update taskq.workers set paused_at = null, paused_by = null where id = _worker and paused_at is not null;
   if not found then
     return false;
   end if;
+  perform taskq.tell_workers(_worker);
   perform taskq.wake(queue, 'epoch', true) from taskq.find_queues() as queue;
   return true;
 end

@@ -1,6 +1,6 @@
 -- Brings dead letters back: the same id and history, all attempts anew, the lease_no as it was (the fence is never
 -- reset). options: payload, delay_ms, max_attempts. A row per id: `revived`; `key_held` (extra names the task that
--- has its key now, or holds it for a period); `not_dead`.
+-- has its key now, or holds it for a period); `not_dead`, with its status in extra (null: nothing is known of it).
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -18,8 +18,7 @@ declare
   hint record;
 begin
   locked := array(
-    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.queue, d.unique_key nulls first, d.id
-    for update
+    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
   );
   ts := clock_timestamp();
   due := ts + make_interval(secs => greatest((options ->> 'delay_ms')::bigint, 0) / 1000.0);
@@ -55,14 +54,17 @@ begin
   return query
   select asked.id,
     case when asked.id = any (back) then 'revived' when asked.id = any (locked) then 'key_held' else 'not_dead' end,
-    case when asked.id = any (locked) and asked.id <> all (back) then (
-      select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
-      from taskq.dead_tasks d
-      left join taskq.tasks t on t.queue || '' = d.queue and t.unique_key = d.unique_key
-      left join taskq.held_keys h on h.queue = d.queue and h.key = d.unique_key and h.until > ts
-      where d.id = asked.id
-    ) end
-  from (select distinct a.id from unnest(_ids) as a (id)) as asked
-  order by asked.id;
+    case
+      when asked.id = any (back) then null
+      when asked.id = any (locked) then (
+        select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
+        from taskq.dead_tasks d
+        left join taskq.tasks t on t.queue || '' = d.queue and t.unique_key = d.unique_key
+        left join taskq.held_keys h on h.queue = d.queue and h.key = d.unique_key and h.until > ts
+        where d.id = asked.id
+      )
+      else asked.extra
+    end
+  from taskq.find_statuses(_ids, locked) as asked;
 end
 $$;

@@ -1,10 +1,7 @@
--- The part of settle for what did not simply complete: failed, snoozed, dead and cancelled outcomes, and the
--- answers for outcomes whose task is not held any more. _done and _done_nos are the leases that settle has recorded.
+-- The part of settle for what did not complete: failed, snoozed, dead and cancelled outcomes.
 -- A batch may name a task twice, under a lease that its worker lost and under the one it took since: everything here
 -- goes by (id, lease_no).
-create or replace function taskq.settle_others(
-  _outcomes json, _done bigint[], _done_nos integer[], _ts timestamptz
-)
+create or replace function taskq.settle_others(_outcomes json, _ts timestamptz)
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -106,11 +103,13 @@ begin
     join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
     where t.id = any (held) and t.lease_owner is not null
       and (o.outcome = 'dead' or (o.outcome = 'failed' and t.cancel_requested_at is null));
-    perform taskq.move_to_finished(array_agg(t.id), 'cancelled', o.reason, _ts)
-    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, reason text)
+    perform taskq.move_to_finished(
+      array_agg(t.id), 'cancelled', o.reason, _ts, case when o.killed then 'killed' end
+    )
+    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, reason text, killed boolean)
     join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
     where t.id = any (held) and t.lease_owner is not null
-    group by o.reason;
+    group by o.reason, o.killed;
   end if;
 
   for hint in
@@ -122,27 +121,12 @@ begin
 
   -- The rest is not held by that lease. An id whose attempt already has an outcome is a repeat, not a loss.
   return query
-  select o.id, o.lease_no,
-    case
-      when t.lease_owner is not null then 'busy'
-      when t.id is not null then 'already'
-      -- With a limit: as `exists`, the planner may read all dead letters once instead of probing for each.
-      when (
-        select true from taskq.dead_tasks x where x.id = o.id and x.lease_no = o.lease_no limit 1
-      ) then 'already'
-      when (
-        select true from taskq.finished_tasks f where f.id = o.id and f.lease_no = o.lease_no limit 1
-      ) then 'already'
-      else 'lost'
-    end,
-    null::jsonb
-  from json_to_recordset(_outcomes) as o (id bigint, lease_no integer)
-  left join lateral (
-    select t.id, t.lease_owner from taskq.tasks t where t.id = o.id and t.lease_no = o.lease_no limit 1
-  ) as t on true
-  where not exists (
-    select from unnest(held || _done, held_nos || _done_nos) as told (id, lease_no)
-    where told.id = o.id and told.lease_no = o.lease_no
-  );
+  select missed.id, missed.lease_no, missed.answer, null::jsonb
+  from (
+    select array_agg(o.id) as ids, array_agg(o.lease_no) as lease_nos
+    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
+    where o.outcome <> 'completed'
+  ) as asked
+  cross join taskq.answer_unheld(asked.ids, asked.lease_nos, held, held_nos) as missed;
 end
 $$;

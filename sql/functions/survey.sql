@@ -2,11 +2,13 @@
 -- apply to tasks without one of their own.
 create or replace function taskq.survey(_types text[])
 returns jsonb
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set plan_cache_mode = force_generic_plan
 as $$
-  select jsonb_build_object(
+begin
+  return jsonb_build_object(
     'queues', to_jsonb(array(select taskq.find_queues())),
     'type_timeouts', coalesce((
       select jsonb_object_agg(name, timeout_ms) from taskq.task_types
@@ -16,5 +18,6 @@ as $$
       select jsonb_object_agg(name, timeout_ms) from taskq.queues where timeout_ms is not null
     ), '{}'),
     'timeout_ms', (select timeout_ms from taskq.defaults)
-  )
+  );
+end
 $$;

@@ -112,9 +112,12 @@ create table taskq.finished_tasks (
   source text,
   cancel_requested_at timestamptz,
   cancel_reason text,
+  -- Of a cancelled one that had started: what became of its handler, where it did not end by itself.
+  ending text,
   progress jsonb,
 
-  constraint a_finished_task_ended_without_need_of_anybody check (status in ('completed', 'cancelled', 'expired'))
+  constraint a_finished_task_ended_without_need_of_anybody check (status in ('completed', 'cancelled', 'expired')),
+  constraint a_handler_is_killed_or_lost_with_its_worker check (ending in ('killed', 'worker_lost'))
 ) partition by list (drop_on);
 
 create index finished_tasks_id on taskq.finished_tasks (id);

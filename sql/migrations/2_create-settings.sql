@@ -37,12 +37,15 @@ create table taskq.queues (
   group_limit integer,
   group_order text,
   constraint a_task_may_run_once check (max_attempts >= 1),
+  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
+  constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint dead_letters_are_kept check (dead_retention <> 'none'),
   constraint a_group_runs_at_least_one check (group_limit >= 1),
   constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed'))
 );
 
--- What workers registered for the types they handle.
+-- The types that are known, with what workers registered for those they handle. last_seen_at is when one last did; null:
+-- none has yet, the type was added by hand.
 create table taskq.task_types (
   name text primary key,
   max_attempts integer,
@@ -50,7 +53,7 @@ create table taskq.task_types (
   backoff jsonb,
   retention taskq.retention,
   first_seen_at timestamptz not null,
-  last_seen_at timestamptz not null,
+  last_seen_at timestamptz,
   constraint a_task_may_run_once check (max_attempts >= 1)
 );
 
@@ -67,11 +70,22 @@ create table taskq.workers (
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,
+  -- What an operator wants of it: the process asks for it with each heartbeat.
   paused_at timestamptz,
+  paused_by text,
+  stop_requested_at timestamptz,
+  stop_requested_by text,
   concurrency integer not null,
-  types text[] not null,
+  poll_ms bigint,
   queues text[],
-  cursors jsonb
+  types text[] not null,
+  -- What it held at its last heartbeat: in slots, and claimed ahead.
+  running integer not null default 0,
+  ahead integer not null default 0,
+  cursors jsonb,
+  constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),
+  constraint a_worker_polls_now_and_then check (poll_ms > 0),
+  constraint a_worker_serves_a_queue check (cardinality(queues) > 0)
 );
 
 -- Which workers sleep, and until when: a producer notifies only where a mark stands.

@@ -1,6 +1,6 @@
 import type { Config } from '../config/settings.ts';
+import { checkedUrl } from '../lib/checked-url.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { redactUrl } from '../lib/redact-url.ts';
 import { openEmbeddedDatabase } from './embedded-database.ts';
 import { isInteractive } from './is-interactive.ts';
 import type { Environment } from './main.ts';
@@ -38,17 +38,6 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
   const user = await userName(process.getuid?.() ?? -1);
   options.output.talk(`using the local PostgreSQL ${server.version} of ${user}, database ${database}`);
   return { url, directUrl: url, kind: 'embedded' };
-}
-
-/** pg takes any text for the name of a database on a host `base`. */
-function checkedUrl(setting: string, url: string): string {
-  // An empty host is what a Unix socket's URL has; the parser of `URL` refuses it.
-  if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url.replace('@/', '@socket/'))) return url;
-  const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
-  throw new TaskqError('bad_setting', `${setting} ${shown}: expected a URL`, {
-    exitCode: EXIT.usage,
-    hint: 'such as postgres://user@host:5432/database; special characters in its password are written as %XX',
-  });
 }
 
 function nothingConfigured(): TaskqError {

@@ -14,6 +14,8 @@ export interface CommandEntry {
   readonly name: string;
   /** One line, without a full stop. */
   readonly summary: string;
+  /** Of several below one name: the one that is meant where none is named. */
+  readonly isDefault?: true;
   load(): Promise<CliCommand>;
 }
 
@@ -22,10 +24,12 @@ export interface CommandEntry {
  * large packages is imported in it.
  */
 export interface CliCommand<Options extends object = object> {
-  /** The command listens to SIGINT and SIGTERM itself. Absent: they end it, as `Context.catchSignals` says. */
+  /** It listens itself to what ends it: SIGINT, SIGTERM, a closed stdout. Absent: see `Context.catchSignals`. */
   readonly signals?: 'own';
   /** Commands under this one's name; one with these has no `run`. */
   readonly subcommands?: readonly CommandEntry[];
+  /** Values to offer when a shell completes an option or argument, by commander's names of them. */
+  readonly suggestions?: Readonly<Record<string, readonly string[]>>;
   /** Say which arguments and options it takes. */
   declare?(command: Command): void;
   /** Do it. Returns the exit code; nothing is 0. Throws TaskqError for what an operator can act on. */

@@ -31,6 +31,16 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/cancel.ts')).cancel,
       },
       {
+        name: 'retry',
+        summary: 'run waiting tasks now',
+        load: async () => (await import('./commands/retry.ts')).retry,
+      },
+      {
+        name: 'purge',
+        summary: 'erase finished tasks for good',
+        load: async () => (await import('./commands/purge.ts')).purge,
+      },
+      {
         name: 'stats',
         summary: 'count tasks by queue, status and type',
         load: async () => (await import('./commands/stats.ts')).stats,
@@ -43,8 +53,33 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
     ],
   },
   {
+    heading: 'Queues and workers:',
+    entries: [
+      {
+        name: 'queues',
+        summary: 'list, pause and resume queues, and set what applies to their tasks',
+        load: async () => (await import('./commands/queues.ts')).queues,
+      },
+      {
+        name: 'workers',
+        summary: 'list workers; pause, stop and change them while they run',
+        load: async () => (await import('./commands/workers.ts')).workers,
+      },
+      {
+        name: 'types',
+        summary: 'list the known types, and make types known',
+        load: async () => (await import('./commands/types.ts')).types,
+      },
+    ],
+  },
+  {
     heading: 'Setup:',
     entries: [
+      {
+        name: 'init',
+        summary: 'write a configuration file and a first handler, and say how to go on',
+        load: async () => (await import('./commands/init.ts')).init,
+      },
       {
         name: 'migrate',
         summary: 'bring the schema of the database up to this taskq',
@@ -59,6 +94,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         name: 'db',
         summary: 'start, stop and look at the local PostgreSQL that needs no set-up',
         load: async () => (await import('./commands/db.ts')).db,
+      },
+      {
+        name: 'completion',
+        summary: 'print the script that completes command lines in your shell',
+        load: async () => (await import('./commands/completion.ts')).completion,
       },
     ],
   },

@@ -64,8 +64,14 @@ export function createContext({ command, env, options, output }: ContextOptions)
   const database = once(async () => {
     const { openDatabase } = await import('../lib/database.ts');
     const { checkSchema } = await import('../queue/check-schema.ts');
+    const { parseExact } = await import('../lib/exact-json.ts');
     const { url } = await chosenDatabase();
-    opened = openDatabase({ databaseUrl: url, maxConnections: 2, applicationName: `taskq ${command}` });
+    opened = openDatabase({
+      databaseUrl: url,
+      maxConnections: 2,
+      applicationName: `taskq ${command}`,
+      parseJson: parseExact,
+    });
     await checkSchema(opened);
     return opened;
   });

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../lib/exact-json.ts';
 import type { TaskRow } from '../queue/task-row.ts';
 import type { Screen } from './output.ts';
 import { formatTable } from './table.ts';
@@ -14,7 +15,7 @@ export function formatDeadList(tasks: readonly TaskRow[], screen: Screen): strin
       { title: 'ATTEMPTS', cell: (task) => String(task.attempts), align: 'right' },
       { title: 'REASON', cell: (task) => String(task.reason), shrinksTo: 12, paint: screen.paint.red },
       { title: 'ERROR', cell: errorOf, shrinksTo: 16 },
-      { title: 'PAYLOAD', cell: (task) => cut(JSON.stringify(task.payload)), shrinksTo: 10 },
+      { title: 'PAYLOAD', cell: (task) => cut(stringifyExact(task.payload)), shrinksTo: 10 },
       { title: 'DIED', cell: (task) => relativeTime(task.finished_at as string, screen.now) },
     ],
     tasks,

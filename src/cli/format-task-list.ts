@@ -1,3 +1,4 @@
+import { stringifyExact } from '../lib/exact-json.ts';
 import type { TaskRow } from '../queue/task-row.ts';
 import type { Paint, Screen } from './output.ts';
 import { formatTable } from './table.ts';
@@ -21,7 +22,7 @@ export function formatTaskList(tasks: readonly TaskRow[], screen: Screen): strin
       { title: 'FAILED', cell: (task) => String(task.attempts), align: 'right' },
       { title: 'CREATED', cell: time('created_at') },
       { title: 'WHEN', cell: (task) => whenOf(task, screen.now) },
-      { title: 'PAYLOAD', cell: (task) => JSON.stringify(task.payload), shrinksTo: 10 },
+      { title: 'PAYLOAD', cell: (task) => stringifyExact(task.payload), shrinksTo: 10 },
     ],
     tasks,
     screen,

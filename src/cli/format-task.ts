@@ -1,4 +1,5 @@
 import { formatDuration } from '../lib/duration.ts';
+import { stringifyExact } from '../lib/exact-json.ts';
 import type { AttemptError, ShownTask } from '../queue/show-task.ts';
 import { paintStatus } from './format-task-list.ts';
 import type { Paint, Screen } from './output.ts';
@@ -46,7 +47,7 @@ function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string
     [isNothing(task.lease_expires_at) ? 'last lease' : 'lease', leaseOf(task, time('lease_expires_at'))],
     ['expires', time('expires_at')],
     ['timeout', duration('timeout_ms')],
-    ['back-off', isNothing(task.backoff) ? '' : JSON.stringify(task.backoff)],
+    ['back-off', isNothing(task.backoff) ? '' : stringifyExact(task.backoff)],
     ['retention', text('retention')],
     ['key', text('unique_key')],
     ['group', text('group_key')],
@@ -56,7 +57,14 @@ function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string
       'cancel asked',
       `${time('cancel_requested_at')}${isNothing(task.cancel_reason) ? '' : ` ${text('cancel_reason')}`}`,
     ],
+    ['cancelled', endingOf(task.ending)],
   ];
+}
+
+/** What became of the handler of a cancelled task, where it did not end by itself. */
+function endingOf(ending: unknown): string {
+  if (ending === 'killed') return 'its handler did not end when it was asked to, and was killed';
+  return ending === 'worker_lost' ? 'when its worker was lost' : '';
 }
 
 function failuresOf(task: ShownTask): string {
@@ -87,10 +95,12 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
   const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
-  const title = `attempt ${failed.attempt}: ${failed.outcome}`;
+  // What burns no attempt has no number of its own.
+  const title =
+    failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
-  const result = isNothing(failed.result) ? '' : `\n${indented(pretty(failed.result))}`;
-  return `\n${paint.bold(title)}  ${paint.dim(about)}\n${indented(errorText(failed.error as ErrorJson))}${result}`;
+  const said = [errorText(failed.error as ErrorJson), pretty(failed.result)].filter((text) => text !== '');
+  return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...said.map(indented)].join('\n');
 }
 
 type ErrorJson = {
@@ -115,7 +125,7 @@ function section(title: string, text: string, paint: Paint): string {
 }
 
 function pretty(value: unknown): string {
-  return isNothing(value) ? '' : printableLines(JSON.stringify(value, null, 2));
+  return isNothing(value) ? '' : printableLines(stringifyExact(value, 2));
 }
 
 function indented(text: string): string {

@@ -1,4 +1,5 @@
 import pc from 'picocolors';
+import { stringifyExact } from '../lib/exact-json.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { Environment } from './main.ts';
 
@@ -43,8 +44,7 @@ export function createOutput(env: Environment, options: GlobalOptions): Output {
     paint: paintFor(stderr, env, options),
     canAnimate: stderr.isTTY && (stderr.columns ?? 0) > 0 && !isQuiet,
     async answer(document, write) {
-      if (format === 'json')
-        return void stdout.write(`${JSON.stringify(document, null, indentFor(stdout))}\n`);
+      if (format === 'json') return void stdout.write(`${stringifyExact(document, indentFor(stdout))}\n`);
       const columns = stdout.isTTY && stdout.columns > 0 ? stdout.columns : null;
       const text = await write({ paint: paintFor(stdout, env, options), columns, now: Date.now() });
       if (text !== '') stdout.write(`${text}\n`);

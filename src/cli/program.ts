@@ -21,13 +21,21 @@ export async function buildProgram(argv: readonly string[], onCall: OnCall): Pro
       commandUsage: usageOf,
       subcommandTerm: (command) => command.name(),
     })
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({ writeOut: printHelp, outputError: () => {} })
     .exitOverride();
   for (const { heading, entries } of COMMANDS) {
     program.commandsGroup(heading);
     for (const entry of entries) await addCommand(program, entry, argv, onCall);
   }
   return program.helpCommand('help [command]', 'print the help of a command').addHelpText('after', EXAMPLES);
+}
+
+/** That nobody reads it any more is no fault; a command hears of that itself, and help is none. */
+function printHelp(text: string): void {
+  process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  process.stdout.write(text);
 }
 
 const EXAMPLES = `
@@ -46,8 +54,9 @@ async function addCommand(
   argv: readonly string[],
   onCall: OnCall,
 ): Promise<void> {
-  const made = parent.command(entry.name).description(entry.summary);
-  if (!argv.includes(entry.name)) return;
+  const { name, summary, isDefault = false } = entry;
+  const made = parent.command(name, { isDefault }).description(summary);
+  if (!argv.includes(name) && !isDefault) return;
   const command = await entry.load();
   made.helpCommand(false);
   command.declare?.(made);

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { checkedName } from '../domain/names.ts';
-import { parseDuration } from '../lib/duration.ts';
+import { checkedTaskId } from '../domain/task-id.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { sinceOf } from '../queue/since.ts';
 
 /** Collect an option that may be given many times. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -19,25 +20,15 @@ export function parseTags(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** Read `--since`: a duration back from now, or an instant. Returns ISO 8601. */
+/** Read `--since`: a duration back from now, or an instant. Returns ISO 8601. Throws TaskqError (exit 2). */
 export function parseSince(text: string): string {
-  if (/^\d{4}-\d{2}-\d{2}/.test(text)) {
-    const ms = Date.parse(text);
-    if (!Number.isNaN(ms)) return new Date(ms).toISOString();
-    throw badOption(
-      `--since ${JSON.stringify(text)}: expected a date such as 2030-01-31 or 2030-01-31T09:00:00Z`,
-    );
-  }
-  return new Date(Date.now() - parseDuration(text, '--since')).toISOString();
+  return sinceOf(text, '--since');
 }
 
 /** Read the number of a task. Throws TaskqError (exit 2). */
 export function parseId(text: string, what = 'id'): string {
-  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
-  throw badOption(`${what} ${JSON.stringify(text)}: expected the number of a task, such as 12`);
+  return checkedTaskId(text, what);
 }
-
-const MAX_ID = 2n ** 63n - 1n;
 
 /** Read `--limit`. Throws TaskqError (exit 2). */
 export function parseLimit(text: string): number {

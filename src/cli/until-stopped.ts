@@ -30,7 +30,7 @@ export async function untilStopped(
   };
   const listened = command.signals === 'own' ? [] : SIGNALS;
   for (const signal of listened) process.on(signal, onSignal);
-  process.stdout.on('error', onStdoutError);
+  if (command.signals !== 'own') process.stdout.on('error', onStdoutError);
   process.stderr.on('error', () => {});
   const running = run();
   running.catch(() => {}); // it may fail after it was stopped

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { lstat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { cosmiconfig, defaultLoaders } from 'cosmiconfig';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
@@ -22,24 +23,47 @@ export interface ConfigPlace {
  * Null when there is none. Throws TaskqError when one cannot be read, naming it.
  */
 export async function findConfigFile({ cwd, configPath }: ConfigPlace): Promise<ConfigFile | null> {
-  const asked = configPath === undefined ? undefined : resolve(cwd, configPath);
-  const explorer = cosmiconfig('taskq', {
-    searchPlaces: SEARCH_PLACES,
-    searchStrategy: 'project',
-    cache: false,
-    loaders: LOADERS,
-  });
-  try {
-    const found = await (asked === undefined ? explorer.search(cwd) : explorer.load(asked));
-    if (found === null) return null;
-    return { path: found.filepath, content: found.isEmpty === true ? {} : found.config };
-  } catch (error) {
-    throw unreadable(error, asked);
+  if (configPath !== undefined) return read(resolve(cwd, configPath));
+  for await (const path of candidates(cwd)) {
+    const found = await read(path);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/**
+ * What may be the file, the nearest first. Not cosmiconfig's own search: it passes over what cannot be read, and the
+ * settings in there would be missing without a word.
+ */
+async function* candidates(cwd: string): AsyncGenerator<string> {
+  for (let directory = resolve(cwd); ; directory = dirname(directory)) {
+    for (const place of SEARCH_PLACES) {
+      const path = join(directory, place);
+      if (await isThere(path)) yield path;
+    }
+    if (directory === dirname(directory) || (await isThere(join(directory, 'package.json')))) return;
   }
 }
 
-/** package.json first: cosmiconfig looks into that of the working directory before all others whatever we say. */
-export const SEARCH_PLACES = [
+/** Itself, be it a link to nowhere. */
+const isThere = (path: string) =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Null: a package.json that says nothing of us. */
+async function read(path: string): Promise<ConfigFile | null> {
+  try {
+    const found = await cosmiconfig('taskq', { cache: false, loaders: LOADERS }).load(path);
+    if (found === null) return null;
+    return { path, content: found.isEmpty === true ? {} : found.config };
+  } catch (error) {
+    throw unreadable(error, path);
+  }
+}
+
+const SEARCH_PLACES = [
   'package.json',
   'taskq.config.ts',
   'taskq.config.js',
@@ -74,14 +98,19 @@ async function loadDefault(path: string): Promise<unknown> {
   throw new TaskqError('bad_config', `${path}: expected a default export`, { exitCode: EXIT.usage });
 }
 
-function unreadable(error: unknown, asked: string | undefined): unknown {
+function unreadable(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error;
-  const { filepath, code } = error as Error & { filepath?: string; code?: unknown };
-  const path = filepath ?? asked;
-  if (path === undefined || (error instanceof TaskqError && error.message.startsWith(path))) return error;
-  const reason = code === 'ENOENT' ? 'no such file' : firstLinesOf(error.message);
+  if (error instanceof TaskqError && error.message.startsWith(path)) return error;
+  const { code = '' } = error as NodeJS.ErrnoException;
+  const reason = REASONS[code] ?? firstLinesOf(error.message);
   return new TaskqError('bad_config', `${path}: ${reason}`, { exitCode: EXIT.usage, cause: error });
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a directory',
+};
 
 /** cosmiconfig's YAML loader begins with the file's name; the second line has the reason. */
 function firstLinesOf(message: string): string {

@@ -1,3 +1,4 @@
+import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
 import {
   choiceSetting,
@@ -54,7 +55,17 @@ export const SETTINGS = {
     to: 10_000,
     words: [],
     default: 8,
-    help: 'tasks a worker runs at a time',
+    help: 'tasks a worker process runs at a time',
+  }),
+  processes: countSetting({
+    key: 'processes',
+    env: ['TASKQ_PROCESSES'],
+    flag: '--processes',
+    from: 1,
+    to: 1000,
+    words: [],
+    default: 1,
+    help: 'worker processes of one command; more than one are supervised: one that dies is started again',
   }),
   queues: listSetting({
     key: 'queues',
@@ -78,6 +89,14 @@ export const SETTINGS = {
     }),
     default: './handlers',
   } as Setting<'handlers', string, string>,
+  isolation: choiceSetting({
+    key: 'isolation',
+    env: ['TASKQ_ISOLATION'],
+    flag: '--isolation',
+    choices: ['inline', 'process'],
+    default: 'inline',
+    help: "where handlers run that do not say it themselves: in the worker's process, or in one of their own",
+  }),
   batch: countSetting({
     key: 'batch',
     env: ['TASKQ_BATCH'],
@@ -178,7 +197,7 @@ export const SETTINGS = {
     key: 'logLevel',
     env: ['TASKQ_LOG_LEVEL'],
     flag: null,
-    choices: ['debug', 'info', 'warn', 'error'],
+    choices: LEVELS,
     default: 'info',
     help: "how much a worker's log says",
   }),

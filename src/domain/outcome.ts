@@ -50,20 +50,22 @@ export interface Cancelled {
   readonly kind: 'cancelled';
   readonly reportedBy: Reporter;
   readonly reason: string | null;
+  /** The handler did not end when it was asked to, and was ended. */
+  readonly killed: boolean;
 }
 
 /** How an attempt ended. One that was given back or whose lease was lost has no outcome and is not listed. */
 export type Ended =
   | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'threw'; readonly thrown: unknown }
-  /** It ran past its timeout, whatever the handler did about it. */
-  | { readonly kind: 'timedOut'; readonly timeoutMs: number }
-  /** It ended after a request to cancel the task. */
-  | { readonly kind: 'cancelled'; readonly reason: string | null }
+  /** It ran past its timeout, whatever the handler did about it. The stack is where it was, where that is known. */
+  | { readonly kind: 'timedOut'; readonly timeoutMs: number; readonly stack?: string | null }
+  /** It ended after a request to cancel the task, or (`killed`) was ended. */
+  | { readonly kind: 'cancelled'; readonly reason: string | null; readonly killed: boolean }
   /** The process it ran in is gone. */
   | { readonly kind: 'childDied'; readonly exitCode: number | null; readonly signal: string | null }
   /** It kept the whole worker from answering. */
-  | { readonly kind: 'unresponsive'; readonly blockedMs: number }
+  | { readonly kind: 'unresponsive'; readonly blockedMs: number; readonly stack?: string | null }
   | { readonly kind: 'invalidPayload'; readonly problem: string };
 
 /**
@@ -77,16 +79,19 @@ export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS
     case 'threw':
       return signalled(ended.thrown, limits) ?? failed('handler', storableError(ended.thrown, limits));
     case 'timedOut':
-      return failed('worker', errorOf('TimeoutError', `ran longer than ${formatDuration(ended.timeoutMs)}`));
+      return failed('worker', {
+        ...errorOf('TimeoutError', `ran longer than ${formatDuration(ended.timeoutMs)}`),
+        stack: stackOf(ended),
+      });
     case 'cancelled':
-      return cancelled('worker', ended.reason);
+      return { ...cancelled('worker', ended.reason), killed: ended.killed };
     case 'childDied':
       return failed('worker', errorOf('ChildDied', `the handler's process ${deathOf(ended)}`));
     case 'unresponsive':
-      return failed(
-        'worker',
-        errorOf('Unresponsive', `blocked its worker for ${formatDuration(ended.blockedMs)}`),
-      );
+      return failed('worker', {
+        ...errorOf('Unresponsive', `blocked its worker for ${formatDuration(ended.blockedMs)}`),
+        stack: stackOf(ended),
+      });
     case 'invalidPayload':
       return dead('worker', 'invalid_payload', errorOf('InvalidPayload', ended.problem));
     default:
@@ -138,11 +143,16 @@ function dead(reportedBy: Reporter, reason: string, error: StoredError): DeadLet
 }
 
 function cancelled(reportedBy: Reporter, reason: string | null): Cancelled {
-  return { kind: 'cancelled', reportedBy, reason: reason === null ? null : shortText(reason, MAX_REASON) };
+  const short = reason === null ? null : shortText(reason, MAX_REASON);
+  return { kind: 'cancelled', reportedBy, reason: short, killed: false };
 }
 
 function errorOf(name: string, message: string): StoredError {
   return { name, message: shortText(message, 2000), stack: null, code: null, cause: null };
+}
+
+function stackOf({ stack }: { readonly stack?: string | null }): string | null {
+  return stack ? shortText(stack, 4000) : null;
 }
 
 function deathOf(ended: { readonly exitCode: number | null; readonly signal: string | null }): string {

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { ExactNumber } from '../lib/exact-json.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText, storableText } from './storable.ts';
 import { messageOf } from './thrown.ts';
 
@@ -83,7 +84,8 @@ class JsonWriter {
   #write(plain: unknown): void {
     if (typeof plain === 'string') this.#string(plain);
     else if (typeof plain === 'number') this.#emit(Number.isFinite(plain) ? String(plain) : 'null');
-    else if (typeof plain !== 'object' || plain === null) this.#emit(String(plain));
+    else if (typeof plain !== 'object' || plain === null || plain instanceof ExactNumber)
+      this.#emit(String(plain));
     else this.#container(plain);
   }
 
@@ -128,7 +130,7 @@ class JsonWriter {
     this.#values += 1;
     if (this.#values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
     if (typeof value === 'bigint') return digitsOf(value);
-    if (typeof value !== 'object' || value === null) return value;
+    if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
     // Before toJSON: a Buffer's would make an array of all its bytes.
     if (ArrayBuffer.isView(value) && value.byteLength > this.#limits.resultBytes) {
       this.#bytes += value.byteLength;

@@ -7,6 +7,17 @@ export type FinishedStatus = 'completed' | 'cancelled' | 'expired';
 /** Where a task is: live, in the history, or a dead letter. */
 export type TaskStatus = LiveStatus | FinishedStatus | 'dead';
 
+export const TASK_STATUSES = [
+  'blocked',
+  'pending',
+  'leased',
+  'running',
+  'completed',
+  'cancelled',
+  'expired',
+  'dead',
+] as const satisfies readonly TaskStatus[];
+
 /** The right to write about a held task: its id (a bigint, so text here) and the fence of the claim. */
 export interface Lease {
   readonly id: string;
@@ -22,7 +33,8 @@ export function leaseKey({ id, leaseNo }: Lease): string {
 export interface ClaimedTask extends Lease {
   readonly type: string;
   readonly queue: string;
-  readonly payload: unknown;
+  /** JSON text, as the database writes it. */
+  readonly payload: string;
   /** 0 is the most urgent, 9 the least. */
   readonly priority: number;
   /** Failed attempts so far. */

@@ -11,7 +11,7 @@ export class Bell {
   /** Wake those who wait, or the next one to wait. */
   ring(): void {
     if (this.#sleepers.size === 0) this.#remembered = true;
-    for (const wake of [...this.#sleepers]) wake();
+    else for (const wake of [...this.#sleepers]) wake();
   }
 
   /**

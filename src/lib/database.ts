@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { TaskqError } from './errors.ts';
+import { isDirect, withDeadline } from './driver.ts';
+import { EXIT, TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 
 export interface Statement {
@@ -27,6 +28,8 @@ export interface DatabaseOptions {
   readonly applicationName: string;
   /** A statement that has not answered by then fails, and its connection is destroyed; 30 s unless told. */
   readonly deadlineMs?: number;
+  /** How a value of type json or jsonb is read; JSON.parse unless told. */
+  readonly parseJson?: (text: string) => unknown;
 }
 
 /** What the way to the server turned out to be. */
@@ -38,11 +41,12 @@ interface Way {
 
 /**
  * Opens a pool of connections; none is made before the first statement. A statement fails with the server's error,
- * with `connection_failed` (TaskqError) where there is no server, or with `deadline_passed` (TaskqError) where the
- * server does not answer: its connection is then destroyed, never used again.
+ * with `connection_failed` (TaskqError) where there is no server, with `statement_pooling` (TaskqError) where a pooler
+ * takes no transactions, or with `deadline_passed` (TaskqError) where the server does not answer: its connection is
+ * then destroyed, never used again.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000 } = options;
+  const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000, parseJson } = options;
   const ways = new WeakMap<pg.ClientBase, Way>();
   const pool = new pg.Pool({
     connectionString: databaseUrl,
@@ -52,6 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: true,
     keepAlive: true,
+    ...(parseJson && { types: typesWith(parseJson) }),
   });
   // A connection that breaks while nobody uses it is replaced at the next statement, which tells.
   pool.on('error', () => {});
@@ -69,7 +74,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       let way = ways.get(client);
       if (way === undefined) {
-        way = await withDeadline(client, deadlineMs, () => explore(client));
+        way = await withDeadline(client, deadlineMs, () => explore(client, databaseUrl));
         ways.set(client, way);
       }
       return { client, way };
@@ -95,8 +100,22 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {
+  const json: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
+  const getTypeParser = (id: number, format: 'text' | 'binary') =>
+    json.includes(id) ? parseJson : pg.types.getTypeParser(id, format);
+  return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
+}
+
+/** What the server says of an error. (The driver's own type would ask every application for `@types/pg`.) */
+export interface ServerError extends Error {
+  /** SQLSTATE. */
+  readonly code: string | undefined;
+  readonly constraint: string | undefined;
+}
+
 /** True where the server itself refused: the connection is as good as before. */
-export function isServerError(error: unknown): error is pg.DatabaseError {
+export function isServerError(error: unknown): error is ServerError {
   return error instanceof pg.DatabaseError && !isLeaving(error);
 }
 
@@ -107,12 +126,17 @@ function isLeaving(error: pg.DatabaseError): boolean {
 
 /** True where the same statement may succeed later: no connection, or a conflict with another transaction. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof TaskqError)
-    return error.code === 'connection_failed' || error.code === 'deadline_passed';
-  if (!isServerError(error))
-    return error instanceof Error && (error instanceof pg.DatabaseError || isSocketError(error));
+  if (!isServerError(error)) return isUnanswered(error);
   const code = error.code ?? '';
   return ['40001', '40P01', '55P03', '57014', '53300', '53200', '53100', '25006'].includes(code);
+}
+
+/** True where the server has not answered the statement: there is no connection, or none to be had (53300). */
+export function isUnanswered(error: unknown): boolean {
+  if (error instanceof TaskqError)
+    return error.code === 'connection_failed' || error.code === 'deadline_passed';
+  if (isServerError(error)) return error.code === '53300';
+  return error instanceof Error && (error instanceof pg.DatabaseError || isSocketError(error));
 }
 
 function isSocketError(error: Error): boolean {
@@ -122,12 +146,34 @@ function isSocketError(error: Error): boolean {
     : /Connection terminated|not queryable|timeout/i.test(error.message);
 }
 
-async function explore(client: pg.PoolClient): Promise<Way> {
+async function explore(client: pg.PoolClient, databaseUrl: string): Promise<Way> {
   const { rows } = await client.query<{ pid: number; isolation: string }>(
     "select pg_backend_pid() as pid, current_setting('default_transaction_isolation') as isolation",
   );
-  const own = (client as unknown as { processID: number | null }).processID;
-  return { pooled: own !== rows[0]!.pid, isolation: rows[0]!.isolation };
+  const { pid, isolation } = rows[0]!;
+  const pooled = !isDirect(client, pid);
+  if (pooled) await refuseStatementPooling(client, databaseUrl);
+  return { pooled, isolation };
+}
+
+/** A pooler that lends a server for one statement takes no transactions, and ends who begins one. */
+async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string): Promise<void> {
+  try {
+    await client.query('begin');
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError) || cause.code !== '08P01') throw cause;
+    const where = redactUrl(databaseUrl);
+    throw new TaskqError(
+      'statement_pooling',
+      `the pooler at ${where} takes no transactions: ${cause.message}`,
+      {
+        exitCode: EXIT.usage,
+        hint: 'let it pool transactions or sessions (pool_mode), or name the server itself',
+        cause,
+      },
+    );
+  }
+  await client.query('rollback');
 }
 
 /** Under another default isolation our statements would fail with serialization errors: they say what they need. */
@@ -147,26 +193,6 @@ async function run<Row extends object>(
   } catch (error) {
     await client.query('rollback');
     throw error;
-  }
-}
-
-async function withDeadline<T>(
-  client: pg.PoolClient,
-  deadlineMs: number,
-  work: () => Promise<T>,
-): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
-      connection.stream.destroy();
-      reject(new TaskqError('deadline_passed', `the database has not answered for ${deadlineMs} ms`));
-    }, deadlineMs);
-  });
-  try {
-    return await Promise.race([work(), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Queryable, Statement } from './database.ts';
+import { isDirect, withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
 
 export interface ListenerOptions {
-  readonly databaseUrl: string;
+  /** A URL, or settings as `pg` takes them, which then stand as they are. */
+  readonly connection: string | object;
   readonly applicationName: string;
   readonly channels: readonly string[];
   readonly onNotification: (channel: string, payload: string) => void;
@@ -13,24 +16,20 @@ export interface ListenerOptions {
   readonly deadlineMs: number;
 }
 
-/** A session of its own that listens and takes statements. */
+/** A session of its own that listens and takes statements, one at a time. */
 export interface Listener extends Queryable {
-  /** Whether a notification to ourselves came back: behind some poolers LISTEN says nothing and hears nothing. */
-  readonly hears: boolean;
+  /** Whether a notification comes through: behind some poolers LISTEN says nothing and hears nothing. */
+  readonly hears: Promise<boolean>;
   /** Rejects when the connection breaks; never resolves. */
   readonly broken: Promise<never>;
+  /** Whether it keeps the process alive; it does from the beginning. */
+  keepAlive(how: 'yes' | 'no'): void;
   close(): Promise<void>;
 }
 
 /** Open a session that listens on the channels. Fails with the driver's or the server's error. */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
-  const { databaseUrl, applicationName, channels, onNotification, deadlineMs } = options;
-  const client = new pg.Client({
-    connectionString: databaseUrl,
-    application_name: applicationName,
-    connectionTimeoutMillis: deadlineMs,
-    keepAlive: true,
-  });
+  const client = new pg.Client(settingsOf(options));
   const broken = new Promise<never>((_, reject) => {
     client.on('error', reject);
     client.on('end', () => reject(new TaskqError('connection_failed', 'the connection has ended')));
@@ -38,41 +37,82 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   broken.catch(() => {});
   try {
     await client.connect();
-    const proof = randomUUID();
-    const heard = new Promise<boolean>((resolve) => {
-      client.on('notification', ({ channel, payload = '' }) => {
-        if (channel === 'taskq_proof') resolve(payload === proof);
-        else onNotification(channel, payload);
-      });
-    });
-    const listener = { query: queryWith(client, deadlineMs), broken, close: () => client.end() };
-    for (const channel of ['taskq_proof', ...channels]) await listener.query({ text: `listen ${channel}` });
-    await listener.query({ text: "select pg_notify('taskq_proof', $1)", values: [proof] });
-    const hears = await Promise.race([heard, sleep(2000, false, { ref: false })]);
-    await listener.query({ text: 'unlisten taskq_proof' });
-    return { ...listener, hears };
+    const query = inTurn(client, options.deadlineMs);
+    const closing = new AbortController();
+    const hears = listen(client, query, options, closing.signal);
+    hears.catch(() => {}); // whoever asks is told
+    const keepAlive: Listener['keepAlive'] = (how) => {
+      const { ref, unref } = client as unknown as { ref(): void; unref(): void };
+      (how === 'yes' ? ref : unref).call(client);
+    };
+    const close = () => {
+      closing.abort();
+      keepAlive('yes'); // else nobody may wait for its end
+      return client.end();
+    };
+    return { query, hears, broken, keepAlive, close };
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
   }
 }
 
-function queryWith(client: pg.Client, deadlineMs: number) {
-  return async <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const { connection } = client as unknown as { connection: { stream: { destroy(): void } } };
-        connection.stream.destroy();
-        reject(new TaskqError('deadline_passed', `the database has not answered for ${deadlineMs} ms`));
-      }, deadlineMs);
-    });
-    try {
-      const answer = client.query<Row>({ text, values: [...values] });
-      answer.catch(() => {});
-      return (await Promise.race([answer, late])).rows;
-    } finally {
-      clearTimeout(timer);
-    }
+function settingsOf({ connection, applicationName, deadlineMs }: ListenerOptions): pg.ClientConfig {
+  if (typeof connection !== 'string') return connection;
+  return {
+    connectionString: connection,
+    application_name: applicationName,
+    connectionTimeoutMillis: deadlineMs,
+    keepAlive: true,
+  };
+}
+
+/** Listen, if that is of use: not behind a pooler that lends the server to others between two statements. */
+async function listen(
+  client: pg.Client,
+  query: Queryable['query'],
+  options: ListenerOptions,
+  closing: AbortSignal,
+): Promise<boolean> {
+  client.on('notification', ({ channel, payload = '' }) => options.onNotification(channel, payload));
+  const [row] = await query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
+  if (!isDirect(client, row!.pid) && !(await canHear(options, closing))) return false;
+  for (const channel of options.channels) await query({ text: `listen ${channel}` });
+  return true;
+}
+
+/** A notification that has not come by then does not come. */
+const PROOF_MS = 2000;
+
+/**
+ * Whether one session hears what another says. The one that listens keeps silent meanwhile: a pooler that shares servers
+ * passes a notification on to whoever has a statement under way, which would prove nothing.
+ */
+async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<boolean> {
+  const settings = settingsOf(options);
+  const [ear, mouth] = [new pg.Client(settings), new pg.Client(settings)];
+  try {
+    await Promise.all([ear, mouth].map((client) => client.on('error', () => {}).connect()));
+    const channel = `taskq_proof_${randomUUID().replaceAll('-', '')}`;
+    const heard = once(ear, 'notification').then(() => true);
+    heard.catch(() => {}); // then the connection broke
+    await inTurn(ear, options.deadlineMs)({ text: `listen ${channel}` });
+    await inTurn(mouth, options.deadlineMs)({ text: `notify ${channel}` });
+    return await Promise.race([heard, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
+  } catch {
+    return false; // no session to be had for it; without one, what listens would be deaf unawares
+  } finally {
+    await Promise.all([ear, mouth].map((client) => client.end().catch(() => {})));
+  }
+}
+
+/** One statement at a time, each with a deadline that destroys the connection. */
+function inTurn(client: pg.Client, deadlineMs: number): Queryable['query'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
+    const ask = async () => (await client.query<Row>({ text, values: [...values] })).rows;
+    const answer = last.then(() => withDeadline(client, deadlineMs, ask));
+    last = answer.catch(() => {});
+    return answer;
   };
 }

@@ -61,7 +61,7 @@ function lineOf(error: Error, file: string): string {
   if (error.name !== 'SyntaxError') return '';
   const first = error.stack?.split('\n', 1)[0] ?? '';
   const line = first.startsWith(file) ? /:(\d+)$/.exec(first)?.[1] : undefined;
-  return line === undefined ? ` ("node --check ${file}" shows the line)` : ` (line ${line})`;
+  return line === undefined ? ` ("node ${file}" shows where)` : ` (line ${line})`;
 }
 
 function notLoaded(file: string, reason: string, cause?: unknown): TaskqError {

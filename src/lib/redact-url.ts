@@ -18,6 +18,8 @@ function hideUserInfo(text: string): string {
   const query = /^([^?]*@[^?]*)(\?[\w.-]+=.*)$/s.exec(text);
   const head = query?.[1] ?? text;
   const tail = query?.[2] ?? '';
+  // What looks like parameters may be the rest of the password.
+  if (tail.includes('@') && UP_TO_LAST_AT.test(head)) return text.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`);
   if (head.includes('@')) return head.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`) + tail;
   return head.replace(NO_AT_NO_PORT, `$1:${HIDDEN}`) + tail;
 }

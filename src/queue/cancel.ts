@@ -2,8 +2,15 @@ import type { Queryable } from '../lib/database.ts';
 
 export interface CancelAnswer {
   readonly id: string;
-  /** `requested`: it is held, and its worker was told. `not_live`: finished, dead, or never there. */
+  /** `requested`: it is held, and its worker was told. */
   readonly answer: 'cancelled' | 'requested' | 'not_live';
+  /** Of one that does not live; null: nothing is known of it. */
+  readonly status: string | null;
+}
+
+export interface CancelOptions {
+  /** Be told by `taskq_done` when a held one has ended, and find it then, whatever its retention. */
+  readonly notifyDone?: true;
 }
 
 /** Cancel tasks by id. A row for each. */
@@ -11,9 +18,10 @@ export function cancel(
   db: Queryable,
   ids: readonly string[],
   reason: string | null = null,
+  { notifyDone }: CancelOptions = {},
 ): Promise<CancelAnswer[]> {
   return db.query<CancelAnswer>({
-    text: 'select id, answer from taskq.cancel($1, $2)',
-    values: [ids, reason],
+    text: "select id, answer, extra ->> 'status' as status from taskq.cancel($1, $2, $3)",
+    values: [ids, reason, JSON.stringify(notifyDone ? { notify_done: true } : {})],
   });
 }

@@ -26,7 +26,7 @@ export interface ClaimRequest {
   readonly lookBackMs: number | null;
 }
 
-interface ClaimRow {
+export interface ClaimRow {
   readonly id: string;
   readonly lease_no: number;
   readonly queue: string;
@@ -37,16 +37,20 @@ interface ClaimRow {
   readonly losses: number;
   readonly timeout_ms: string | null;
   readonly group_key: string | null;
-  readonly payload: unknown;
+  readonly payload: string;
   readonly running: boolean;
 }
+
+/** The columns of a ClaimRow. */
+export const CLAIMED = `id, lease_no, queue, type, priority, available_at_us, attempts, losses, timeout_ms, group_key,
+  payload::text as payload, running`;
 
 /** Claim due tasks, most urgent first. Empty: nothing is due here, or others are claiming it. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<ClaimedTask[]> {
   const { queues, cursor } = request;
   const rows = await db.query<ClaimRow>({
     name: 'taskq_claim',
-    text: 'select * from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8)',
+    text: `select ${CLAIMED} from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8)`,
     values: [
       request.workerId,
       queues,
@@ -62,7 +66,8 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
   return rows.map(taskOf).sort(byUrgency);
 }
 
-function taskOf(row: ClaimRow): ClaimedTask {
+/** Read a row of `taskq.claim` or `taskq.claim_one`. */
+export function taskOf(row: ClaimRow): ClaimedTask {
   return {
     id: row.id,
     leaseNo: row.lease_no,

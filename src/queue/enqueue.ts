@@ -14,33 +14,88 @@ export interface NewTask {
   readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean };
 }
 
+/** The types that the database need not know: these, or `true` for all. It refuses every other that it does not. */
+export type AllowUnknown = true | readonly string[];
+
 /** Enqueue one task in the transaction of `db`. */
-export async function enqueue(db: Queryable, task: NewTask): Promise<Enqueued> {
+export async function enqueue(
+  db: Queryable,
+  { type, payload, options }: NewTask,
+  allowUnknown: AllowUnknown = [],
+): Promise<Enqueued> {
   const rows = await db.query<Enqueued>({
     name: 'taskq_enqueue',
     text: 'select id, created from taskq.enqueue($1, $2, $3)',
-    values: [task.type, task.payload, JSON.stringify(task.options ?? {})],
+    values: [type, payload, JSON.stringify({ ...options, allow_unknown: allowUnknown })],
   });
   return rows[0]!;
 }
 
-/**
- * Enqueue many tasks in the transaction of `db`, in one statement: some ten thousand at a time are best. Returns
- * one answer per task, in their order.
- */
-export async function enqueueMany(db: Queryable, tasks: readonly NewTask[]): Promise<Enqueued[]> {
+/** Tasks as one call of `taskq.enqueue_many` takes them. */
+export interface Bulk {
+  readonly count: number;
+  readonly values: readonly [tasks: string, options: string];
+}
+
+/** Write tasks for one call: some ten thousand are best. What all of them say alike is said once. */
+export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = []): Bulk {
+  const common = commonSayings(tasks);
+  const texts = tasks.map(({ payload, ...said }) => {
+    const own = Object.entries(sayingsOf(said)).filter(([name]) => !Object.hasOwn(common, name));
+    // A payload's text is not looked into.
+    const head = own.length === 0 ? '{' : `${JSON.stringify(Object.fromEntries(own)).slice(0, -1)},`;
+    return `${head}"payload":${payload}}`;
+  });
+  const options = { ...common, allow_unknown: allowUnknown };
+  return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
+}
+
+/** Enqueue in the transaction of `db`, in one statement. Returns one answer per task, in their order. */
+export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promise<Enqueued[]> {
   const rows = await db.query<Enqueued & { place: string }>({
     name: 'taskq_enqueue_many',
-    text: 'select place, id, created from taskq.enqueue_many($1)',
-    values: [`[${tasks.map(asJson).join(',')}]`],
+    text: 'select place, id, created from taskq.enqueue_many($1, $2)',
+    values,
   });
-  const answers = new Array<Enqueued>(tasks.length);
+  const answers = new Array<Enqueued>(count);
   for (const { place, id, created } of rows) answers[Number(place) - 1] = { id, created };
   return answers;
 }
 
-/** The options first: a payload's text is not looked into. */
-function asJson(task: NewTask): string {
-  const head = JSON.stringify({ ...task.options, type: task.type });
-  return `${head.slice(0, -1)},"payload":${task.payload}}`;
+/** The same for whoever does not ask which they are. Returns how many were created; of the others the key was held. */
+export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<number> {
+  const rows = await db.query<{ created: number }>({
+    name: 'taskq_enqueue_counted',
+    text: 'select count(*) filter (where created)::integer as created from taskq.enqueue_many($1, $2)',
+    values,
+  });
+  return rows[0]!.created;
+}
+
+/** All that a task says but its payload. */
+type Sayings = Readonly<Record<string, unknown>>;
+
+function sayingsOf({ type, options }: Pick<NewTask, 'type' | 'options'>): Sayings {
+  return { ...options, type };
+}
+
+/** What every one of these tasks says, and says alike. */
+function commonSayings(tasks: readonly NewTask[]): Sayings {
+  const [first] = tasks;
+  if (first === undefined) return {};
+  // Most often all have the very same options.
+  const others = tasks
+    .filter(({ type, options }) => type !== first.type || options !== first.options)
+    .map(sayingsOf);
+  const alike = Object.entries(sayingsOf(first)).filter(([name, value]) => {
+    const isAlike = likenessTo(value);
+    return others.every((said) => isAlike(said[name]));
+  });
+  return Object.fromEntries(alike);
+}
+
+function likenessTo(value: unknown): (other: unknown) => boolean {
+  if (typeof value !== 'object') return (other) => other === value;
+  const text = JSON.stringify(value);
+  return (other) => other === value || JSON.stringify(other) === text;
 }

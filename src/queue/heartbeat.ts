@@ -19,11 +19,13 @@ export interface HeartbeatRequest {
   readonly leaseMs: number;
   /** The worker's claim cursor, stored for workers that start later; undefined leaves the stored one. */
   readonly cursors?: unknown;
+  /** How many tasks the worker has in slots and claimed ahead, for those who look at it; absent: as it was. */
+  readonly counts?: { readonly running: number; readonly ahead: number };
 }
 
 /** Renew what needs it of a worker's leases and learn which tasks are lost or asked to be cancelled. */
 export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<HeartbeatAnswer[]> {
-  const { workerId, held, leaseMs, cursors } = request;
+  const { workerId, held, leaseMs, cursors, counts } = request;
   const rows = await db.query<{
     id: string;
     lease_no: number;
@@ -39,7 +41,7 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       held.map((task) => task.leaseNo),
       held.map((task) => task.startedMs),
       leaseMs,
-      JSON.stringify(cursors === undefined ? {} : { cursors }),
+      JSON.stringify({ cursors, ...counts }),
     ],
   });
   return rows.map((row) => ({

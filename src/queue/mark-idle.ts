@@ -1,27 +1,31 @@
 import type { Queryable } from '../lib/database.ts';
+import { type Survey, type SurveyDocument, surveyOf } from './survey.ts';
 
 export interface Idle {
   /** In how many milliseconds the next task of the queues is due; null: none waits. */
   readonly dueMs: number | null;
-  /** The queues served: those asked for, or all that have a live task. */
-  readonly queues: readonly string[];
+  readonly survey: Survey;
 }
 
-/**
- * Mark a worker as asleep for at most `ms`, so that producers wake it; null queues: all. Claim once more after this.
- */
+export interface IdleWorker {
+  readonly workerId: number;
+  /** Those it serves; null: all. */
+  readonly queues: readonly string[] | null;
+  readonly types: readonly string[];
+}
+
+/** Mark a worker as asleep for at most `ms`, so that producers wake it. Claim once more after this. */
 export async function markIdle(
   db: Queryable,
-  workerId: number,
-  queues: readonly string[] | null,
+  { workerId, queues, types }: IdleWorker,
   ms: number,
 ): Promise<Idle> {
-  const rows = await db.query<{ due_ms: number | null; queues: string[] }>({
+  const rows = await db.query<{ due_ms: number | null; survey: SurveyDocument }>({
     name: 'taskq_mark_idle',
-    text: 'select due_ms, queues from taskq.mark_idle($1, $2, $3)',
-    values: [workerId, queues, Math.ceil(ms)],
+    text: 'select due_ms, survey from taskq.mark_idle($1, $2, $3, $4)',
+    values: [workerId, queues, Math.ceil(ms), types],
   });
-  return { dueMs: rows[0]!.due_ms, queues: rows[0]!.queues };
+  return { dueMs: rows[0]!.due_ms, survey: surveyOf(rows[0]!.survey) };
 }
 
 /** Take the mark away: the worker is awake. */

@@ -1,5 +1,6 @@
 import { loadMigrationFiles, migrate as runMigrations } from 'postgres-migrations';
 import { type Client, connectClient } from '../lib/connect.ts';
+import { isDirect } from '../lib/driver.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { hashFunctions, MIGRATIONS, readFunctions, readRelease } from './schema-release.ts';
 
@@ -149,7 +150,7 @@ async function inTransaction(client: Client, work: () => Promise<void>): Promise
 
 async function refusePooler(client: Client): Promise<void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  if ((client as unknown as { processID: number | null }).processID === rows[0]!.pid) return;
+  if (isDirect(client, rows[0]!.pid)) return;
   throw new TaskqError(
     'pooled_connection',
     'migrate needs a direct connection, and this one goes through a pooler',

@@ -16,6 +16,7 @@ export interface WorkerAbout {
   readonly version: string;
   readonly concurrency: number;
   readonly leaseMs: number;
+  readonly pollMs: number;
   readonly types: Readonly<Record<string, TypeSettings>>;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
@@ -41,6 +42,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         version: about.version,
         concurrency: about.concurrency,
         lease_ms: about.leaseMs,
+        poll_ms: about.pollMs,
         types: about.types,
         queues: about.queues,
         paused: about.paused,
@@ -50,7 +52,16 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   return { workerId: rows[0]!.worker_id, cursors: rows[0]!.cursors ?? [] };
 }
 
+/** Say that this worker has loaded its handlers anew, and what it handles from now on. */
+export async function reloadWorker(
+  db: Queryable,
+  workerId: number,
+  types: Readonly<Record<string, TypeSettings>>,
+): Promise<void> {
+  await db.query({ text: 'select taskq.reload_worker($1, $2)', values: [workerId, JSON.stringify(types)] });
+}
+
 /** Say that this worker has ended in order. */
-export async function stopWorker(db: Queryable, workerId: number): Promise<void> {
-  await db.query({ text: 'select taskq.stop_worker($1)', values: [workerId] });
+export async function unregisterWorker(db: Queryable, workerId: number): Promise<void> {
+  await db.query({ text: 'select taskq.unregister_worker($1)', values: [workerId] });
 }

@@ -22,25 +22,30 @@ export interface Rescued {
 }
 
 /** 32 MB of the table, some milliseconds. */
-const PAGE_BLOCKS = 4096;
+export const PAGE_BLOCKS = 4096;
 
 /**
- * Bring back the tasks whose lease ran out, if a scan is due, page by page. Undefined: no scan was due. Empty: one
- * was made and found nothing.
+ * Bring back the tasks whose lease ran out, if a scan is due: in one statement, or page by page where the table has more
+ * than so many blocks. Undefined: no scan was due. Empty: one was made and found nothing.
  */
-export async function rescue(db: Queryable, request: RescueRequest): Promise<Rescued[] | undefined> {
-  const due = await db.query<{ blocks: string }>({
+export async function rescue(
+  db: Queryable,
+  request: RescueRequest,
+  pageBlocks = PAGE_BLOCKS,
+): Promise<Rescued[] | undefined> {
+  const due = await db.query<{ blocks: string; rescued: RescuedRow[] | null }>({
     name: 'taskq_begin_rescue',
-    text: 'select blocks from taskq.begin_rescue($1, $2)',
-    values: [request.own, request.gapMs],
+    text: 'select blocks, rescued from taskq.begin_rescue($1, $2, $3, $4, $5)',
+    values: [request.own, request.gapMs, request.workerId, request.held(), pageBlocks],
   });
   if (due.length === 0) return undefined;
-  const blocks = Number(due[0]!.blocks);
+  const { blocks, rescued: all } = due[0]!;
+  if (all !== null) return all.map(rescuedOf);
   const rescued: Rescued[] = [];
   let costMs = 0;
-  for (let from = 0; from < blocks && !request.signal.aborted; from += PAGE_BLOCKS) {
+  for (let from = 0; from < Number(blocks) && !request.signal.aborted; from += pageBlocks) {
     const began = performance.now();
-    rescued.push(...(await rescuePage(db, request, from)));
+    rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks])));
     costMs += performance.now() - began;
   }
   if (!request.signal.aborted) {
@@ -49,16 +54,26 @@ export async function rescue(db: Queryable, request: RescueRequest): Promise<Res
   return rescued;
 }
 
-async function rescuePage(db: Queryable, request: RescueRequest, from: number): Promise<Rescued[]> {
-  const rows = await db.query<{
-    id: string;
-    queue: string;
-    type: string;
-    status: Rescued['status'];
-    available_at_us: string;
-  }>({
+async function rescuePage(
+  db: Queryable,
+  request: RescueRequest,
+  blocks: readonly [from: number, to: number],
+): Promise<Rescued[]> {
+  const rows = await db.query<RescuedRow>({
     text: 'select id, queue, type, status, available_at_us from taskq.rescue($1, $2, $3, $4)',
-    values: [from, from + PAGE_BLOCKS, request.workerId, request.held()],
+    values: [...blocks, request.workerId, request.held()],
   });
-  return rows.map(({ available_at_us, ...row }) => ({ ...row, availableAtUs: Number(available_at_us) }));
+  return rows.map(rescuedOf);
+}
+
+interface RescuedRow {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly status: Rescued['status'];
+  readonly available_at_us: string | number;
+}
+
+function rescuedOf({ id, queue, type, status, available_at_us }: RescuedRow): Rescued {
+  return { id, queue, type, status, availableAtUs: Number(available_at_us) };
 }

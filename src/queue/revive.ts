@@ -13,6 +13,8 @@ export interface ReviveAnswer {
   readonly answer: 'revived' | 'key_held' | 'not_dead';
   readonly key: string | null;
   readonly holder: string | null;
+  /** Of one that is not dead; null: nothing is known of it. */
+  readonly status: string | null;
 }
 
 /** Bring dead letters back. A row for each. */
@@ -26,7 +28,7 @@ export async function revive(
   const rows = await db.query<{
     id: string;
     answer: ReviveAnswer['answer'];
-    extra: { key: string; holder: string } | null;
+    extra: { key?: string; holder?: string; status?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.revive($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
     values: [ids, told, payload ?? null],
@@ -36,5 +38,6 @@ export async function revive(
     answer,
     key: extra?.key ?? null,
     holder: extra?.holder ?? null,
+    status: extra?.status ?? null,
   }));
 }

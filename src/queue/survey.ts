@@ -10,17 +10,25 @@ export interface Survey {
   readonly timeoutMs: number | null;
 }
 
+/** The document that `taskq.survey` returns. */
+export interface SurveyDocument {
+  readonly queues: string[];
+  readonly type_timeouts: Record<string, number>;
+  readonly queue_timeouts: Record<string, number>;
+  readonly timeout_ms: number | null;
+}
+
 /** Look which queues have tasks and which timeouts apply. */
 export async function survey(db: Queryable, types: readonly string[]): Promise<Survey> {
-  const rows = await db.query<{
-    survey: {
-      queues: string[];
-      type_timeouts: Record<string, number>;
-      queue_timeouts: Record<string, number>;
-      timeout_ms: number | null;
-    };
-  }>({ name: 'taskq_survey', text: 'select taskq.survey($1) as survey', values: [types] });
-  const found = rows[0]!.survey;
+  const rows = await db.query<{ survey: SurveyDocument }>({
+    name: 'taskq_survey',
+    text: 'select taskq.survey($1) as survey',
+    values: [types],
+  });
+  return surveyOf(rows[0]!.survey);
+}
+
+export function surveyOf(found: SurveyDocument): Survey {
   return {
     queues: found.queues,
     typeTimeouts: found.type_timeouts,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Ended, type Outcome, outcomeOf } from '../domain/outcome.ts';
-import type { ClaimedTask } from '../domain/task.ts';
+import { type ClaimedTask, leaseKey } from '../domain/task.ts';
 import type { AbortReason } from './handler.ts';
 
 /** What an attempt comes to: an outcome to be recorded, or nothing to record. */
@@ -23,22 +23,38 @@ export interface HeldTask {
 /** Which attempt the running code belongs to: an error that nobody catches is traced back through it. */
 export const currentAttempt = new AsyncLocalStorage<Attempt>();
 
+/** Where the main thread shows to another one which lease its running code belongs to. */
+export const SHOWN = Symbol.for('taskq.currentLease');
+
+/** Show another thread, by way of the debugger, whose code runs: see askMainThread. */
+export function showCurrentLease(): void {
+  const shown: Record<symbol, unknown> = globalThis as never;
+  shown[SHOWN] = () => {
+    const attempt = currentAttempt.getStore();
+    return attempt === undefined ? null : leaseKey(attempt.held.task);
+  };
+}
+
 /** One run of a task in this worker, from its start to its conclusion. */
 export class Attempt {
   readonly held: HeldTask;
   /** Milliseconds the attempt may take; null: for ever. */
   readonly timeoutMs: number | null;
-  readonly startedAt: number;
+  /** Runs in a process of its own: it cannot block or crash this one. */
+  readonly isApart: boolean;
+  readonly startedAt = performance.now();
   /** Set by what runs it elsewhere: passes the request to end on. */
   onAbort: ((reason: AbortReason) => void) | undefined;
+  /** It did not end when it was asked to, and its process is ended for it. */
+  killed = false;
   #controller: AbortController | undefined;
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
   #stray: { thrown: unknown } | undefined;
 
-  constructor(held: HeldTask, timeoutMs: number | null, startedAt: number) {
+  constructor(held: HeldTask, how: { readonly timeoutMs: number | null; readonly isApart: boolean }) {
     this.held = held;
-    this.timeoutMs = timeoutMs;
-    this.startedAt = startedAt;
+    this.timeoutMs = how.timeoutMs;
+    this.isApart = how.isApart;
   }
 
   /** Why it was asked to end; undefined: it was not. */
@@ -82,7 +98,7 @@ export class Attempt {
         return settled({ kind: 'timedOut', timeoutMs: this.timeoutMs! });
       case 'cancelled':
         if (!isPlainFailure(outcome)) return { kind: 'settle', outcome };
-        return settled({ kind: 'cancelled', reason: aborted.cancelReason });
+        return settled({ kind: 'cancelled', reason: aborted.cancelReason, killed: this.killed });
       case 'shutdown':
         return isPlainFailure(outcome) ? { kind: 'give back' } : { kind: 'settle', outcome };
       default:

@@ -1,37 +1,44 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
 import { Attempt } from './attempt.ts';
-import type { FromChild, ToChild } from './child-messages.ts';
+import type { FromChild, Order, ToChild } from './child-messages.ts';
+import { endWithParent } from './end-with-parent.ts';
 import type { TaskContext, TaskLog } from './handler.ts';
-import { loadHandler } from './load-handler.ts';
+import { type Handler, loadHandler } from './load-handler.ts';
 import { runInline } from './run-inline.ts';
+import { catchStrays } from './strays.ts';
 
 /*
- * The entry of a handler's own process: it runs one task, reports its outcome and is ended by its worker. When the
- * worker is gone, so is it.
+ * The entry of a process in which handlers run: it runs one task after the other, reports each outcome, and is ended
+ * by its worker. When the worker is gone, so is it.
  */
 
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+endWithParent();
+// With what it has started: it leads a process group.
+process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 // The group is killed by the worker; a Ctrl-C meant for the worker is no business of the handler.
 process.on('SIGINT', () => {});
 
-let attempt: Attempt | undefined;
-process.on('message', (message: ToChild) => {
-  if (message.kind === 'abort') attempt?.abort(message.reason);
-  else void run(message).then((outcome) => send({ kind: 'outcome', outcome }));
-});
-for (const stray of ['uncaughtException', 'unhandledRejection'] as const) {
-  process.on(stray, (thrown: unknown) =>
-    send({ kind: 'outcome', outcome: outcomeOf({ kind: 'threw', thrown }) }),
-  );
-}
+/** By path. */
+const loaded = new Map<string, Promise<Handler>>();
+let current: Attempt | undefined;
 
-async function run(order: ToChild & { kind: 'run' }): Promise<Outcome> {
-  const { type, path, payload, context } = order;
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'abort') current?.abort(message.reason);
+  else void run(message);
+});
+catchStrays((culprit, thrown) => {
+  send({ kind: 'spoilt' });
+  if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
+  else logOf(culprit).warn('what this task left behind has failed', { error: String(thrown) });
+});
+
+async function run({ path, payload, context }: Order): Promise<void> {
+  const { id, type, queue } = context;
   const task = {
-    id: context.id,
+    id,
     leaseNo: 0,
     type,
-    queue: context.queue,
+    queue,
     payload,
     priority: 0,
     attempts: context.attempt - 1,
@@ -41,21 +48,43 @@ async function run(order: ToChild & { kind: 'run' }): Promise<Outcome> {
     groupKey: null,
     running: true,
   };
-  attempt = new Attempt({ task, slot: 0, claimedAt: 0 }, null, performance.now());
-  const { signal } = attempt;
-  const ctx: TaskContext = { ...context, type, signal, log: logThroughParent() };
-  try {
-    return await runInline(attempt, await loadHandler(type, path), ctx);
-  } catch (thrown) {
-    return outcomeOf({ kind: 'threw', thrown });
-  }
+  const attempt = new Attempt({ task, slot: 0, claimedAt: 0 }, { timeoutMs: null, isApart: true });
+  current = attempt;
+  const ctx: TaskContext = {
+    ...context,
+    log: logOf(attempt),
+    get signal() {
+      return attempt.signal;
+    },
+  };
+  const outcome = await load(type, path).then(
+    (handler) => runInline(attempt, handler, ctx),
+    (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),
+  );
+  if (current === attempt) report(outcome);
 }
 
-function logThroughParent(): TaskLog {
+/** Tell what the task came to that runs now. What else is heard of it is too late. */
+function report(outcome: Outcome): void {
+  if (current === undefined) return;
+  current = undefined;
+  send({ kind: 'outcome', outcome });
+}
+
+function load(type: string, path: string): Promise<Handler> {
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const loading = loadHandler(type, path);
+  loaded.set(path, loading);
+  return loading;
+}
+
+function logOf({ held: { task } }: Attempt): TaskLog {
+  const about = { task_id: task.id, type: task.type, attempt: task.attempts + 1 };
   const say =
     (level: keyof TaskLog): TaskLog['info'] =>
     (message, fields = {}) =>
-      send({ kind: 'log', level, message: String(message), fields: plain(fields) });
+      send({ kind: 'log', level, message: String(message), fields: { ...plain(fields), ...about } });
   return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
 }
 

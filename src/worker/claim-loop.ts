@@ -3,17 +3,17 @@ import { backingOffMs } from '../lib/backing-off.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Queryable } from '../lib/database.ts';
 import { claim } from '../queue/claim.ts';
-import { markIdle, unmarkIdle } from '../queue/mark-idle.ts';
+import { unmarkIdle } from '../queue/mark-idle.ts';
 import type { ClaimCursor } from './cursor.ts';
+import { Pace } from './pace.ts';
 
 export interface ClaimLoopOptions {
   readonly db: Queryable;
   readonly workerId: number;
-  readonly types: readonly string[];
-  /** Null: every queue that has a task. */
-  readonly queues: readonly string[] | null;
+  /** Those handled now. */
+  readonly types: () => readonly string[];
   readonly leaseMs: number;
-  readonly pollMs: number;
+  readonly pollMs: () => number;
   readonly cursor: ClaimCursor;
   /** How many to claim now, into slots and ahead; both 0: none. */
   readonly room: () => { start: number; ahead: number };
@@ -25,6 +25,10 @@ export interface ClaimLoopOptions {
   readonly hears: () => boolean;
   /** Look which queues have tasks, at most once a second. */
   readonly queuesNow: () => Promise<readonly string[]>;
+  /** Those found last, and those that hints have named since. */
+  readonly queuesKnown: () => readonly string[];
+  /** Have producers wake this worker, for so long at most: which queues have tasks, and when the next is due. */
+  readonly markIdle: (ms: number) => Promise<{ dueMs: number | null; queues: readonly string[] }>;
   readonly onClaimed: (tasks: readonly ClaimedTask[]) => void;
   /** The answer of a claim was lost, or it was refused. */
   readonly onTrouble: (error: unknown) => void;
@@ -37,21 +41,43 @@ export interface ClaimLoopOptions {
 const TRICKLE_MS = 5;
 /** How long an idle worker that hears hints goes without a look. */
 const POLL_HEARING_MS = 5000;
+/**
+ * So soon after falling asleep it looks again, and twice as late each time. Who enqueued before the mark stood and
+ * commits after the last look has told nobody: it is found after about as long again as its transaction was open.
+ */
+const FIRST_NAP_MS = 50;
 
 /** Claim whenever there is room and something to claim, until `stop`. */
 export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
-  const { roomBell, hintBell, stop, onTrouble } = options;
+  const { db, workerId, roomBell, hintBell, stop, onTrouble } = options;
+  const pace = new Pace();
+  /** Marked as idle: producers tell what they enqueue. A task now and then leaves the mark alone. */
+  let isMarked = false;
+  let isWoken = false;
   for (let failures = 0; !stop.aborted; ) {
     try {
       const room = options.room();
-      if (room.start + room.ahead === 0) {
-        await roomBell.wait(options.pollMs, stop);
+      const isFull = room.start + room.ahead === 0;
+      if (isMarked && (isFull || pace.isDense(performance.now()))) {
+        await unmarkIdle(db, workerId);
+        isMarked = false;
+      }
+      if (isFull) {
+        await roomBell.wait(options.pollMs(), stop);
         continue;
       }
-      const got = await claimOnce(options, room, await options.queuesNow());
+      // What woke it waits: no look comes before the claim.
+      const got = await claimOnce(options, room, isWoken ? options.queuesKnown() : await options.queuesNow());
+      isWoken = false;
       failures = 0;
-      if (got === 0) await sleepIdle(options);
-      else if (got < room.start + room.ahead) await hintBell.wait(TRICKLE_MS, stop);
+      const now = performance.now();
+      pace.count(got, now);
+      // Of several workers one is often too late, and no more idle than the others.
+      if (got === 0 && !(options.hears() && pace.isDense(now))) {
+        isMarked = true;
+        pace.count(await sleepIdle(options), performance.now());
+        isWoken = true;
+      } else if (got < room.start + room.ahead) await hintBell.wait(TRICKLE_MS, stop);
     } catch (error) {
       failures += 1;
       onTrouble(error);
@@ -65,13 +91,13 @@ async function claimOnce(
   room: { start: number; ahead: number },
   queues: readonly string[],
 ): Promise<number> {
-  const { db, workerId, types, leaseMs, cursor } = options;
-  if (queues.length === 0) return 0;
+  const { db, workerId, types, leaseMs, cursor, stop } = options;
+  if (queues.length === 0 || stop.aborted) return 0;
   const began = performance.now();
   const look = cursor.next(began);
   const tasks = await claim(db, {
     workerId,
-    types,
+    types: types(),
     leaseMs,
     queues: cursor.inTurn(queues),
     ...room,
@@ -86,20 +112,19 @@ async function claimOnce(
 
 /**
  * Sleep until a hint, the next due task or the next poll. The mark comes before the last look: what was committed
- * before it stood has told nobody.
+ * before it stood has told nobody. Returns how many tasks that look claimed, which ends the sleep.
  */
-async function sleepIdle(options: ClaimLoopOptions): Promise<void> {
-  const { db, workerId, hintBell, stop } = options;
-  let marked = false;
-  for (;;) {
-    if (stop.aborted || (await options.onIdle())) break;
-    const pollMs = options.hears() ? Math.max(options.pollMs, POLL_HEARING_MS) : options.pollMs;
-    const { dueMs, queues } = await markIdle(db, workerId, options.queues, pollMs + 1000);
-    marked = true;
+async function sleepIdle(options: ClaimLoopOptions): Promise<number> {
+  const { hintBell, stop } = options;
+  for (let napMs = FIRST_NAP_MS; ; napMs *= 2) {
+    if (stop.aborted || (await options.onIdle())) return 0;
+    const pollMs = options.hears() ? Math.max(options.pollMs(), POLL_HEARING_MS) : options.pollMs();
+    const { dueMs, queues } = await options.markIdle(pollMs + 1000);
     const room = options.room();
-    if (room.start + room.ahead > 0 && (await claimOnce(options, room, queues)) > 0) break;
-    const waited = await hintBell.wait(Math.max(1, Math.min(pollMs, dueMs ?? pollMs)), stop);
-    if (waited !== 'elapsed' || dueMs !== null) break;
+    const got = room.start + room.ahead > 0 ? await claimOnce(options, room, queues) : 0;
+    if (got > 0) return got;
+    const sleepMs = Math.min(pollMs, napMs);
+    const waited = await hintBell.wait(Math.max(1, Math.min(sleepMs, dueMs ?? sleepMs)), stop);
+    if (waited !== 'elapsed' || (dueMs !== null && dueMs <= sleepMs)) return 0;
   }
-  if (marked) await unmarkIdle(db, workerId);
 }

@@ -5,33 +5,51 @@ export interface RoomQuestion {
   readonly waiting: number;
   /** How long an attempt takes of late; undefined: not known yet. */
   readonly meanRunMs: number | undefined;
+  /** For how long no slot has become free; 0: one is. */
+  readonly busyMs: number;
+  /** How long the payloads of the last claim were, in characters; 0: there was none. */
+  readonly meanLength: number;
   readonly batch: 'auto' | number;
   /** Never hold more than so many more. */
   readonly most: number;
 }
 
 /** At most so many are claimed ahead. */
-export const MOST_AHEAD = 1000;
+export const MOST_AHEAD = 4000;
+
+/** Nor more than about so much of payloads, in characters. */
+const MOST_LENGTH_AHEAD = 16_000_000;
+
+/** At most so many slots: an operator may give a worker more while it runs, and its memory is laid out before. */
+export const MOST_SLOTS = 10_000;
 
 /** Ahead is claimed what starts within so many milliseconds, for as long a claim and its answer may take. */
 const HORIZON_MS = 20;
 
+/** Of a fixed batch, what starts well before it is given back for having waited a second. */
+const FIXED_HORIZON_MS = 500;
+
 /**
  * Decide how many tasks to claim now: enough for every free slot, and ahead what these slots will start within the
- * next milliseconds: nothing for slow handlers, hundreds for fast ones. Nothing while more than half of that waits.
+ * next milliseconds: nothing for slow handlers, thousands for fast ones. Nothing while more than three quarters of that
+ * wait: the claim is to be under way while they start.
+ * Before an attempt has ended a fixed batch is taken at its word.
  */
 export function claimRoom(question: RoomQuestion): { start: number; ahead: number } {
-  const { concurrency, freeSlots, waiting, meanRunMs, batch, most } = question;
+  const { concurrency, freeSlots, waiting, meanRunMs, busyMs, meanLength, batch, most } = question;
   const atOnce = batch === 'auto' ? most : Math.min(batch, most);
   const start = Math.max(0, Math.min(freeSlots - waiting, atOnce));
+  // Attempts that are still running tell as much as those that have ended.
+  const runMs = Math.max(meanRunMs ?? 0, busyMs, 0.001);
+  const mostAhead = Math.min(MOST_AHEAD, Math.floor(MOST_LENGTH_AHEAD / Math.max(1, meanLength)));
+  const startedWithin = (ms: number) => Math.min(mostAhead, Math.floor((concurrency / runMs) * ms));
   const target =
-    batch === 'auto' ? startedWithin(HORIZON_MS, concurrency, meanRunMs) : Math.max(0, batch - concurrency);
+    batch !== 'auto'
+      ? Math.min(Math.max(0, batch - concurrency), startedWithin(FIXED_HORIZON_MS))
+      : meanRunMs === undefined
+        ? 0
+        : startedWithin(HORIZON_MS);
   const missing = Math.min(target - Math.max(0, waiting - freeSlots), atOnce - start);
-  if (start === 0 && missing < target / 2) return { start: 0, ahead: 0 };
+  if (start === 0 && missing < target / 4) return { start: 0, ahead: 0 };
   return { start, ahead: Math.max(0, Math.floor(missing)) };
-}
-
-function startedWithin(ms: number, concurrency: number, meanRunMs: number | undefined): number {
-  if (meanRunMs === undefined) return 0;
-  return Math.min(MOST_AHEAD, Math.floor((concurrency / Math.max(meanRunMs, 0.001)) * ms));
 }

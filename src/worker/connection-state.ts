@@ -1,15 +1,20 @@
-import { isPassing, type Queryable, type Statement } from '../lib/database.ts';
+import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts';
 import type { EventLog } from './events.ts';
 
+/** A worker's two ways to the database: what the main thread asks, and the heartbeat thread's own connection. */
+export type Connection = 'statements' | 'heartbeats';
+
 /**
- * Runs statements and knows whether the database answers: one log line when it stops answering, one when it is back.
+ * Runs statements and knows whether the database answers: one log line when either connection is lost, one when both
+ * are back. What the server itself refuses is an answer.
  */
 export class ConnectionState implements Queryable {
   readonly #db: Queryable;
   readonly #events: EventLog;
   readonly #silenceMs: number;
   readonly #onRestored: () => void;
-  #lost = false;
+  /** Those that are lost, and when they last failed. */
+  readonly #lost = new Map<Connection, number>();
   #since = performance.now();
   #answeredAt = performance.now();
 
@@ -21,40 +26,51 @@ export class ConnectionState implements Queryable {
     this.#onRestored = onRestored;
   }
 
-  /** For how long the connection has been uninterrupted, in milliseconds; 0 while it is lost or silent. */
+  /** Whether one of them is known not to work. */
+  get isLost(): boolean {
+    return this.#lost.size > 0;
+  }
+
+  /** For how long both have been uninterrupted, in milliseconds; 0 while one is lost, or silent. */
   get steadyMs(): number {
     const now = performance.now();
-    return this.#lost || now - this.#answeredAt > this.#silenceMs ? 0 : now - this.#since;
+    return this.isLost || now - this.#answeredAt > this.#silenceMs ? 0 : now - this.#since;
   }
 
   async query<Row extends object>(statement: Statement): Promise<Row[]> {
+    const askedAt = performance.now();
     try {
       const rows = await this.#db.query<Row>(statement);
-      this.answered();
+      this.answered('statements', askedAt);
       return rows;
     } catch (error) {
-      if (isPassing(error)) this.failed(error instanceof Error ? error.message : String(error));
+      if (isUnanswered(error))
+        this.failed('statements', error instanceof Error ? error.message : String(error));
+      else this.answered('statements', askedAt);
       throw error;
     }
   }
 
-  /** The database has answered. */
-  answered(): void {
+  /** The database has answered what was asked then. What was asked before the last failure proves nothing. */
+  answered(connection: Connection, askedAt: number): void {
     const now = performance.now();
-    if (!this.#lost && now - this.#answeredAt > this.#silenceMs) this.#since = now;
+    const wasLost = this.isLost;
+    if (!wasLost && now - this.#answeredAt > this.#silenceMs) this.#since = now;
     this.#answeredAt = now;
-    if (!this.#lost) return;
-    this.#lost = false;
-    this.#events.event('connection.restored', { lost_ms: Math.round(performance.now() - this.#since) });
-    this.#since = performance.now();
+    if (askedAt >= (this.#lost.get(connection) ?? 0)) this.#lost.delete(connection);
+    if (!wasLost || this.isLost) return;
+    this.#events.event('connection.restored', { lost_ms: Math.round(now - this.#since) });
+    this.#since = now;
     this.#onRestored();
   }
 
   /** It has not. */
-  failed(why: string): void {
-    if (this.#lost) return;
-    this.#lost = true;
-    this.#since = performance.now();
-    this.#events.event('connection.lost', { error: why });
+  failed(connection: Connection, why: string): void {
+    const now = performance.now();
+    if (!this.isLost) {
+      this.#since = now;
+      this.#events.event('connection.lost', { connection, error: why });
+    }
+    this.#lost.set(connection, now);
   }
 }

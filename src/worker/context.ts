@@ -1,5 +1,6 @@
+import type { Level } from '../lib/level.ts';
 import type { Attempt } from './attempt.ts';
-import type { EventLog, Level } from './events.ts';
+import type { EventLog } from './events.ts';
 import type { TaskContext, TaskLog } from './handler.ts';
 
 /** What a handler in this process is told of its task. */

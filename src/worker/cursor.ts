@@ -31,6 +31,7 @@ const COST_FACTOR = 20;
 export class ClaimCursor {
   readonly #places = new Map<string, (Place | null)[]>();
   #rewinds: { queue: string; fromUs: number }[] = [];
+  #isReset = false;
   #short = true;
   #turn = 0;
   #lookedBack = { at: -Infinity, costMs: 0 };
@@ -55,6 +56,7 @@ export class ClaimCursor {
 
   /** What another worker may start from. */
   snapshot(): Record<string, (number | null)[]> {
+    if (this.#isReset) return {};
     return Object.fromEntries(
       [...this.#places].map(([queue, places]) => [
         queue,
@@ -63,10 +65,9 @@ export class ClaimCursor {
     );
   }
 
-  /** Begin every level anew: it is not known what was missed. */
+  /** Begin every level anew: it is not known what was missed. Applied to the next claim that is built. */
   reset(): void {
-    this.#places.clear();
-    this.#swept.at = -Infinity;
+    this.#isReset = true;
   }
 
   /** A task waits in this queue from that time on. Applied to the next claim that is built. */
@@ -76,6 +77,11 @@ export class ClaimCursor {
 
   /** Decide how the next claim looks. */
   next(now: number): Look {
+    if (this.#isReset) {
+      this.#places.clear();
+      this.#swept.at = -Infinity;
+      this.#isReset = false;
+    }
     this.#applyRewinds();
     const sweepAfterMs = this.#short ? SWEEP_WITHOUT_BACKLOG_MS : SWEEP_WITH_BACKLOG_MS;
     if (now - this.#swept.at >= Math.max(sweepAfterMs, COST_FACTOR * this.#swept.costMs)) {

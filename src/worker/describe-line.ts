@@ -2,10 +2,11 @@ import { formatDuration } from '../lib/duration.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Fields that every line has, or that the sentence already says. */
+/** Fields that every line has, or that the sentence or what stands before it already says. */
 const SAID = new Set([
   'level',
   'time',
+  'pid',
   'event',
   'msg',
   'type',

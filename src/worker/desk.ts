@@ -1,5 +1,5 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
-import { type ClaimedTask, type Lease, leaseKey } from '../domain/task.ts';
+import type { ClaimedTask, Lease } from '../domain/task.ts';
 import { after } from '../lib/after.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Settlement } from '../queue/settle.ts';
@@ -7,15 +7,16 @@ import { Attempt, type HeldTask } from './attempt.ts';
 import { Context } from './context.ts';
 import type { EventLog } from './events.ts';
 import type { AbortReason } from './handler.ts';
+import { HandlerProcesses, type LoadedHandler } from './handler-processes.ts';
 import { type LeaseTable, wallClock } from './lease-table.ts';
 import type { Handler } from './load-handler.ts';
 import type { Handlers } from './load-handlers.ts';
-import { type LoadedHandler, runInProcess } from './run-in-process.ts';
 import { runInline } from './run-inline.ts';
+import { isGrave, isSuspect, mayStart } from './suspects.ts';
 
 export interface DeskOptions {
   readonly handlers: Handlers;
-  readonly concurrency: number;
+  readonly concurrency: () => number;
   readonly graceMs: number;
   readonly table: LeaseTable;
   readonly events: EventLog;
@@ -28,12 +29,18 @@ export interface DeskOptions {
   readonly onGiveBack: (held: HeldTask, started: boolean) => void;
   /** Nothing is to be recorded: somebody else has the task. */
   readonly onDrop: (held: HeldTask) => void;
-  /** A suspect of two losses: say `running` in the database before it starts. False: it is not ours any more. */
+  /** Say `running` of a suspect in the database before it starts. False: it is not ours any more. */
   readonly markRunning: (held: HeldTask) => Promise<boolean>;
 }
 
 /** What a handler comes to that does not end before its process does. */
 const INTERRUPTED = outcomeOf({ kind: 'threw', thrown: new Error('the worker ended') });
+
+/**
+ * So many start before the event loop comes round. Handlers that end at once would keep it until nothing waits any more,
+ * and the next claim, which they make room for, would leave only then.
+ */
+const AT_A_TURN = 100;
 
 /** A claimed-ahead task waits no longer than this for its start. */
 const UNSTARTED_MS = 1000;
@@ -44,15 +51,27 @@ const UNSTARTED_MS = 1000;
  */
 export class Desk {
   readonly #options: DeskOptions;
-  /** By lease: what this worker lost may still run when it takes the same task again. */
-  readonly #running = new Map<string, Attempt>();
+  #handlers: Handlers;
+  /** What this worker lost may still run when it takes the same task again. */
+  readonly #running = new Set<Attempt>();
+  readonly #processes: HandlerProcesses;
   /** Most urgent first. */
   #ahead: HeldTask[] = [];
+  /** The grave ones here, running or not. */
+  readonly #grave = new Set<HeldTask>();
   #abandoned = new Set<Attempt>();
+  /** What calls off the end of the grace, of attempts that were asked to end. */
+  readonly #graces = new Map<Attempt, () => void>();
   #meanRunMs: number | undefined;
+  #meanLength = 0;
+  #startedAt = 0;
+  /** Since the event loop last came round. */
+  #startedNow = 0;
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.#handlers = options.handlers;
+    this.#processes = new HandlerProcesses(options);
   }
 
   get running(): number {
@@ -69,7 +88,7 @@ export class Desk {
   }
 
   get freeSlots(): number {
-    return this.#options.concurrency - this.#running.size;
+    return this.#options.concurrency() - this.#running.size;
   }
 
   /** How long an attempt takes of late, in milliseconds; undefined: none has ended yet. */
@@ -77,65 +96,113 @@ export class Desk {
     return this.#meanRunMs;
   }
 
+  /** How long the payloads of the last claim were, in characters; 0: there was none. */
+  get meanLength(): number {
+    return this.#meanLength;
+  }
+
+  /** For how long no slot has become free, in milliseconds; 0: one is. */
+  get busyMs(): number {
+    return this.freeSlots > 0 ? 0 : performance.now() - this.#startedAt;
+  }
+
   /** Take in what was claimed, and start what finds a slot. */
   take(tasks: readonly ClaimedTask[]): readonly HeldTask[] {
     const claimedAt = performance.now();
     const held = tasks.map((task) => ({ task, slot: this.#options.table.take(task), claimedAt }));
+    for (const one of held) if (isGrave(one.task)) this.#grave.add(one);
+    this.#meanLength =
+      tasks.reduce((sum, { payload }) => sum + payload.length, 0) / Math.max(1, tasks.length);
     this.#ahead = [...this.#ahead, ...held].sort(byUrgency);
     this.#fill();
     return held;
   }
 
-  /** Remove and return what waits for a slot: all of it, or only what has waited too long. */
-  takeBack(which: 'all' | 'stale'): HeldTask[] {
+  /** Start what finds a slot: there may be more of them by now. */
+  refill(): void {
+    this.#fill();
+  }
+
+  /** Use other handlers from the next start on. */
+  exchange(handlers: Handlers): void {
+    this.#handlers = handlers;
+    this.#processes.retire();
+  }
+
+  /** Remove and return what waits for a slot: all of it, only what has waited too long, or only what fits. */
+  takeBack(which: 'all' | 'stale' | ((task: ClaimedTask) => boolean)): HeldTask[] {
     const limit = performance.now() - UNSTARTED_MS;
-    const isBack = ({ claimedAt }: HeldTask) => which === 'all' || claimedAt < limit;
+    const next = this.#abandoned.size === 0 ? this.#nextGrave() : undefined;
+    const isStale = (held: HeldTask) => held.claimedAt < limit && held !== next;
+    const isBack = (held: HeldTask) =>
+      typeof which === 'function' ? which(held.task) : which === 'all' || isStale(held);
     const back = this.#ahead.filter(isBack);
     this.#ahead = this.#ahead.filter((held) => !isBack(held));
+    for (const held of back) this.#grave.delete(held);
     return back;
+  }
+
+  /** The one that everything else here makes way for, until it can start. */
+  #nextGrave(): HeldTask | undefined {
+    const isNext = this.#grave.size > 0 && ![...this.#running].some(({ held }) => isGrave(held.task));
+    return isNext ? this.#ahead.find(({ task }) => isGrave(task)) : undefined;
   }
 
   /** Ask everything that runs to end. */
   abortAll(reason: AbortReason): void {
-    for (const attempt of this.#running.values()) attempt.abort(reason);
+    for (const attempt of this.#running) attempt.abort(reason);
   }
 
   /** The lease is gone: whatever this worker does with the task changes nothing. */
   lose(lease: Lease): void {
-    const attempt = this.#running.get(leaseKey(lease));
-    attempt?.abort('lost');
+    const attempt = this.#findRunning(lease);
+    if (attempt !== undefined) this.#askToEnd(attempt, 'lost');
     const waiting = this.#removeAhead(lease);
     if (waiting !== undefined) this.#options.onDrop(waiting);
   }
 
-  /** Somebody asked to cancel the task: what runs is asked to end, what waits ends. */
+  /**
+   * Somebody asked to cancel the task: what runs is asked to end, and an inline handler that has not after the grace is
+   * abandoned; what waits ends.
+   */
   cancel(lease: Lease, reason: string | null): void {
-    const attempt = this.#running.get(leaseKey(lease));
-    attempt?.abort('cancelled', reason);
+    const attempt = this.#findRunning(lease);
+    if (attempt !== undefined) this.#askToEnd(attempt, 'cancelled', reason);
     const waiting = this.#removeAhead(lease);
     if (waiting === undefined) return;
     const { id, leaseNo } = lease;
-    const outcome: Outcome = { kind: 'cancelled', reportedBy: 'worker', reason };
+    const outcome: Outcome = { kind: 'cancelled', reportedBy: 'worker', reason, killed: false };
     this.#options.onOutcome(waiting, { id, leaseNo, outcome, ranMs: null });
   }
 
-  #removeAhead({ id, leaseNo }: Lease): HeldTask | undefined {
-    const found = this.#ahead.find(({ task }) => task.id === id && task.leaseNo === leaseNo);
+  #findRunning(lease: Lease): Attempt | undefined {
+    for (const attempt of this.#running) if (isOf(lease, attempt.held)) return attempt;
+    return undefined;
+  }
+
+  #removeAhead(lease: Lease): HeldTask | undefined {
+    const found = this.#ahead.find((held) => isOf(lease, held));
+    if (found === undefined) return undefined;
     this.#ahead = this.#ahead.filter((held) => held !== found);
+    this.#grave.delete(found);
     return found;
   }
 
   /** Conclude all that still runs as if it had been interrupted, for a worker that ends: it is waited for no longer. */
   giveUp(): void {
-    for (const attempt of [...this.#running.values()]) this.#end(attempt, INTERRUPTED);
+    for (const attempt of [...this.#running]) {
+      attempt.killed = true;
+      this.#end(attempt, INTERRUPTED);
+    }
+    this.#processes.close();
   }
 
   #fill(): void {
-    const { concurrency } = this.#options;
-    for (let next = 0; next < this.#ahead.length && this.#running.size < concurrency; ) {
+    for (let next = 0; next < this.#ahead.length && this.freeSlots > 0 && this.#startedNow < AT_A_TURN; ) {
       const held = this.#ahead[next]!;
-      if (this.#mayStart(held.task)) {
-        this.#ahead.splice(next, 1);
+      if (this.#mayStart(held)) {
+        if (next === 0) this.#ahead.shift();
+        else this.#ahead.splice(next, 1);
         this.#start(held);
       } else {
         next += 1;
@@ -143,67 +210,75 @@ export class Desk {
     }
   }
 
-  /**
-   * A task that took a worker with it runs in a process of its own; one that took two is besides the only suspect
-   * here, so that a third loss is no other suspect's fault. So is one that has no file to be loaded from elsewhere.
-   */
-  #mayStart(task: ClaimedTask): boolean {
-    if (task.losses === 0) return true;
-    const suspects = [...this.#running.values()].filter(({ held }) => held.task.losses > 0);
-    return (
-      suspects.length === 0 || !(this.#isAlone(task) || suspects.some(({ held }) => this.#isAlone(held.task)))
-    );
+  /** The event loop has come round. */
+  #beginTurn(): void {
+    this.#startedNow = 0;
+    this.#fill();
   }
 
-  #isAlone(task: ClaimedTask): boolean {
-    return task.losses >= 2 || this.#handlerOf(task).path === null;
+  #mayStart({ task }: HeldTask): boolean {
+    const handler = this.#handlers.get(task.type);
+    if (handler === undefined) return false;
+    const isGraveHere = this.#grave.size > 0;
+    if (!isSuspect(task) && !isGraveHere) return true;
+    const canLeave = isLoaded(handler);
+    return mayStart(task, { running: this.#running, isGraveHere, canLeave });
   }
 
   #start(held: HeldTask): void {
-    const { table, timeoutOf, events, markRunning } = this.#options;
+    if (this.#startedNow === 0) setImmediate(() => this.#beginTurn());
+    this.#startedNow += 1;
+    const { table, timeoutOf, events } = this.#options;
     const { task, slot } = held;
-    const attempt = new Attempt(held, timeoutOf(task), performance.now());
-    this.#running.set(leaseKey(task), attempt);
+    const handler = this.#handlers.get(task.type)!;
+    const isApart =
+      isLoaded(handler) && (handler.isolation === 'process' || isSuspect(task) || this.#grave.size > 0);
+    const attempt = new Attempt(held, { timeoutMs: timeoutOf(task), isApart });
+    this.#running.add(attempt);
+    this.#startedAt = attempt.startedAt;
     const now = wallClock();
-    table.start(slot, now, attempt.timeoutMs === null ? 0 : now + attempt.timeoutMs);
-    events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
+    const deadlineAt = attempt.timeoutMs === null ? 0 : now + attempt.timeoutMs;
+    table.start(slot, { at: now, deadlineAt, isApart });
+    if (events.tellsDebug)
+      events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
     const cancelTimeout = this.#watchTimeout(attempt);
-    const outcome = task.losses < 2 ? this.#run(attempt) : this.#runMarked(attempt, markRunning);
+    const outcome = isSuspect(task) ? this.#runMarked(attempt, handler) : this.#run(attempt, handler);
     void outcome.then((ended) => {
       cancelTimeout?.();
       this.#end(attempt, ended);
     });
   }
 
-  #run(attempt: Attempt): Promise<Outcome> {
-    const { task } = attempt.held;
-    const handler = this.#handlerOf(task);
-    const ctx = new Context(attempt, this.#options.events);
-    const apart = handler.isolation === 'process' || task.losses > 0;
-    return apart && isLoaded(handler)
-      ? runInProcess(attempt, handler, ctx, this.#options.graceMs)
-      : runInline(attempt, handler, ctx);
+  #run(attempt: Attempt, handler: Handler): Promise<Outcome> {
+    return attempt.isApart
+      ? this.#processes.run(attempt, handler as LoadedHandler)
+      : runInline(attempt, handler, new Context(attempt, this.#options.events));
   }
 
-  async #runMarked(attempt: Attempt, markRunning: DeskOptions['markRunning']): Promise<Outcome> {
-    if (await markRunning(attempt.held)) return this.#run(attempt);
+  async #runMarked(attempt: Attempt, handler: Handler): Promise<Outcome> {
+    if (await this.#options.markRunning(attempt.held)) return this.#run(attempt, handler);
     attempt.abort('lost');
     return outcomeOf({ kind: 'returned', value: undefined }); // which then counts for nothing
   }
 
-  /** At the timeout the handler is asked to end; an inline one that has not after the grace is abandoned. */
   #watchTimeout(attempt: Attempt): (() => void) | undefined {
-    const { timeoutMs, held } = attempt;
-    if (timeoutMs === null) return undefined;
-    let callOff = after(timeoutMs, () => {
-      attempt.abort('timeout');
-      callOff = after(this.#options.graceMs, () => this.#abandon(attempt, held.task));
-    });
-    return () => callOff();
+    const { timeoutMs } = attempt;
+    return timeoutMs === null ? undefined : after(timeoutMs, () => this.#askToEnd(attempt, 'timeout'));
   }
 
-  #abandon(attempt: Attempt, task: ClaimedTask): void {
-    if (attempt.onAbort !== undefined) return; // it runs in a process, which is being killed
+  /** An inline handler that has not ended after the grace, for whatever reason it was asked to, is abandoned. */
+  #askToEnd(attempt: Attempt, reason: AbortReason, cancelReason: string | null = null): void {
+    attempt.abort(reason, cancelReason);
+    if (this.#graces.has(attempt)) return;
+    this.#graces.set(
+      attempt,
+      after(this.#options.graceMs, () => this.#abandon(attempt)),
+    );
+  }
+
+  #abandon(attempt: Attempt): void {
+    if (attempt.isApart) return; // its process is being killed
+    const { task } = attempt.held;
     this.#abandoned.add(attempt);
     this.#options.events.event('task.abandoned', {
       task_id: task.id,
@@ -216,9 +291,11 @@ export class Desk {
   #end(attempt: Attempt, outcome: Outcome): void {
     const { held } = attempt;
     const { id, leaseNo } = held.task;
-    if (!this.#running.has(leaseKey(held.task))) return; // the worker has already dealt with it
-    this.#running.delete(leaseKey(held.task));
+    if (!this.#running.delete(attempt)) return; // the worker has already dealt with it
+    this.#grave.delete(held);
     this.#abandoned.delete(attempt);
+    this.#graces.get(attempt)?.();
+    this.#graces.delete(attempt);
     const ranMs = performance.now() - attempt.startedAt;
     this.#meanRunMs =
       this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
@@ -239,10 +316,10 @@ export class Desk {
     this.#fill();
     this.#options.room.ring();
   }
+}
 
-  #handlerOf(task: ClaimedTask): Handler {
-    return this.#options.handlers.get(task.type)!;
-  }
+function isOf({ id, leaseNo }: Lease, { task }: HeldTask): boolean {
+  return task.id === id && task.leaseNo === leaseNo;
 }
 
 function isLoaded(handler: Handler): handler is LoadedHandler {

@@ -15,7 +15,9 @@ const LAST_STATEMENTS_HURRIED_MS = 1000;
  */
 export async function drain(state: WorkerState, { events, graceMs, hurry }: WorkerOptions): Promise<void> {
   const { desk, settler, returner } = state;
-  events.event('worker.stopping', { running: desk.running, waiting: desk.waiting });
+  const { stopBy } = state.orders;
+  const by = stopBy === null ? {} : { by: stopBy };
+  events.event('worker.stopping', { running: desk.running, waiting: desk.waiting, ...by });
   for (const held of desk.takeBack('all')) returner.add(held, false);
   const returning = returner.flush(0).catch((error: unknown) => state.trouble(error));
 

@@ -1,8 +1,11 @@
+import type { Level } from '../lib/level.ts';
+
 /**
  * Every event a worker logs: its level, and what it tells. Each line carries `event`, `msg` and the fields named in
  * the README's table; the field names are the columns' names.
  */
 export const EVENTS = {
+  'supervisor.started': ['info', 'it keeps worker processes running'],
   'worker.started': ['info', 'the worker claims tasks'],
   'worker.progress': ['info', 'what ended since the last such line'],
   'worker.stopping': ['info', 'it claims no more, and waits for what runs'],
@@ -13,11 +16,26 @@ export const EVENTS = {
   ],
   'worker.unresponsive': [
     'error',
-    'a handler kept the event loop: its task is recorded as timed out, the others are given back, the process killed',
+    'a handler kept the event loop: its task has failed or was cancelled, the others are given back, the process killed',
   ],
+  'worker.died': ['error', 'a worker process ended unasked; another is started'],
+  'worker.paused': ['info', 'an operator paused it: it claims nothing until it is resumed'],
+  'worker.resumed': ['info', 'it claims again'],
+  'worker.changed': ['info', 'an operator changed its slots, how often it looks, or its queues'],
   'worker.maintained': ['debug', 'housekeeping was done'],
+  'queue.paused': ['info', 'nothing is claimed from the queue; what was claimed ahead is given back'],
+  'queue.resumed': ['info', 'the pause of the queue is over'],
+  'handlers.reloaded': [
+    'info',
+    'changed handlers are in use from now on; what runs, runs on with the old ones',
+  ],
+  'handlers.not_reloaded': ['error', 'changed handlers do not load; those before stay in use'],
   'connection.lost': ['warn', 'the database does not answer; handlers go on, outcomes wait in memory'],
   'connection.restored': ['info', 'the database answers again'],
+  'listening.failed': [
+    'warn',
+    'no notification comes through, as behind a pooler: new tasks are found by polling; directUrl leads past it',
+  ],
   'statement.failed': ['error', 'a statement was refused; it is tried again'],
   'task.started': ['debug', 'an attempt begins'],
   'task.completed': ['debug', 'an attempt succeeded'],
@@ -34,11 +52,12 @@ export const EVENTS = {
   'outcome.not_stored': ['error', 'the database refused the data of an outcome; the task is a dead letter'],
 } as const satisfies Record<string, readonly [Level, string]>;
 
-export type Level = 'debug' | 'info' | 'warn' | 'error';
 export type EventName = keyof typeof EVENTS;
 
 /** Writes one line. The level may be another than the event's own, for a handler's own words. */
 export interface EventLog {
+  /** Whether anybody hears of what is told at level debug, as every single task is. */
+  readonly tellsDebug: boolean;
   event(name: EventName, fields?: Readonly<Record<string, unknown>>): void;
   /** A handler's own line. */
   say(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void;

@@ -1,19 +1,31 @@
-import { readdir, realpath, stat } from 'node:fs/promises';
-import { join, relative, sep } from 'node:path';
+import { open, readdir, realpath, stat } from 'node:fs/promises';
+import { extname, join, relative, sep } from 'node:path';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { MODULE_EXTENSIONS } from '../lib/load-module.ts';
 
 /**
  * Find the handler files of a directory: `send-email.ts` is the handler of `send-email`, `billing/charge.ts` that of
- * `billing/charge`. Skipped are names that start with `_` or `.`, tests, type declarations and node_modules. Returns
- * an empty map where the directory does not exist. Throws `duplicate_handler` where two files would handle one type,
- * `handler_outside` for a link that leads out of the directory.
+ * `billing/charge`, and a program that starts with `#!`, `thumbnail.py`, that of `thumbnail`. Skipped are names that
+ * start with `_` or `.`, tests, type declarations, node_modules, and what is neither a module nor a program. Returns an
+ * empty map where the directory does not exist. Throws `no_handlers` where it is a file, `duplicate_handler` where two
+ * files would handle one type, `handler_outside` for a link that leads out of the directory, `handler_not_executable`
+ * for a program without x bit.
  */
 export async function findHandlerFiles(directory: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   const root = await realpath(directory).catch(() => undefined);
-  if (root !== undefined) await search(root, root, found, new Set());
+  if (root !== undefined) {
+    if (!(await stat(root)).isDirectory()) throw noDirectory(directory);
+    await search(root, root, found, new Set());
+  }
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function noDirectory(path: string): TaskqError {
+  return new TaskqError('no_handlers', `${path} is a file, not the handlers' directory`, {
+    exitCode: EXIT.usage,
+    hint: '--handlers takes the directory that it is in',
+  });
 }
 
 /** `seen` are the real directories on the way here: a loop of links ends. */
@@ -30,10 +42,26 @@ async function search(
     const about = await stat(real);
     if (about.isDirectory()) {
       if (!seen.has(real)) await search(root, path, found, new Set([...seen, real]));
-    } else if (about.isFile() && extensionOf(name) !== undefined) {
+    } else if (about.isFile() && (isModule(name) || (await isProgram(path, about.mode)))) {
       add(found, typeOf(root, path), path);
     }
   }
+}
+
+/** Whether a file is loaded into a process of ours, by its name; what else is a handler is a program. */
+export function isModule(path: string): boolean {
+  return MODULE_EXTENSIONS.some((extension) => path.endsWith(extension));
+}
+
+async function isProgram(path: string, mode: number): Promise<boolean> {
+  const file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(2)).finally(() => file.close());
+  if (buffer.toString('latin1', 0, bytesRead) !== '#!') return false;
+  if ((mode & 0o111) !== 0) return true;
+  throw new TaskqError('handler_not_executable', `${path} starts with #! but may not be executed`, {
+    exitCode: EXIT.usage,
+    hint: `chmod +x ${path}, or start its name with _ where it is no handler`,
+  });
 }
 
 function add(found: Map<string, string>, type: string, path: string): void {
@@ -68,11 +96,7 @@ function isSkipped(name: string): boolean {
   );
 }
 
-function extensionOf(name: string): string | undefined {
-  return MODULE_EXTENSIONS.find((extension) => name.endsWith(extension));
-}
-
 function typeOf(root: string, path: string): string {
   const name = relative(root, path).split(sep).join('/');
-  return name.slice(0, -extensionOf(name)!.length);
+  return name.slice(0, name.length - extname(name).length);
 }

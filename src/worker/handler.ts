@@ -1,23 +1,5 @@
 import type { Backoff } from '../domain/backoff.ts';
-
-/** A validator of any library that speaks Standard Schema (https://standardschema.dev), version 1. */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-  };
-}
-
-export type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
-
-export interface SchemaIssue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
+import type { StandardSchema } from '../domain/standard-schema.ts';
 
 /** Why a handler was asked to end. */
 export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
@@ -45,10 +27,8 @@ export interface TaskContext {
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */
 export type Isolation = 'inline' | 'process';
 
-/** What a handler file may export by default, besides a bare function. */
-export interface HandlerDefinition<Payload = unknown> {
-  /** Checked before a task is enqueued from here, and again before each run. */
-  readonly schema?: StandardSchema<Payload>;
+/** What a handler file may say of its type, besides how to run it. */
+export interface HandlerOptions {
   /** The longest an attempt may take: `'30s'`, or milliseconds. */
   readonly timeout?: string | number;
   readonly maxAttempts?: number | 'unlimited';
@@ -56,13 +36,29 @@ export interface HandlerDefinition<Payload = unknown> {
   /** How long a finished task is kept: `'none'`, `'ever'`, or days such as `'7d'`. */
   readonly retention?: string;
   readonly isolation?: Isolation;
-  /** What it returns is the task's result; what it throws is a failed attempt. */
-  run(payload: Payload, ctx: TaskContext): unknown;
 }
 
-/** Say what a handler is. Returns it as it is; it is there for the types. */
-export function defineHandler<Payload = unknown>(
-  definition: HandlerDefinition<Payload>,
-): HandlerDefinition<Payload> {
+/** What a handler file may export by default, besides a bare function. */
+export interface HandlerDefinition<Payload = unknown, Result = unknown, Input = Payload>
+  extends HandlerOptions {
+  /** Checked before a task is enqueued from here, and again before each run. */
+  readonly schema?: StandardSchema<Input, Payload>;
+  /** What it returns is the task's result; what it throws is a failed attempt. */
+  run(payload: Payload, ctx: TaskContext): Result;
+}
+
+/**
+ * Say what a handler is. Returns it as it is; it is there for the types: the payload is what the schema makes of it,
+ * or what `run` says of its first parameter.
+ */
+export function defineHandler<Input, Payload, Result>(
+  definition: HandlerDefinition<Payload, Result, Input> & {
+    readonly schema: StandardSchema<Input, Payload>;
+  },
+): HandlerDefinition<Payload, Result, Input>;
+export function defineHandler<Payload = unknown, Result = unknown>(
+  definition: HandlerDefinition<Payload, Result>,
+): HandlerDefinition<Payload, Result>;
+export function defineHandler(definition: HandlerDefinition): HandlerDefinition {
   return definition;
 }

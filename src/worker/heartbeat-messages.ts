@@ -1,3 +1,4 @@
+import type { Orders } from '../queue/get-orders.ts';
 import type { LeaseMemory } from './lease-table.ts';
 
 /** What the heartbeat thread is started with. */
@@ -8,6 +9,8 @@ export interface HeartbeatSetup {
   readonly heartbeatMs: number;
   readonly graceMs: number;
   readonly leases: LeaseMemory;
+  /** In a shared one the watchdog ends nothing; the leases of a main thread that does not come back are let go. */
+  readonly process: 'own' | 'shared';
   /** Where the watchdog writes its last line: the main thread cannot. */
   readonly logDescriptor: number;
 }
@@ -23,9 +26,13 @@ export type ToHeartbeat =
 export type FromHeartbeat =
   | { readonly kind: 'lost'; readonly id: string; readonly leaseNo: number }
   | { readonly kind: 'cancel'; readonly id: string; readonly leaseNo: number; readonly reason: string | null }
+  /** What operators want, after each heartbeat. */
+  | { readonly kind: 'orders'; readonly orders: Orders }
   | { readonly kind: 'wake'; readonly queue: string; readonly fromUs: number }
   /** `listening`: a notification to ourselves came back; without it hints do not arrive. */
   | { readonly kind: 'connected'; readonly listening: boolean }
   | { readonly kind: 'disconnected'; readonly why: string }
   /** A heartbeat was answered. */
-  | { readonly kind: 'beaten' };
+  | { readonly kind: 'beaten' }
+  /** A heartbeat was refused, on a connection as good as before. */
+  | { readonly kind: 'refused'; readonly why: string };

@@ -1,9 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { leaseKey } from '../domain/task.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
+import { isServerError } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
+import { getOrders } from '../queue/get-orders.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
+import type { CancelRequest } from './judge-silence.ts';
 import { LeaseTable, wallClock } from './lease-table.ts';
 import { watch } from './watchdog.ts';
 
@@ -18,6 +22,8 @@ const table = new LeaseTable(setup.leases);
 const stop = new AbortController();
 const bell = new Bell();
 let cursors: unknown;
+/** Of what this worker holds, by lease. */
+let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 
 port.on('message', (message: ToHeartbeat) => {
   if (message.kind === 'cursors') cursors = message.cursors;
@@ -25,7 +31,11 @@ port.on('message', (message: ToHeartbeat) => {
   else stop.abort();
 });
 
-const watching = setInterval(() => void watch(table, setup), 500);
+/** The main thread does not come back: its leases are let go, for others to take. */
+let isLetGo = false;
+const watching = setInterval(async () => {
+  isLetGo = await watch(table, setup, cancels);
+}, 500);
 for (let failures = 0; !stop.signal.aborted; ) {
   try {
     await serve(() => {
@@ -33,7 +43,7 @@ for (let failures = 0; !stop.signal.aborted; ) {
     });
   } catch (error) {
     failures += 1;
-    tell({ kind: 'disconnected', why: error instanceof Error ? error.message : String(error) });
+    tell({ kind: 'disconnected', why: messageOf(error) });
     await bell.wait(backingOffMs(failures, Math.random()), stop.signal);
   }
 }
@@ -43,26 +53,28 @@ port.close();
 /** Serve one connection until it breaks (throws) or the worker stops (returns). */
 async function serve(onAnswer: () => void): Promise<void> {
   const listener = await openListener({
-    databaseUrl: setup.databaseUrl,
+    connection: setup.databaseUrl,
     applicationName: `taskq worker ${setup.workerId} heartbeat`,
-    channels: ['taskq_wake', 'taskq_cancel'],
+    channels: ['taskq_wake', 'taskq_cancel', 'taskq_orders'],
     onNotification: hear,
     deadlineMs: Math.min(5000, setup.leaseMs / 3),
   });
   try {
-    tell({ kind: 'connected', listening: listener.hears });
     let broken: { why: unknown } | undefined;
-    listener.broken.catch((why: unknown) => {
-      broken = { why };
+    const breaks = (why: unknown) => {
+      broken ??= { why };
       bell.ring();
-    });
+    };
+    listener.broken.catch(breaks);
+    // Not waited for: what is held is renewed first.
+    listener.hears.then((listening) => tell({ kind: 'connected', listening }), breaks);
     for (let busyMs = 25; !stop.signal.aborted; ) {
-      const isBusy = await beat(listener);
+      const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
       onAnswer();
-      tell({ kind: 'beaten' });
-      busyMs = isBusy ? Math.min(2 * busyMs, 1000) : 25;
+      if (!isLetGo) tell(answer.kind === 'refused' ? answer : { kind: 'beaten' });
       const usualMs = setup.heartbeatMs * (0.9 + 0.1 * Math.random());
-      await bell.wait(isBusy ? Math.min(busyMs, usualMs) : usualMs, stop.signal);
+      busyMs = answer.kind === 'renewed' ? 25 : Math.min(2 * busyMs, answer.kind === 'busy' ? 1000 : usualMs);
+      await bell.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
       if (broken !== undefined) throw broken.why;
     }
   } finally {
@@ -70,23 +82,46 @@ async function serve(onAnswer: () => void): Promise<void> {
   }
 }
 
+type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; readonly why: string };
+
 /**
- * Name every lease. True: another transaction has one of them locked. Then all are named again after 50 ms, doubling
- * to 1 s: one that is locked for minutes must not keep the others from being renewed.
+ * Name every lease. `busy`: another transaction has one of them locked. Then all are named again after 50 ms, doubling
+ * to 1 s: one that is locked for minutes must not keep the others from being renewed. So after a refusal, to no end.
  */
-async function beat(listener: Listener): Promise<boolean> {
-  const answers = await heartbeat(listener, {
-    workerId: setup.workerId,
-    leaseMs: setup.leaseMs,
-    held: table.rows().map(({ id, leaseNo, startedAt }) => ({
-      id,
-      leaseNo,
-      startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
-    })),
-    cursors,
-  });
-  for (const answer of answers) act(answer);
-  return answers.some(({ answer }) => answer === 'busy');
+async function beat(listener: Listener): Promise<Beat> {
+  const held = table.rows().map(({ id, leaseNo, startedAt }) => ({
+    id,
+    leaseNo,
+    startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
+  }));
+  const running = held.filter(({ startedMs }) => startedMs !== null).length;
+  const { workerId, leaseMs } = setup;
+  const counts = { running, ahead: held.length - running };
+  try {
+    const answers = await heartbeat(listener, { workerId, leaseMs, held, cursors, counts });
+    cancels = cancelsAmong(answers);
+    for (const answer of answers) act(answer);
+    const orders = await getOrders(listener, workerId);
+    if (orders !== undefined) tell({ kind: 'orders', orders });
+    return { kind: answers.some(({ answer }) => answer === 'busy') ? 'busy' : 'renewed' };
+  } catch (error) {
+    if (isServerError(error)) return { kind: 'refused', why: messageOf(error) };
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRequest> {
+  const asked = answers.filter(({ cancelRequested }) => cancelRequested);
+  return new Map(
+    asked.map((answer) => {
+      const key = leaseKey(answer);
+      return [key, { heardAt: cancels.get(key)?.heardAt ?? wallClock(), reason: answer.cancelReason }];
+    }),
+  );
 }
 
 function act({ id, leaseNo, answer, cancelRequested, cancelReason }: HeartbeatAnswer): void {
@@ -95,8 +130,9 @@ function act({ id, leaseNo, answer, cancelRequested, cancelReason }: HeartbeatAn
 }
 
 function hear(channel: string, payload: string): void {
-  if (channel === 'taskq_cancel') {
-    if (payload === String(setup.workerId)) bell.ring();
+  if (channel !== 'taskq_wake') {
+    // Orders may be for all of us.
+    if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === '')) bell.ring();
     return;
   }
   const hint = hintOf(payload);

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { showCurrentLease } from './attempt.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import type { LeaseTable } from './lease-table.ts';
 
@@ -26,8 +27,13 @@ export function startHeartbeats(
   onDeath: (why: string) => void,
 ): Heartbeats {
   const workerData: HeartbeatSetup = { ...setup, leases: table.shared };
-  const thread = new Worker(new URL('./heartbeat-thread.js', import.meta.url), { workerData });
+  const thread = new Worker(new URL('./heartbeat-thread.js', import.meta.url), {
+    workerData,
+    // What an application is started with (--import, --input-type) is not for this thread.
+    execArgv: [],
+  });
   const tell = (message: ToHeartbeat) => thread.postMessage(message);
+  showCurrentLease();
   table.beat();
   const pulse = setInterval(() => table.beat(), PULSE_MS);
   let stopping = false;

@@ -5,6 +5,15 @@ export interface TableRow extends Lease {
   readonly slot: number;
   readonly startedAt: number;
   readonly deadlineAt: number;
+  /** It runs in a process of its own. */
+  readonly isApart: boolean;
+}
+
+/** A task that starts. */
+export interface Start {
+  readonly at: number;
+  readonly deadlineAt: number;
+  readonly isApart: boolean;
 }
 
 /** The table's memory, as it is handed to another thread. */
@@ -27,6 +36,7 @@ export class LeaseTable {
   readonly #startedAt: Float64Array;
   readonly #deadlineAt: Float64Array;
   readonly #leaseNos: Int32Array;
+  readonly #apart: Int32Array;
   readonly #free: number[];
 
   constructor(shared: number | LeaseMemory) {
@@ -40,6 +50,7 @@ export class LeaseTable {
     this.#startedAt = new Float64Array(memory, 16 + 8 * capacity, capacity);
     this.#deadlineAt = new Float64Array(memory, 16 + 16 * capacity, capacity);
     this.#leaseNos = new Int32Array(memory, 16 + 24 * capacity, capacity);
+    this.#apart = new Int32Array(memory, 16 + 28 * capacity, capacity);
     this.#free = Array.from({ length: capacity }, (_, index) => capacity - 1 - index);
   }
 
@@ -59,11 +70,12 @@ export class LeaseTable {
     return slot;
   }
 
-  /** Note that the task of a slot starts now, in the main thread. */
-  start(slot: number, startedAt: number, deadlineAt: number): void {
+  /** Note that the task of a slot starts. */
+  start(slot: number, { at, deadlineAt, isApart }: Start): void {
+    this.#apart[slot] = isApart ? 1 : 0;
     this.#deadlineAt[slot] = deadlineAt;
-    this.#startedAt[slot] = startedAt;
-    this.#pulse[1] = slot;
+    this.#startedAt[slot] = at;
+    if (!isApart) this.#pulse[1] = slot;
   }
 
   /** Forget the lease of a slot: its outcome is recorded, or it is somebody else's. */
@@ -99,13 +111,14 @@ export class LeaseTable {
         leaseNo: this.#leaseNos[slot]!,
         startedAt: this.#startedAt[slot]!,
         deadlineAt: this.#deadlineAt[slot]!,
+        isApart: this.#apart[slot] === 1,
       });
     }
     return rows;
   }
 }
 
-const ROW_BYTES = 28;
+const ROW_BYTES = 32;
 
 /** Milliseconds of a clock that never jumps and is the same in every thread of the process. */
 export function wallClock(): number {

@@ -1,13 +1,16 @@
 import { normaliseBackoff, type StoredBackoff } from '../domain/backoff.ts';
 import { UNLIMITED_ATTEMPTS } from '../domain/enqueue-options.ts';
 import { parseRetention } from '../domain/retention.ts';
+import type { StandardSchema } from '../domain/standard-schema.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { loadModule } from '../lib/load-module.ts';
 import { didYouMean } from '../lib/nearest.ts';
-import type { Isolation, StandardSchema, TaskContext } from './handler.ts';
+import { isModule } from './find-handlers.ts';
+import type { Isolation, TaskContext } from './handler.ts';
+import { runProgram } from './run-program.ts';
 
-/** A handler, checked. Undefined: it says nothing of that, and its queue's or the database's default applies. */
+/** A handler, checked. Undefined: it says nothing of that, and what is set elsewhere applies. */
 export interface Handler {
   readonly type: string;
   /** Where it was loaded from; null: it is a function of an application and cannot run in a process of its own. */
@@ -17,14 +20,21 @@ export interface Handler {
   readonly maxAttempts: number | undefined;
   readonly backoff: StoredBackoff | undefined;
   readonly retention: string | undefined;
-  readonly isolation: Isolation;
+  readonly isolation: Isolation | undefined;
+  /** What `run` takes the payload as: a program the JSON text that the database has, numbers of any size included. */
+  readonly takes: 'value' | 'text';
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
 /**
- * Load a handler file. Throws `handler_not_loaded` (exit 2), which names the file and what is wrong with it.
+ * Load a handler file: a module's default export, or a program, which is run in a process. Throws
+ * `handler_not_loaded` (exit 2), which names the file and what is wrong with it.
  */
 export async function loadHandler(type: string, path: string): Promise<Handler> {
+  if (!isModule(path)) {
+    const run: Handler['run'] = (payload, ctx) => runProgram(path, payload as string, ctx);
+    return { ...handlerOf(type, path, { isolation: 'process', run }), takes: 'text' };
+  }
   try {
     const exports = await loadModule(path);
     // CommonJS that was compiled from ESM: `module.exports.default`.
@@ -68,6 +78,7 @@ export function handlerOf(
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
     retention: retention === undefined ? undefined : parseRetention(retention as string),
     isolation: isolationOf(definition.isolation),
+    takes: 'value',
     run: (payload, ctx) => definition.run(payload, ctx),
   };
 }
@@ -97,9 +108,8 @@ function maxAttemptsOf(value: unknown): number {
   throw refused(`maxAttempts ${JSON.stringify(value)}: expected a number from 1 on, or 'unlimited'`);
 }
 
-function isolationOf(value: unknown): Isolation {
-  if (value === undefined || value === 'inline') return 'inline';
-  if (value === 'process') return 'process';
+function isolationOf(value: unknown): Isolation | undefined {
+  if (value === undefined || value === 'inline' || value === 'process') return value;
   throw refused(`isolation ${JSON.stringify(value)}: expected 'inline' or 'process'`);
 }
 

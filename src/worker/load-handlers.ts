@@ -3,16 +3,22 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { TypeSettings } from '../queue/register-worker.ts';
 import { findHandlerFiles } from './find-handlers.ts';
+import type { Isolation } from './handler.ts';
 import { type Handler, loadHandler } from './load-handler.ts';
 
 /** The handlers of a worker by type. A map: no name of a task can reach anything else. */
 export type Handlers = ReadonlyMap<string, Handler>;
 
 /**
- * Load the handlers of a directory, of the given types only where some are given. Throws (exit 2) where the directory
- * does not exist or has no handler, where a file does not load, or where a type has no file.
+ * Load the handlers of a directory, of the given types only where some are given. `isolation` is for those that do not
+ * say. Throws (exit 2) where the directory does not exist or has no handler, where a file does not load, or where a
+ * type has no file.
  */
-export async function loadHandlers(directory: string, types: readonly string[] | null): Promise<Handlers> {
+export async function loadHandlers(
+  directory: string,
+  types: readonly string[] | null,
+  isolation: Isolation,
+): Promise<Handlers> {
   const files = await findHandlerFiles(directory);
   if (files.size === 0) throw await nothingThere(directory);
   const unknown = types?.find((type) => !files.has(type));
@@ -25,9 +31,14 @@ export async function loadHandlers(directory: string, types: readonly string[] |
       },
     );
   }
-  const wanted = [...files].filter(([type]) => types === null || types.includes(type));
-  const handlers = await Promise.all(wanted.map(([type, path]) => loadHandler(type, path)));
-  return new Map(handlers.map((handler) => [handler.type, handler]));
+  const handlers = new Map<string, Handler>();
+  for (const [type, path] of files) {
+    if (types !== null && !types.includes(type)) continue;
+    // One after the other: what two files of TypeScript import would be loaded twice, for each its own.
+    const handler = await loadHandler(type, path);
+    handlers.set(type, { ...handler, isolation: handler.isolation ?? isolation });
+  }
+  return handlers;
 }
 
 /** What the handlers say of their types, as the database keeps it. */

@@ -1,26 +1,30 @@
 import { type DestinationStream, pino } from 'pino';
+import type { Level } from '../lib/level.ts';
 import { describeLine } from './describe-line.ts';
-import { EVENTS, type EventLog, type Level } from './events.ts';
+import { EVENTS, type EventLog } from './events.ts';
 
 export interface LogOptions {
   readonly level: Level;
   /** Coloured lines for a person; else one JSON object per line. */
   readonly pretty: boolean;
   readonly colour: boolean;
+  /** On every line. */
+  readonly about: Readonly<Record<string, unknown>>;
 }
 
-/** Make the daemon's log, on stdout. */
-export async function createLog(options: LogOptions): Promise<EventLog> {
+/** Make the daemon's log. */
+export function createLog({ level, about }: LogOptions, stream: DestinationStream): EventLog {
   const logger = pino(
     {
-      level: options.level,
-      base: null,
+      level,
+      base: about,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (level) => ({ level }) },
+      formatters: { level: (name) => ({ level: name }) },
     },
-    await destination(options),
+    stream,
   );
   return {
+    tellsDebug: logger.isLevelEnabled('debug'),
     event(name, fields = {}) {
       const [level, message] = EVENTS[name];
       logger[level]({ event: name, ...fields }, message);
@@ -31,7 +35,8 @@ export async function createLog(options: LogOptions): Promise<EventLog> {
   };
 }
 
-async function destination({ pretty, colour }: LogOptions): Promise<DestinationStream> {
+/** Open stdout for a log. Lines of JSON that are written to it come out as the options say. */
+export async function openLogStream({ pretty, colour }: LogOptions): Promise<DestinationStream> {
   if (!pretty) return pino.destination({ fd: 1, sync: true });
   const { default: prettyStream } = await import('pino-pretty');
   return prettyStream({

@@ -1,15 +1,16 @@
+import { checkPayload } from '../domain/check-payload.ts';
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
 import type { StoredError } from '../domain/storable-error.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
-import { checkPayload } from './check-payload.ts';
 import type { TaskContext } from './handler.ts';
 import type { Handler } from './load-handler.ts';
 
 /** Run a handler in this process. Never rejects. */
 export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
   try {
-    const { payload } = attempt.held.task;
-    const value = await currentAttempt.run(attempt, () => runChecked(handler, payload, ctx));
+    const { payload: text } = attempt.held.task;
+    const payload: unknown = handler.takes === 'text' ? text : JSON.parse(text);
+    const value = await currentAttempt.run(attempt, runChecked, handler, payload, ctx);
     return value instanceof InvalidPayload
       ? outcomeOf({ kind: 'invalidPayload', problem: value.problem })
       : outcomeOf({ kind: 'returned', value });

@@ -4,7 +4,7 @@ import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { checkSchema } from '../queue/check-schema.ts';
 import { ensurePartitions, maintain } from '../queue/maintain.ts';
-import { type Registered, registerWorker, stopWorker } from '../queue/register-worker.ts';
+import { type Registered, registerWorker, unregisterWorker } from '../queue/register-worker.ts';
 import { rescue } from '../queue/rescue.ts';
 import { claimLoop } from './claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
@@ -12,6 +12,8 @@ import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { startHeartbeats } from './heartbeats.ts';
 import { settingsOf } from './load-handlers.ts';
+import { obey } from './obey.ts';
+import { reload } from './reload.ts';
 import { catchStrays } from './strays.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
@@ -20,6 +22,8 @@ import { WorkerState } from './worker-state.ts';
 const STALE_MS = 500;
 const MAINTAIN_MS = 60_000;
 const PROGRESS_MS = 10_000;
+/** How often the handlers' files are looked at; a change is taken up at the second look that finds it the same. */
+const LOOK_MS = 250;
 
 /**
  * Run a worker in this process until `stop`, or until it ends by itself (`untilIdle`, `maxTasks`, or it retires).
@@ -27,7 +31,7 @@ const PROGRESS_MS = 10_000;
  * lease. Throws before it starts where the database cannot be reached or the schema does not fit.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
-  const { events, leaseMs, heartbeatMs, graceMs, rescueMs } = options;
+  const { events, leaseMs, heartbeatMs, graceMs, rescueMs, watched } = options;
   const pool = openDatabase({
     databaseUrl: options.databaseUrl,
     maxConnections: 3,
@@ -49,13 +53,15 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         leaseMs,
         heartbeatMs,
         graceMs,
+        process: options.process,
         logDescriptor: 1,
       },
       state.table,
       (message) => hear(message, state, db),
       (why) => state.retire(`its heartbeats have ended: ${why}`),
     );
-    const endStrays = catchStrays((attempt, thrown) => state.stray(attempt, thrown));
+    const endStrays =
+      options.process === 'own' ? catchStrays((attempt, thrown) => state.stray(attempt, thrown)) : () => {};
     events.event('worker.started', {
       worker_id: workerId,
       types: state.types,
@@ -77,6 +83,9 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         signal: stop,
         onError,
       }),
+      ...(watched === undefined
+        ? []
+        : [every(() => reload(watched, db, state, heartbeats), { everyMs: LOOK_MS, signal: stop, onError })]),
     ];
     await claimLoop(state.claimLoopOptions());
     await drain(state, options);
@@ -85,7 +94,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     endStrays();
     state.tellProgress();
     // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
-    if (db.steadyMs > 0 && state.holds === 0) await stopWorker(pool, workerId).catch(onError);
+    if (!db.isLost && state.holds === 0) await unregisterWorker(pool, workerId).catch(onError);
     events.event('worker.stopped', { worker_id: workerId, ...state.tally.total, left: state.left });
     return state.end();
   } finally {
@@ -102,6 +111,7 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
     version: packageVersion(),
     concurrency: options.concurrency,
     leaseMs: options.leaseMs,
+    pollMs: options.pollMs,
     types: settingsOf(options.handlers),
     queues: options.queues,
     paused: options.paused,
@@ -116,19 +126,26 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
     case 'cancel':
       state.desk.cancel(message, message.reason);
       break;
+    case 'orders':
+      obey(state, message.orders);
+      break;
     case 'wake':
       state.wake(message.queue, message.fromUs);
       break;
     case 'connected':
-      state.hears = message.listening;
+      state.hearHints(message.listening);
+      state.hintBell.ring(); // what was told before, nobody here has heard
       break;
     case 'disconnected':
       state.hears = false;
-      db.failed(message.why);
+      db.failed('heartbeats', message.why);
       break;
     case 'beaten':
       state.lastBeatenAt = performance.now();
-      db.answered();
+      db.answered('heartbeats', performance.now());
+      break;
+    case 'refused':
+      state.options.events.event('statement.failed', { error: message.why });
       break;
     default:
       message satisfies never;

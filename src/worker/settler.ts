@@ -1,23 +1,25 @@
 import type { Outcome } from '../domain/outcome.ts';
-import { leaseKey } from '../domain/task.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError, type Queryable } from '../lib/database.ts';
 import { ensurePartitions } from '../queue/maintain.ts';
 import { type SettleAnswer, type Settlement, settle } from '../queue/settle.ts';
+import type { HeldTask } from './attempt.ts';
 
 /** An outcome on its way into the database. */
 interface Waiting {
+  readonly held: HeldTask;
   readonly settlement: Settlement;
   /** Sent before, and the answer never came: a repeat that is `lost` is no loss. */
   repeated: boolean;
+  answered: boolean;
   busyMs: number;
   notBefore: number;
 }
 
 export interface SettlerHooks {
   /** The outcome has its answer; nothing is to be done about it any more. */
-  readonly onAnswer: (settlement: Settlement, answer: SettleAnswer) => void;
+  readonly onAnswer: (held: HeldTask, settlement: Settlement, answer: SettleAnswer) => void;
   /** The database refused the data of this outcome and has stored that instead. */
   readonly onNotStored: (settlement: Settlement, error: unknown) => void;
   /** A statement failed; true when it was the connection, or another passing trouble. */
@@ -25,7 +27,9 @@ export interface SettlerHooks {
 }
 
 /** More in one statement gains nothing. */
-const MOST_AT_ONCE = 1000;
+const MOST_AT_ONCE = 2000;
+/** Nor is a statement to be much longer than so many characters of results. */
+const MOST_LENGTH = 16_000_000;
 
 /**
  * Records outcomes in natural batches: one settle is under way at a time, and what arrives meanwhile goes together in
@@ -54,13 +58,8 @@ export class Settler {
     return this.#failures > 0;
   }
 
-  /** Those that have no answer yet. */
-  unanswered(): Settlement[] {
-    return this.#waiting.map(({ settlement }) => settlement);
-  }
-
-  add(settlement: Settlement): void {
-    this.#waiting.push({ settlement, repeated: false, busyMs: 25, notBefore: 0 });
+  add(held: HeldTask, settlement: Settlement): void {
+    this.#waiting.push({ held, settlement, repeated: false, answered: false, busyMs: 25, notBefore: 0 });
     this.#arrived.ring();
   }
 
@@ -80,9 +79,15 @@ export class Settler {
     const now = performance.now();
     const ready: Waiting[] = [];
     const later: Waiting[] = [];
+    let length = 0;
     for (const waiting of this.#waiting) {
-      const now_ = waiting.notBefore <= now && ready.length < MOST_AT_ONCE;
-      (now_ ? ready : later).push(waiting);
+      const fits = ready.length < MOST_AT_ONCE && length < MOST_LENGTH;
+      if (fits && waiting.notBefore <= now) {
+        ready.push(waiting);
+        length += lengthOf(waiting.settlement);
+      } else {
+        later.push(waiting);
+      }
     }
     this.#waiting = later;
     return ready;
@@ -96,6 +101,7 @@ export class Settler {
   /** False: the database could not take it now; the batch waits again. */
   async #send(batch: Waiting[]): Promise<boolean> {
     this.#underWay = batch.length;
+    for (const waiting of batch) waiting.answered = false;
     try {
       await this.#settle(batch);
       this.#failures = 0;
@@ -103,17 +109,14 @@ export class Settler {
     } catch (error) {
       this.#failures += 1;
       this.#hooks.onTrouble(error);
-      const unanswered = batch.filter((waiting) => !this.#answered.has(waiting));
+      const unanswered = batch.filter(({ answered }) => !answered);
       if (!isServerError(error)) for (const waiting of unanswered) waiting.repeated = true;
       this.#waiting = [...unanswered, ...this.#waiting];
       return false;
     } finally {
       this.#underWay = 0;
-      this.#answered.clear();
     }
   }
-
-  readonly #answered = new Set<Waiting>();
 
   /** Data that cannot be stored is found by halving, so that it holds up nobody else's outcome. */
   async #settle(batch: readonly Waiting[]): Promise<void> {
@@ -157,18 +160,17 @@ export class Settler {
   }
 
   #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
-    const byLease = new Map(batch.map((waiting) => [leaseKey(waiting.settlement), waiting]));
-    for (const answer of answers) {
-      const waiting = byLease.get(leaseKey(answer));
-      if (waiting === undefined) continue;
-      this.#answered.add(waiting);
+    batch.forEach((waiting, index) => {
+      const answer = answers[index]!;
+      waiting.answered = true;
       if (answer.answer === 'busy') {
         this.#askAgain(waiting);
       } else {
-        const repeat = answer.answer === 'lost' && waiting.repeated;
-        this.#hooks.onAnswer(waiting.settlement, repeat ? { ...answer, answer: 'already' } : answer);
+        const { held, settlement, repeated } = waiting;
+        const isRepeat = answer.answer === 'lost' && repeated;
+        this.#hooks.onAnswer(held, settlement, isRepeat ? { ...answer, answer: 'already' } : answer);
       }
-    }
+    });
   }
 
   /** After 50 ms, doubling to 1 s. */
@@ -177,6 +179,10 @@ export class Settler {
     waiting.notBefore = performance.now() + waiting.busyMs;
     this.#waiting.push(waiting);
   }
+}
+
+function lengthOf({ outcome }: Settlement): number {
+  return ('result' in outcome && outcome.result?.length) || 0;
 }
 
 /** 23514 with no constraint's name: no partition of history for the row. */

@@ -10,6 +10,7 @@ export function tellOutcome(
   { outcome, ranMs }: Settlement,
   { answer, consequence }: SettleAnswer,
 ): End {
+  if (answer !== 'lost' && outcome.kind === 'completed' && !events.tellsDebug) return 'completed';
   const about = {
     task_id: task.id,
     type: task.type,

@@ -1,57 +1,76 @@
 import { writeSync } from 'node:fs';
 import { outcomeOf } from '../domain/outcome.ts';
+import type { Lease } from '../domain/task.ts';
 import { openDatabase } from '../lib/database.ts';
 import { giveBack } from '../queue/give-back.ts';
 import { settle } from '../queue/settle.ts';
+import { askMainThread } from './ask-main-thread.ts';
 import { EVENTS } from './events.ts';
 import type { HeartbeatSetup } from './heartbeat-messages.ts';
-import { type LeaseTable, type TableRow, wallClock } from './lease-table.ts';
-
-/** How long the main thread may be silent while it runs a task without a deadline. */
-const WITHOUT_DEADLINE_MS = 300_000;
-
-/**
- * End the process when the main thread does not come back: when it has not answered for two seconds more than the
- * grace after the deadline of a task, or for five minutes while the task it entered last has none. The outcome of
- * the tasks to blame is written with their fence, the others are given back, and the process is killed: nothing in it
- * can be asked any more. Called from the other thread, every half second.
- */
-export async function watch(table: LeaseTable, setup: HeartbeatSetup): Promise<void> {
-  const now = wallClock();
-  // A process that was stopped (SIGSTOP, a frozen container) has two silent threads, and the main one is not to blame.
-  if (now - lookedAt > STOPPED_MS) awakeSince = now;
-  lookedAt = now;
-  const silentMs = now - Math.max(table.lastBeat, awakeSince);
-  if (table.lastBeat === 0 || ending || silentMs < Math.min(setup.graceMs, 1000) + 2000) return;
-  const rows = table.rows();
-  const guilty = rows.filter((row) => isGuilty(row, { table, now, silentMs, graceMs: setup.graceMs }));
-  if (guilty.length === 0) return;
-  ending = true;
-  await end(setup, guilty, rows);
-}
+import { type CancelRequests, judge, patienceWith, type Silence, type Verdict } from './judge-silence.ts';
+import { type LeaseTable, wallClock } from './lease-table.ts';
 
 /** A look that comes so much later than the last one says that this thread did not run either. */
 const STOPPED_MS = 2000;
 
+const ASK_MS = 1000;
+
 let lookedAt = 0;
 let awakeSince = 0;
-let ending = false;
+/** Nothing is to be decided before then, of the silence that began with that beat. */
+let decided = { beat: 0, at: 0, until: 0 };
+let isAsking = false;
+/** The beat since which a process that is not ours should have been ended. */
+let endless: number | undefined;
 
-interface Look {
-  readonly table: LeaseTable;
-  readonly now: number;
-  readonly silentMs: number;
-  readonly graceMs: number;
-}
-
-function isGuilty(row: TableRow, { table, now, silentMs, graceMs }: Look): boolean {
-  if (row.startedAt === 0) return false;
-  if (row.deadlineAt > 0) return now > row.deadlineAt + graceMs + 2000;
-  return row.slot === table.lastEntered && silentMs > WITHOUT_DEADLINE_MS;
-}
-
-async function end(setup: HeartbeatSetup, guilty: TableRow[], rows: TableRow[]): Promise<void> {
+/**
+ * End the process when the main thread does not come back: when the handler that keeps it has run two seconds longer
+ * than the grace after its timeout or a request to cancel its task, or for five minutes without either. Its outcome is
+ * written with its fence, the other tasks are given back, and the process is killed: nothing in it can be asked any
+ * more. Called from the other thread, every half second. True: it would be ended, but the process is not ours to end.
+ */
+export async function watch(
+  table: LeaseTable,
+  setup: HeartbeatSetup,
+  cancels: CancelRequests,
+): Promise<boolean> {
   const now = wallClock();
+  // A process that was stopped (SIGSTOP, a frozen container) has two silent threads, and the main one is not to blame.
+  if (now - lookedAt > STOPPED_MS) awakeSince = now;
+  lookedAt = now;
+  const { lastBeat, lastEntered } = table;
+  const silentMs = now - Math.max(lastBeat, awakeSince);
+  if (endless === lastBeat) return true;
+  if (lastBeat === 0 || isAsking || silentMs < Math.min(setup.graceMs, 1000) + 2000) return false;
+  const isNews = [...cancels.values()].some(({ heardAt }) => heardAt > decided.at);
+  if (decided.beat === lastBeat && now < decided.until && !isNews) return false;
+  const silence: Silence = {
+    rows: table.rows(),
+    lastEntered,
+    now,
+    silentMs,
+    graceMs: setup.graceMs,
+    cancels,
+  };
+  if (patienceWith(silence) > 0) return false;
+  isAsking = true;
+  const verdict = judge(silence, await askMainThread(ASK_MS));
+  isAsking = false;
+  if (verdict.kind === 'wait') {
+    decided = { beat: lastBeat, at: now, until: now + verdict.ms };
+    return false;
+  }
+  if (table.lastBeat !== lastBeat) return false;
+  if (setup.process === 'shared') {
+    endless = lastBeat;
+    return true;
+  }
+  isAsking = true;
+  await end(setup, verdict);
+  return false;
+}
+
+async function end(setup: HeartbeatSetup, { blamed, givenBack }: Verdict & { kind: 'end' }): Promise<void> {
   const db = openDatabase({
     databaseUrl: setup.databaseUrl,
     maxConnections: 1,
@@ -59,39 +78,30 @@ async function end(setup: HeartbeatSetup, guilty: TableRow[], rows: TableRow[]):
     deadlineMs: 5000,
   });
   try {
-    await settle(
-      db,
-      guilty.map(({ id, leaseNo, startedAt, deadlineAt }) => ({
-        id,
-        leaseNo,
-        ranMs: now - startedAt,
-        outcome: outcomeOf(
-          deadlineAt > 0
-            ? { kind: 'timedOut', timeoutMs: deadlineAt - startedAt }
-            : { kind: 'unresponsive', blockedMs: now - startedAt },
-        ),
-      })),
-    );
-    const innocent = rows.filter((row) => !guilty.includes(row));
+    if (blamed !== undefined) {
+      const { id, leaseNo, startedAt } = blamed.row;
+      const ranMs = wallClock() - startedAt;
+      await settle(db, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]);
+    }
     await giveBack(
       db,
-      innocent.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 })),
+      givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 })),
     );
   } catch {
     // What could not be written is left to the leases.
   }
-  writeSync(setup.logDescriptor, lastLine(setup, guilty));
+  writeSync(setup.logDescriptor, lastLine(setup, blamed?.row));
   process.kill(process.pid, 'SIGKILL');
 }
 
-function lastLine(setup: HeartbeatSetup, guilty: TableRow[]): string {
+function lastLine(setup: HeartbeatSetup, blamed: Lease | undefined): string {
   const [level, msg] = EVENTS['worker.unresponsive'];
   return `${JSON.stringify({
     level,
     time: new Date().toISOString(),
     event: 'worker.unresponsive',
     worker_id: setup.workerId,
-    task_ids: guilty.map(({ id }) => id),
+    ...(blamed && { task_id: blamed.id }),
     msg,
   })}\n`;
 }

@@ -1,11 +1,14 @@
 import type { EventLog } from './events.ts';
 import type { Handlers } from './load-handlers.ts';
+import type { WatchedHandlers } from './watched-handlers.ts';
 
 export interface WorkerOptions {
   readonly databaseUrl: string;
   /** The same database past a pooler, for the session that listens; the databaseUrl unless told. */
   readonly directUrl?: string | null;
   readonly handlers: Handlers;
+  /** Looks for changed handlers, to be used instead; undefined: these stay. */
+  readonly watched?: WatchedHandlers | undefined;
   readonly concurrency: number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
@@ -22,6 +25,11 @@ export interface WorkerOptions {
   readonly untilIdle: boolean;
   /** End after so many tasks; null: never. */
   readonly maxTasks: number | null;
+  /**
+   * Whether the process is the worker's own. In one shared with an application, errors that nobody catches are the
+   * application's, and a handler that keeps the event loop does not end the process: its leases are let go.
+   */
+  readonly process: 'own' | 'shared';
   readonly events: EventLog;
   /** Claim no more, and end when what runs has ended or the grace is over. */
   readonly stop: AbortSignal;

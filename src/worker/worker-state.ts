@@ -1,15 +1,19 @@
-import { type ClaimedTask, type Lease, leaseKey } from '../domain/task.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClaimedTask, Lease } from '../domain/task.ts';
 import { Bell } from '../lib/bell.ts';
-import { isPassing, type Queryable } from '../lib/database.ts';
+import { isUnanswered, type Queryable } from '../lib/database.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
+import type { Orders } from '../queue/get-orders.ts';
 import { heartbeat } from '../queue/heartbeat.ts';
+import { markIdle } from '../queue/mark-idle.ts';
 import { type Survey, survey } from '../queue/survey.ts';
 import type { Attempt, HeldTask } from './attempt.ts';
 import type { ClaimLoopOptions } from './claim-loop.ts';
-import { claimRoom, MOST_AHEAD } from './claim-room.ts';
+import { claimRoom, MOST_AHEAD, MOST_SLOTS } from './claim-room.ts';
 import { ClaimCursor } from './cursor.ts';
 import { Desk } from './desk.ts';
 import { LeaseTable } from './lease-table.ts';
+import type { Handlers } from './load-handlers.ts';
 import { Returner } from './returner.ts';
 import { Settler } from './settler.ts';
 import { Tally } from './tally.ts';
@@ -26,7 +30,8 @@ const LATE_COMMIT_MS = 2000;
 export class WorkerState {
   readonly options: WorkerOptions;
   readonly workerId: number;
-  readonly types: readonly string[];
+  /** What it has handlers for, now. */
+  types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly table: LeaseTable;
   readonly desk: Desk;
@@ -39,8 +44,11 @@ export class WorkerState {
   readonly ended = new AbortController();
   readonly roomBell = new Bell();
   readonly hintBell = new Bell();
+  /** What operators want of it. */
+  orders: Orders;
   /** Whether hints arrive. */
   hears = false;
+  #isDeafnessTold = false;
   /** When a heartbeat was last answered: without them what is claimed would be lost again. */
   lastBeatenAt = performance.now();
   /** When the answer of a claim was last lost (`performance.now()`): tasks may be ours that we do not know of. */
@@ -49,18 +57,21 @@ export class WorkerState {
   left: Readonly<Record<string, number>> = {};
   readonly #db: Queryable;
   readonly #own = new AbortController();
-  /** Everything in the lease table, by lease. */
-  readonly #held = new Map<string, HeldTask>();
-  #survey: { at: number; found: Survey } | undefined;
+  /** Everything in the lease table. */
+  readonly #held = new Set<HeldTask>();
+  #survey: { at: number; types: readonly string[]; found: Survey } | undefined;
+  /** A claim under way may bring what is not to run here any more. */
+  #checksNextClaim = false;
   #exitCode: 0 | 1 = 0;
 
   constructor(db: Queryable, workerId: number, options: WorkerOptions) {
-    const { handlers, concurrency, graceMs, events } = options;
+    const { handlers, graceMs, events } = options;
     this.#db = db;
     this.options = options;
     this.workerId = workerId;
     this.types = [...handlers.keys()];
-    this.table = new LeaseTable(concurrency + 4 * MOST_AHEAD);
+    this.orders = ordersAtFirst(options);
+    this.table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
     this.stop = AbortSignal.any([options.stop, this.#own.signal]);
     this.returner = new Returner(db, (held, started) => {
       events.event('task.given_back', { task_id: held.task.id, type: held.task.type, started });
@@ -70,9 +81,8 @@ export class WorkerState {
       this.wake(held.task.queue, held.task.availableAtUs);
     });
     this.settler = new Settler(db, {
-      onAnswer: (settlement, answer) => {
-        const held = this.#held.get(leaseKey(settlement));
-        if (held === undefined) return;
+      onAnswer: (held, settlement, answer) => {
+        if (!this.#held.has(held)) return;
         this.tally.count(tellOutcome(events, held.task, settlement, answer));
         this.#leave(held);
         // A retry may be due before the next look.
@@ -84,13 +94,13 @@ export class WorkerState {
     });
     this.desk = new Desk({
       handlers,
-      concurrency,
+      concurrency: () => this.concurrency,
       graceMs,
       events,
       table: this.table,
       room: this.roomBell,
       timeoutOf: (task) => this.#timeoutOf(task),
-      onOutcome: (_, settlement) => this.settler.add(settlement),
+      onOutcome: (held, settlement) => this.settler.add(held, settlement),
       onGiveBack: (held, started) => this.returner.add(held, started),
       onDrop: (held) => {
         const { id, type, attempts } = held.task;
@@ -103,22 +113,25 @@ export class WorkerState {
   }
 
   claimLoopOptions(): ClaimLoopOptions {
-    const { queues, leaseMs, pollMs, untilIdle } = this.options;
+    const { leaseMs, untilIdle } = this.options;
     return {
       db: this.#db,
       workerId: this.workerId,
-      types: this.types,
-      queues,
+      types: () => this.types,
       leaseMs,
-      pollMs,
+      pollMs: () => this.orders.pollMs,
       cursor: this.cursor,
       room: () => this.#room(),
       roomBell: this.roomBell,
       hintBell: this.hintBell,
       hears: () => this.hears && !untilIdle,
       queuesNow: () => this.#queuesNow(),
+      queuesKnown: () => this.orders.queues ?? this.#survey?.found.queues ?? [],
+      markIdle: (ms) => this.#markIdle(ms),
       onClaimed: (tasks) => {
-        for (const held of this.desk.take(tasks)) this.#held.set(leaseKey(held.task), held);
+        for (const held of this.desk.take(tasks)) this.#held.add(held);
+        if (this.#checksNextClaim) this.#giveBackUnserved();
+        this.#checksNextClaim = false;
       },
       onTrouble: (error) => {
         this.claimLostAt = performance.now();
@@ -129,14 +142,27 @@ export class WorkerState {
     };
   }
 
+  /** How many tasks it may run at a time. */
+  get concurrency(): number {
+    return Math.min(this.orders.concurrency, MOST_SLOTS);
+  }
+
   /** The ids of everything between its claim and the answer to its outcome. */
   heldIds(): string[] {
-    return [...this.#held.values()].map(({ task }) => task.id);
+    return [...this.#held].map(({ task }) => task.id);
   }
 
   /** How many tasks have no answer yet. */
   get holds(): number {
     return this.#held.size;
+  }
+
+  /** The connection that listens was tried. Once is told that nothing is heard on it. */
+  hearHints(hears: boolean): void {
+    this.hears = hears;
+    if (hears || this.#isDeafnessTold) return;
+    this.#isDeafnessTold = true;
+    this.options.events.event('listening.failed');
   }
 
   /** After an outage it is not known what was missed. */
@@ -145,9 +171,21 @@ export class WorkerState {
     this.hintBell.ring();
   }
 
+  /** Use other handlers from the next start on; what runs, runs on with its own. */
+  exchange(handlers: Handlers): void {
+    this.types = [...handlers.keys()];
+    this.desk.exchange(handlers);
+    this.emptyAhead();
+    this.lookAnew();
+  }
+
   /** A task waits in this queue from that time on. */
   wake(queue: string, fromUs: number): void {
     this.cursor.rewind(queue, fromUs);
+    const known = this.#survey;
+    if (known !== undefined && !known.found.queues.includes(queue)) {
+      this.#survey = { ...known, found: { ...known.found, queues: [...known.found.queues, queue] } };
+    }
     this.hintBell.ring();
   }
 
@@ -161,9 +199,9 @@ export class WorkerState {
     return performance.now() - (this.claimLostAt ?? Infinity) > this.options.leaseMs + LATE_COMMIT_MS;
   }
 
-  /** Log what the database refused; what is passing is the connection's to tell. */
+  /** Log what the database refused; that it does not answer is the connection's to tell. */
   trouble(error: unknown): void {
-    if (!isPassing(error)) this.options.events.event('statement.failed', { error: messageOf(error) });
+    if (!isUnanswered(error)) this.options.events.event('statement.failed', { error: messageOf(error) });
   }
 
   /** An error that nobody caught: its attempt fails with it. What this process is worth now nobody knows. */
@@ -180,6 +218,30 @@ export class WorkerState {
     if (!this.#own.signal.aborted) this.options.events.event('worker.retiring', { error: why, ...about });
     this.#exitCode = 1;
     this.#own.abort();
+  }
+
+  /** End in order, with exit code 0. */
+  finish(): void {
+    this.#own.abort();
+  }
+
+  /** Give back what waits for a slot and is not to run here any more, be it that its claim is still under way. */
+  emptyAhead(): void {
+    this.#checksNextClaim = true;
+    this.#giveBackUnserved();
+  }
+
+  #giveBackUnserved(): void {
+    for (const held of this.desk.takeBack((task) => !this.#serves(task))) this.returner.add(held, false);
+    void this.returner.flush(0).catch((error: unknown) => this.trouble(error));
+  }
+
+  #serves({ queue, type }: ClaimedTask): boolean {
+    const { paused, queues, pausedQueues } = this.orders;
+    if (!this.types.includes(type)) return false;
+    return (
+      !paused && (queues?.includes(queue) ?? true) && !pausedQueues.some((other) => other.queue === queue)
+    );
   }
 
   /** Note that something is left to its lease. */
@@ -204,14 +266,14 @@ export class WorkerState {
   }
 
   #leave(held: HeldTask): void {
-    this.#held.delete(leaseKey(held.task));
+    this.#held.delete(held);
     this.table.leave(held.slot);
     this.roomBell.ring();
   }
 
   #room(): { start: number; ahead: number } {
-    const { desk, settler, options } = this;
-    const { concurrency, batch, maxTasks } = options;
+    const { desk, settler, options, concurrency } = this;
+    const { batch, maxTasks } = options;
     if (desk.abandoned >= concurrency) this.retire('every slot is held by a handler that does not end');
     const wanted = maxTasks === null ? Infinity : maxTasks - this.tally.ended - this.holds;
     if (wanted <= 0 && this.holds === 0) this.#own.abort();
@@ -223,16 +285,30 @@ export class WorkerState {
       freeSlots: desk.freeSlots,
       waiting: desk.waiting,
       meanRunMs: desk.meanRunMs,
+      busyMs: desk.busyMs,
+      meanLength: desk.meanLength,
       most: Math.max(0, Math.min(wanted, this.table.room - concurrency)),
     });
   }
 
   async #queuesNow(): Promise<readonly string[]> {
     const now = performance.now();
-    if (this.#survey === undefined || now - this.#survey.at > SURVEY_MS) {
-      this.#survey = { at: now, found: await survey(this.#db, this.types) };
+    let current = this.#survey;
+    while (current === undefined || now - current.at > SURVEY_MS || current.types !== this.types) {
+      const { types } = this;
+      current = { at: now, types, found: await survey(this.#db, types) };
+      this.#survey = current;
     }
-    return this.options.queues ?? this.#survey.found.queues;
+    return this.orders.queues ?? current.found.queues;
+  }
+
+  async #markIdle(ms: number): Promise<{ dueMs: number | null; queues: readonly string[] }> {
+    const { workerId, types } = this;
+    const { queues } = this.orders;
+    const at = performance.now();
+    const { dueMs, survey: found } = await markIdle(this.#db, { workerId, queues, types }, ms);
+    this.#survey = { at, types, found };
+    return { dueMs, queues: queues ?? found.queues };
   }
 
   #timeoutOf({ timeoutMs, type, queue }: ClaimedTask): number | null {
@@ -240,13 +316,19 @@ export class WorkerState {
     return timeoutMs ?? found?.typeTimeouts[type] ?? found?.queueTimeouts[queue] ?? found?.timeoutMs ?? null;
   }
 
+  /** False: it is not ours any more, or nobody can tell. */
   async #markRunning({ task }: HeldTask): Promise<boolean> {
     const { workerId } = this;
     const { leaseMs } = this.options;
+    const held = [{ id: task.id, leaseNo: task.leaseNo, startedMs: 0 }];
     try {
-      const held = [{ id: task.id, leaseNo: task.leaseNo, startedMs: 0 }];
-      const answers = await heartbeat(this.#db, { workerId, leaseMs, held });
-      return answers[0]?.answer === 'renewed';
+      for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, 1000)) {
+        const answers = await heartbeat(this.#db, { workerId, leaseMs, held });
+        const answer = answers[0]?.answer;
+        if (answer !== 'busy') return answer === 'renewed';
+        // Somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
+        await sleep(waitMs);
+      }
     } catch (error) {
       this.trouble(error);
       return false;
@@ -262,12 +344,16 @@ export class WorkerState {
       return true;
     }
     if (!options.untilIdle) return false;
-    const { unfinished, leftForLater } = await countUnfinished(this.#db, this.types, options.queues);
+    const { unfinished, leftForLater } = await countUnfinished(this.#db, this.types, this.orders.queues);
     if (unfinished > 0) return false;
     this.left = leftForLater;
     this.#own.abort();
     return true;
   }
+}
+
+function ordersAtFirst({ paused, concurrency, pollMs, queues }: WorkerOptions): Orders {
+  return { paused, pausedBy: null, stop: false, stopBy: null, concurrency, pollMs, queues, pausedQueues: [] };
 }
 
 function messageOf(error: unknown): string {

@@ -11,22 +11,42 @@ describe('taskq cancel', () => {
 
   test('by id: what became of each, exit 1 if one could not be cancelled', async () => {
     const [waiting, dead] = [await project.enqueue(), await project.enqueueDead()];
-    const { code, stdout } = await project.run(['cancel', waiting, dead, '--reason', 'no more']);
+    const { code, stdout, stderr } = await project.run(['cancel', waiting, dead, '--reason', 'no more']);
+    expect(stderr).toBe(`taskq: task ${dead} is a dead letter — discard it: taskq dead discard ${dead}\n`);
     expect({ code, stdout }).toEqual({
       code: 1,
-      stdout: `${waiting} cancelled\n${dead} neither waits nor runs\n`,
+      stdout: `${waiting} cancelled\n`,
     });
     const shown = await project.json(['show', waiting]);
     expect(shown).toMatchObject({ status: 'cancelled', cancel_reason: 'no more' });
   });
 
-  test('a running one: its worker is asked', async () => {
+  test('what is over, or was never there, is named with what it is', async () => {
+    const id = await project.enqueue();
+    await project.run(['cancel', id]);
+    expect(await project.run(['cancel', id, '999999'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `taskq: task ${id} was cancelled
+taskq: no task 999999: it never existed, was purged, or outlived its retention
+`,
+    });
+  });
+
+  test('--wait is not for all that fit: nobody would read so many answers', async () => {
+    expect(await project.run(['cancel', '--queue', 'bulk', '--wait', '5s', '--yes'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: --wait is for tasks named by their ids\n',
+    });
+  });
+
+  test('a running one, with nobody who waits: its worker is asked', async () => {
     const id = await project.enqueue({ queue: 'held' });
     await project.client.query(
       `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = $1`,
       [id],
     );
-    expect(await project.run(['cancel', id])).toMatchObject({
+    expect(await project.run(['cancel', id, '--wait', '0s'])).toMatchObject({
       code: 0,
       stdout: `${id} runs; its worker was asked to end it\n`,
     });

@@ -64,7 +64,7 @@ describe('the database', () => {
   });
 
   test('a database that is not there: exit 1, without a stack', async () => {
-    const url = empty.url.replace(empty.name, 'nowhere');
+    const url = empty.directUrl.replace(empty.name, 'nowhere');
     const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } });
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -112,7 +112,7 @@ describe('the database', () => {
   test('migrate exits 3 when the schema is newer than the binary', async () => {
     const client = await changed.client();
     await client.query('update taskq.release set number = 1000');
-    const { code, stderr } = await runTaskq(['migrate'], { cwd, env: { DATABASE_URL: changed.url } });
+    const { code, stderr } = await runTaskq(['migrate'], { cwd, env: { DATABASE_URL: changed.directUrl } });
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: expect.stringMatching(/^taskq: the schema taskq is newer than this binary/),

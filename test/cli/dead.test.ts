@@ -86,11 +86,25 @@ describe('taskq dead', () => {
     expect(await live(other)).toBeDefined();
   });
 
-  test('revive: one that is not dead is named, exit 1', async () => {
-    const id = await project.enqueue();
-    expect(await project.run(['dead', 'revive', id])).toMatchObject({
+  test('revive: one that is not dead is named with what it is, and a waiting one with its own verb; exit 1', async () => {
+    const [waiting, running, done] = [
+      await project.enqueue(),
+      await project.enqueue(),
+      await project.enqueue(),
+    ];
+    await project.client.query(
+      `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = $1`,
+      [running],
+    );
+    await project.run(['cancel', done]);
+    expect(await project.run(['dead', 'revive', waiting, running, done, '999999'])).toMatchObject({
       code: 1,
-      stderr: `taskq: task ${id} is no dead letter\n`,
+      stdout: '',
+      stderr: `taskq: task ${waiting} waits for its turn — retry it: taskq retry ${waiting}
+taskq: task ${running} is running
+taskq: task ${done} was cancelled
+taskq: no task 999999: it never existed, was purged, or outlived its retention
+`,
     });
   });
 
@@ -131,9 +145,13 @@ describe('taskq dead', () => {
     expect(await project.json(['dead', 'discard', '--queue', 'gone', '--yes'])).toMatchObject({
       discarded: 1,
     });
-    expect(await project.run(['dead', 'discard', id, '--yes'])).toMatchObject({
+    const waiting = await project.enqueue();
+    expect(await project.run(['dead', 'discard', id, waiting, '--yes'])).toMatchObject({
       code: 1,
-      stderr: `taskq: task ${id} is no dead letter\n`,
+      stdout: '',
+      stderr: `taskq: no task ${id}: it never existed, was purged, or outlived its retention
+taskq: task ${waiting} waits for its turn — cancel it: taskq cancel ${waiting}
+`,
     });
   });
 });

@@ -80,9 +80,10 @@ describe('taskq list and show', () => {
   });
 
   test('the escape sequences of a payload do not reach the terminal', async () => {
-    await project.client.query(`select taskq.enqueue('double', $1, '{"queue": "odd"}')`, [
-      JSON.stringify('\u001b[31m\u0007\u202e'),
-    ]);
+    await project.client.query(
+      `select taskq.enqueue('double', $1, '{"queue": "odd", "allow_unknown": true}')`,
+      [JSON.stringify('\u001b[31m\u0007\u202e')],
+    );
     const { stdout } = await project.run(['list', '--queue', 'odd']);
     expect(stdout).toContain('"\\u001b[31m\\u0007\\u202e"');
   });
@@ -108,6 +109,24 @@ describe('taskq list and show', () => {
     expect(stdout).toMatch(/\npayload\n {2}\{\n {4}"n": -2\n {2}\}\n/);
     expect(stdout).toMatch(/\nattempt 1: failed .*\n {2}RangeError: negative: -1\n {6}at /);
     expect(stdout).toMatch(/\nattempt 2: failed .*\n {2}RangeError: negative: -2\n/);
+  });
+
+  test('show: what a task saw each time it was put off, which burned no attempt', async () => {
+    const handler = `import { Snooze } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
+      const states = ['queued', 'running'];
+      export default () => {
+        const state = states.shift();
+        if (state !== undefined) throw new Snooze('10ms', { result: { state } });
+        return 'done';
+      };`;
+    await project.write('handlers/poll.mjs', handler);
+    const { id } = (await project.json(['enqueue', 'poll'])) as { id: string };
+    await project.run(['work', '--types', 'poll', '--until-idle']);
+    const { stdout } = await project.run(['show', id]);
+    expect(stdout).toMatch(
+      /\nsnoozed {2}.*\n {2}\{\n {4}"state": "queued"\n {2}\}\n\nsnoozed {2}.*\n {2}\{\n {4}"state": "running"/,
+    );
+    expect(stdout).not.toContain('attempt 0');
   });
 
   test('show: no such task, exit 1', async () => {

@@ -5,7 +5,9 @@ import { runTaskq } from '../support/run-taskq.ts';
 
 let database: TestDatabase;
 const migrate = (...args: string[]) =>
-  runTaskq(['migrate', ...args], { env: { DATABASE_URL: database.url } });
+  runTaskq(['migrate', ...args], {
+    env: { DATABASE_URL: database.url, TASKQ_DIRECT_URL: database.directUrl },
+  });
 
 beforeAll(async () => {
   database = await emptyDatabase();

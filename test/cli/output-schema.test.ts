@@ -35,6 +35,10 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   list: [[], ['--limit', '1'], ['--status', 'completed'], ['--queue', 'nowhere']],
   show: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
   stats: [[], ['--since', '1h']],
+  retry: [
+    ['$waiting', '$dead', '999999'],
+    ['--type', 'double', '--failed'],
+  ],
   'dead list': [[], ['--limit', '1']],
   'dead show': [['$failed']],
   'dead add': [['$waiting', '--reason', 'parked']],
@@ -47,6 +51,36 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['$dead', '999999'],
     ['--type', 'double', '--yes'],
   ],
+  purge: [['$completed', '$waiting', '999999', '--yes']],
+  'queues pause': [['default', '--reason', 'deploy', '--for', '1h'], ['mail']],
+  'queues list': [[]],
+  'queues resume': [['mail'], ['mail']],
+  'queues set': [
+    [
+      'mail',
+      '--retention',
+      '3d',
+      '--dead-retention',
+      '90d',
+      '--errors-retention',
+      'none',
+      '--expires',
+      '30d',
+    ],
+    ['mail', '--max-attempts', 'unlimited', '--timeout', '30s', '--retention', 'default'],
+  ],
+  'workers list': [[], ['--all', '--limit', '1']],
+  'workers pause': [['$worker'], ['1']],
+  'workers resume': [['$worker'], ['$worker'], ['1']],
+  'workers set': [
+    ['$worker', '--concurrency', '3', '--queues', 'mail', '--poll', '2s'],
+    ['1', '--all-queues'],
+  ],
+  'workers stop': [['$worker', '1']],
+  'types list': [[]],
+  'types add': [['double', 'triple']],
+  completion: [['bash'], ['--json', 'fish', '--', 'list']],
+  init: [[], []],
   'db status': [[]],
   'db start': [[]],
   'db url': [[]],
@@ -63,7 +97,7 @@ describe('--json', () => {
 
   beforeAll(async () => {
     project = await createProject();
-    env = { TASKQ_STATE_DIR: await temporaryDirectory() };
+    env = { TASKQ_STATE_DIR: await temporaryDirectory(), TASKQ_DIRECT_URL: project.directUrl };
     tasks = {
       $dead: await project.enqueueDead(),
       $keyed: await project.enqueueDead({ key: 'held' }),
@@ -76,6 +110,19 @@ describe('--json', () => {
       }),
     };
     await project.enqueue({ key: 'held', delay_ms: 3_600_000 });
+    const about = {
+      host: 'other',
+      pid: 1,
+      unique_part: 'x',
+      concurrency: 2,
+      lease_ms: 600_000,
+      types: { double: {} },
+    };
+    const { rows } = await project.client.query<{ worker_id: number }>(
+      'select worker_id from taskq.register_worker($1)',
+      [about],
+    );
+    tasks.$worker = String(rows[0]!.worker_id);
     schema = JSON.parse(await readFile(new URL('output-schema.json', import.meta.url), 'utf8'));
   });
   afterAll(() => project.drop());

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { knowTypes } from '../support/know-types.ts';
 import { createProject, type Project } from './project.ts';
 
 const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
@@ -11,7 +12,8 @@ describe('output', () => {
 
   beforeAll(async () => {
     project = await createProject();
-    await project.client.query(`select taskq.enqueue_many(json_agg(json_build_object('type', 'double', 'payload', repeat('x', 900))))
+    await knowTypes(project.client, 'double');
+    await project.client.query(`select taskq.enqueue_many(jsonb_agg(jsonb_build_object('type', 'double', 'payload', repeat('x', 900))))
       from generate_series(1, 2000)`);
   });
   afterAll(() => project.drop());
@@ -33,6 +35,17 @@ describe('output', () => {
       signal: null,
       stderr: '',
     });
+  });
+
+  test.each([['--help'], ['work', '--help'], ['--version']])('also one of taskq %s %s', async (...args) => {
+    const child = spawn(process.execPath, [BINARY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (text) => {
+      stderr += text;
+    });
+    await once(child, 'close');
+    expect({ code: child.exitCode, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   test('global options are taken before and after the command', async () => {

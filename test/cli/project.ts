@@ -9,6 +9,8 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 export interface Project {
   readonly directory: string;
   readonly url: string;
+  /** The server itself, past a pooler. */
+  readonly directUrl: string;
   readonly client: pg.Client;
   /** Opens another connection, closed by `drop`. */
   connect(): Promise<pg.Client>;
@@ -48,16 +50,18 @@ export async function createProject(): Promise<Project> {
   };
   await mkdir(join(directory, 'handlers'));
   for (const [name, text] of Object.entries(HANDLERS)) await write(join('handlers', name), text);
-  const { url } = database;
+  const { url, directUrl } = database;
   const run: Project['run'] = (args, options = {}) =>
     runTaskq(args, { cwd: directory, ...options, env: { DATABASE_URL: url, ...options.env } });
   const enqueue = async (options: object = {}) => {
     const text = `select id from taskq.enqueue('double', '{"n": 1}', $1)`;
-    return (await client.query<{ id: string }>(text, [JSON.stringify(options)])).rows[0]!.id;
+    const told = { allow_unknown: true, ...options };
+    return (await client.query<{ id: string }>(text, [JSON.stringify(told)])).rows[0]!.id;
   };
   return {
     directory,
     url,
+    directUrl,
     client,
     connect: database.client,
     run,

@@ -5,6 +5,9 @@ describe('a command line that is wrong', () => {
   test.each([
     [['enqeue'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
     [['dead', 'lst'], "unknown command 'lst' (did you mean list?) — see taskq dead --help"],
+    [['workers', 'pasue', '3'], "unknown command 'pasue' (did you mean pause?) — see taskq workers --help"],
+    [['workers', '3'], "unknown command '3' — see taskq workers --help"],
+    [['workers', '--al'], "unknown option '--al' (did you mean --all?) — see taskq workers --help"],
     [['list', '--limt', '3'], "unknown option '--limt' (did you mean --limit?) — see taskq list --help"],
     [['--qiet', 'list'], "unknown option '--qiet' (did you mean --quiet?) — see taskq list --help"],
     [['show'], "missing required argument 'id' — see taskq show --help"],
@@ -44,11 +47,18 @@ describe('help', () => {
       'list',
       'show',
       'cancel',
+      'retry',
+      'purge',
       'stats',
       'dead',
+      'queues',
+      'workers',
+      'types',
+      'init',
       'migrate',
       'config',
       'db',
+      'completion',
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     }

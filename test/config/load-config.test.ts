@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { describeConfig } from '../../src/config/describe-config.ts';
 import { type ConfigSources, type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
+import { SETTING_FIELDS } from '../../src/config/settings.ts';
 import { normaliseBackoff } from '../../src/domain/backoff.ts';
 import { parseMaxAttempts } from '../../src/domain/enqueue-options.ts';
 import { checkedName } from '../../src/domain/names.ts';
@@ -53,9 +54,11 @@ test('with nothing set, every value is the default', async () => {
     database: null,
     stateDir: null,
     concurrency: 8,
+    processes: 1,
     queues: null,
     types: null,
     handlers: join(cwd, 'handlers'),
+    isolation: 'inline',
     batch: 'auto',
     leaseMs: 30_000,
     heartbeatMs: 10_000,
@@ -146,6 +149,16 @@ describe('the file', () => {
   test('that is empty says nothing', async () => {
     await file('empty.yaml', '');
     expect((await load({ configPath: 'empty.yaml' })).values.concurrency).toBe(8);
+  });
+
+  test('that cannot be read is refused, naming it, and not passed over', async () => {
+    const path = join(cwd, 'taskq.config.json');
+    await file('.taskqrc', 'concurrency: 5');
+    await symlink('nowhere', path);
+    expect(await refusal()).toBe(`${path}: no such file`);
+    await unlink(path);
+    await mkdir(path);
+    expect(await refusal()).toBe(`${path}: it is a directory`);
   });
 
   test.each([
@@ -311,7 +324,7 @@ describe('what taskq config prints', () => {
     expect(described).toContainEqual({ key: 'lease', value: '1m30s', source: 'flag --lease' });
     expect(described).toContainEqual({ key: 'queues', value: 'a,b', source: 'flag --queues' });
     expect(described).toContainEqual({ key: 'directUrl', value: null, source: 'default' });
-    expect(described).toHaveLength(21);
+    expect(described.map(({ key }) => key)).toHaveLength(SETTING_FIELDS.length);
   });
 
   test('shows no password', async () => {

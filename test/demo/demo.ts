@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashOf } from './hash-of.ts';
+import { summaryOf } from './summary.ts';
 import { type TaskJson, taskq } from './taskq.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
@@ -95,13 +96,14 @@ async function demo(): Promise<void> {
   const ids = (await list(run, ['dead', 'list'])).map((task) => task.id);
   check(ids.length === HOPELESS - 1 && !ids.includes(revived), 'the revived task is no dead letter any more');
 
-  console.log(`
-  tasks     ${completed.length} completed, every hash as it should be
-  retries   ${FLAKY * 2} of ${FLAKY} tasks that failed twice, ${HOPELESS * 2} of files that are not there
-  dead      ${HOPELESS}
-  revived   1
-  speed     ${rate(paths.length, enqueueMs)} enqueued, ${rate(paths.length + FLAKY + HOPELESS, workMs)} worked off (with starting and retries)
-`);
+  const figures = {
+    completed: completed.length,
+    flaky: FLAKY,
+    hopeless: HOPELESS,
+    enqueuedPerSecond: paths.length / (enqueueMs / 1000),
+    workedOffPerSecond: (paths.length + FLAKY + HOPELESS) / (workMs / 1000),
+  };
+  console.log(`\n${summaryOf(figures)}\n`);
 }
 
 type Run = (args: string[]) => Promise<string>;
@@ -114,10 +116,6 @@ async function list(run: Run, args: string[]): Promise<TaskJson[]> {
 async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-}
-
-function rate(count: number, ms: number): string {
-  return `${Math.round(count / (ms / 1000)).toLocaleString('en')} tasks/s`;
 }
 
 function heading(text: string): void {

@@ -67,6 +67,7 @@ describe('a handler that throws', () => {
       kind: 'cancelled',
       reportedBy: 'handler',
       reason: 'not wanted',
+      killed: false,
     });
   });
 });
@@ -166,13 +167,17 @@ describe('what the worker reports, not the handler:', () => {
     });
   });
 
-  test('an attempt that ended after a request to cancel is cancelled', () => {
-    expect(outcomeOf({ kind: 'cancelled', reason: null })).toEqual({
-      kind: 'cancelled',
-      reportedBy: 'worker',
-      reason: null,
-    });
-  });
+  test.each([true, false])(
+    'an attempt that ended after a request to cancel is cancelled (killed: %s)',
+    (killed) => {
+      expect(outcomeOf({ kind: 'cancelled', reason: null, killed })).toEqual({
+        kind: 'cancelled',
+        reportedBy: 'worker',
+        reason: null,
+        killed,
+      });
+    },
+  );
 });
 
 test('whatever a handler throws or returns, there is an outcome that can be stored', () => {

@@ -7,6 +7,7 @@ test.each([
   ['postgres://ann:secret@host/db?sslmode=require', 'postgres://ann:***@host/db?sslmode=require'],
   ['postgres://ann:sec@re/t?x#y@host/db', 'postgres://ann:***@host/db'],
   ['postgres://ann:12/secret@host/db', 'postgres://ann:***@host/db'],
+  ['postgres://ann:x@?a=secret@host/db', 'postgres://ann:***@host/db'],
   ['postgres://ann@server:secret@host/db', 'postgres://ann@server:***@host/db'],
   ['postgres://ann:se cret\n@host/db', 'postgres://ann:***@host/db'],
   ['postgres://:secret@host/db', 'postgres://:***@host/db'],

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { addDead } from '../../src/queue/add-dead.ts';
 import { discard } from '../../src/queue/discard.ts';
-import { enqueueSome, statusOf } from './rows.ts';
+import { revive } from '../../src/queue/revive.ts';
+import { enqueue, enqueueSome, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 
 const queue = useDatabase();
 
@@ -10,11 +12,42 @@ test('dead letters are gone for good, what is not dead stays, every id is answer
   const [dead, waiting] = await enqueueSome(queue.admin, 2);
   await addDead(queue.admin, dead!, 'r');
   expect(await discard(queue.admin, ['999999999', waiting!, dead!, dead!])).toEqual([
-    { id: dead, answer: 'discarded' },
-    { id: waiting, answer: 'not_dead' },
-    { id: '999999999', answer: 'not_dead' },
+    { id: dead, answer: 'discarded', status: null },
+    { id: waiting, answer: 'not_dead', status: 'pending' },
+    { id: '999999999', answer: 'not_dead', status: null },
   ]);
   expect(await statusOf(queue.admin, dead!)).toBeUndefined();
   expect(await statusOf(queue.admin, waiting!)).toBe('pending');
   expect(await queue.admin.value('select taskq.show_task($1)', dead)).toBeNull();
+});
+
+describe('a discard and a revive of the same letters wait for one another, and neither is refused', () => {
+  const orders = ['first, second', 'second, first'];
+  const cases = orders.flatMap((died) =>
+    orders.flatMap((keys) => [0, 1].map((held) => [died, keys, held] as const)),
+  );
+
+  test.each(cases)('that died in the order %s, of keys in the order %s, number %i held', async (...of) => {
+    const [died, keys, held] = of;
+    const made = { first: await enqueue(queue.admin), second: await enqueue(queue.admin) };
+    const inOrder = (order: string) => order.split(', ').map((name) => made[name as keyof typeof made]);
+    const [first, second] = inOrder(keys);
+    await queue.admin.rows('update taskq.tasks set unique_key = case id when $1 then 1 else 2 end', first);
+    for (const id of inOrder(died)) await addDead(queue.admin, id, 'r');
+    const ids = [first!, second!].toSorted();
+
+    const operator = await queue.session();
+    await operator.rows('begin');
+    await operator.rows("select taskq.add_dead($1, 'another reason')", ids[held]);
+    const [reviver, discarder] = [await queue.session(), await queue.session()];
+    const revived = revive(reviver, ids);
+    await waitUntilBlocked(queue.admin);
+    const both = Promise.all([revived, discard(discarder, ids)]);
+    await waitUntilBlocked(queue.admin, 2);
+    await operator.rows('commit');
+    expect((await both).map((answers) => answers.map(({ answer }) => answer))).toEqual([
+      ['revived', 'revived'],
+      ['not_dead', 'not_dead'],
+    ]);
+  });
 });

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { enqueueMany } from '../../src/queue/enqueue.ts';
+import type { StoredBackoff } from '../../src/domain/backoff.ts';
+import {
+  bulkOf,
+  enqueue as enqueueAlone,
+  enqueueCounted,
+  enqueueMany,
+  type NewTask,
+} from '../../src/queue/enqueue.ts';
 import { enqueue, finishedRow, liveRow, type Row } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
@@ -32,6 +39,45 @@ async function complete(id: string): Promise<void> {
   expect(task.id).toBe(id);
   await worker.settle(outcome(task, 'completed'));
 }
+
+test('a bulk is what its tasks are one by one, whatever they say alike', async () => {
+  const backoff = { kind: 'fixed', base_ms: 1000 } as unknown as StoredBackoff;
+  const alike = { queue: 'mail', priority: 3, tags: { of: 'all' }, backoff };
+  const sayings: NewTask['options'][] = [
+    { ...alike, max_attempts: 1, key: 'a' },
+    { ...alike, tags: { of: 'all' }, max_attempts: 2, timeout_ms: 5 },
+    { ...alike, backoff: { ...backoff }, max_attempts: 1 },
+  ];
+  const sets: NewTask['options'][][] = [
+    sayings,
+    sayings.slice(0, 1),
+    [undefined, undefined],
+    [undefined, alike],
+    [alike, alike],
+  ];
+  for (const [set, options] of sets.entries()) {
+    const type = (index: number) => (set === 2 && index === 1 ? 'other' : 'work');
+    const tasks = options.map((said, index) => ({
+      type: type(index),
+      payload: `{"n": ${index}}`,
+      ...(said && { options: said }),
+    }));
+    const rowsOf = async (ids: readonly string[]) => {
+      const rows = await Promise.all(ids.map((id) => liveRow(queue.admin, id)));
+      await queue.admin.rows('delete from taskq.tasks');
+      return rows.map((row) => ({ ...row, id: 0, available_at: 0, not_before: 0, created_at: 0 }));
+    };
+    const bulk = await enqueueMany(queue.admin, bulkOf(tasks, true));
+    const inBulk = await rowsOf(bulk.map(({ id }) => id));
+    const single: string[] = [];
+    for (const task of tasks) single.push((await enqueueAlone(queue.admin, task, true)).id);
+    expect(inBulk).toEqual(await rowsOf(single));
+    expect(await enqueueCounted(queue.admin, bulkOf([...tasks, ...tasks], true))).toBe(
+      tasks.length * 2 - options.filter((said) => said?.key !== undefined).length,
+    );
+    await queue.admin.rows('delete from taskq.tasks');
+  }
+});
 
 describe('options', () => {
   test('a task without options waits in the queue "default" with priority 2, due now', async () => {
@@ -259,7 +305,7 @@ describe('a key', () => {
       await a.rows('begin');
       const first = await made('k', keyFor, a);
       const second = made('k', keyFor, b);
-      await waitUntilBlocked(queue.admin, b);
+      await waitUntilBlocked(queue.admin);
       await a.rows('commit');
       expect(await second).toEqual({ ...first, created: false });
     },
@@ -272,7 +318,7 @@ describe('a key', () => {
       await a.rows('begin');
       const first = await made('k', keyFor, a);
       const second = made('k', keyFor, b);
-      await waitUntilBlocked(queue.admin, b);
+      await waitUntilBlocked(queue.admin);
       await a.rows('rollback');
       expect(await second).toMatchObject({ created: true });
       expect((await second)!.id).not.toBe(first!.id);
@@ -285,7 +331,7 @@ describe('a key', () => {
     await a.rows('begin');
     await a.rows('select taskq.cancel($1)', [first!.id]);
     const second = made('k', 'live', b);
-    await waitUntilBlocked(queue.admin, b);
+    await waitUntilBlocked(queue.admin);
     await a.rows('commit');
     expect(await second).toMatchObject({ created: true });
   });
@@ -295,7 +341,7 @@ describe('a key', () => {
     await a.rows('begin');
     const first = await made('k', 'ever', a);
     const second = made('k', 'ever', b);
-    await waitUntilBlocked(queue.admin, b);
+    await waitUntilBlocked(queue.admin);
     await a.rows('select taskq.cancel($1)', [first!.id]);
     await a.rows('commit');
     expect(await second).toEqual({ ...first, created: false });
@@ -452,7 +498,7 @@ describe('a payload comes out as it went in', () => {
   ] as const;
   test.each(payloads)('%s', async (_, text) => {
     const alone = await queue.admin.value<string>("select id from taskq.enqueue('work', $1)", text);
-    const [bulk] = await enqueueMany(queue.admin, [{ type: 'work', payload: text }]);
+    const [bulk] = await enqueueMany(queue.admin, bulkOf([{ type: 'work', payload: text }]));
     const worker = await registerWorker(queue.admin);
     expect(await worker.claim({ start: 2 })).toHaveLength(2);
     const same =

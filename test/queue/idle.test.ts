@@ -14,7 +14,7 @@ interface Listener {
 }
 
 async function listen(): Promise<Listener> {
-  const session: Session = await queue.session();
+  const session: Session = await queue.directSession();
   const told: Listener['told'] = [];
   let marks = 0;
   session.client.on('notification', ({ channel, payload }) => {

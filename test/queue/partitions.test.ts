@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { enqueue, finishedRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -34,7 +34,8 @@ async function makeOver(days: number): Promise<string> {
   return name;
 }
 
-afterEach(async () => {
+// The template may be of yesterday.
+beforeEach(async () => {
   await queue.admin.rows('select taskq.ensure_partitions()');
 });
 

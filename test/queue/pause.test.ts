@@ -32,7 +32,7 @@ test('resumed it goes on, its workers are woken from its beginning, and its sett
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);
   await pauseQueue(queue.admin, 'default', pause);
-  const listener = await queue.session();
+  const listener = await queue.directSession();
   const told: (string | undefined)[] = [];
   listener.client.on('notification', ({ payload }) => told.push(payload));
   await listener.rows('listen taskq_wake');
@@ -53,4 +53,28 @@ test('pausing again replaces who, why and how long', async () => {
   const row =
     "select paused_by, pause_reason, paused_until between clock_timestamp() and clock_timestamp() + interval '1 min' as for_a_minute from taskq.queues";
   expect(await queue.admin.row(row)).toEqual({ paused_by: 'bob', pause_reason: null, for_a_minute: true });
+});
+
+test('a pause ends by itself: nobody says a word, and the queue gives again', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  await pauseQueue(queue.admin, 'default', { ...pause, forMs: 60_000 });
+  expect(await worker.claim()).toEqual([]);
+  await queue.admin.rows("update taskq.queues set paused_until = clock_timestamp() - interval '1 ms'");
+  expect(await worker.claim()).toMatchObject([{ id }]);
+});
+
+test('a worker that goes to sleep is told when the first pause of its queues ends', async () => {
+  await enqueue(queue.admin);
+  await enqueue(queue.admin, { queue: 'other' });
+  const worker = await registerWorker(queue.admin);
+  await pauseQueue(queue.admin, 'default', { ...pause, forMs: 60_000 });
+  await pauseQueue(queue.admin, 'other', { ...pause, forMs: 3_000 });
+  const dueMs = (queues: string[] | null) =>
+    queue.admin.value<number>('select due_ms from taskq.mark_idle($1, $2, 1000)', worker.id, queues);
+  expect(await dueMs(null)).toBeGreaterThan(1000);
+  expect(await dueMs(null)).toBeLessThanOrEqual(3000);
+  expect(await dueMs(['default'])).toBeGreaterThan(3000);
+  await pauseQueue(queue.admin, 'default', pause);
+  expect(await dueMs(['default'])).toBeNull();
 });

@@ -26,7 +26,9 @@ test('a revived task has its id, its errors and its fence, and all attempts anew
     backoff: { kind: 'fixed', base_ms: 1 },
   };
   const id = await die(options);
-  expect(await revive(queue.admin, [id])).toEqual([{ id, answer: 'revived', key: null, holder: null }]);
+  expect(await revive(queue.admin, [id])).toEqual([
+    { id, answer: 'revived', key: null, holder: null, status: null },
+  ]);
   expect(await deadRow(queue.admin, id)).toBeUndefined();
   expect(await liveRow(queue.admin, id)).toMatchObject({
     status: 'pending',
@@ -76,8 +78,8 @@ test('what is not dead is not revived, and every id is answered once', async () 
   const [waiting] = await enqueueSome(queue.admin, 1);
   expect(await revive(queue.admin, ['999999999', waiting!, id, id])).toMatchObject([
     { id, answer: 'revived' },
-    { id: waiting, answer: 'not_dead' },
-    { id: '999999999', answer: 'not_dead' },
+    { id: waiting, answer: 'not_dead', status: 'pending' },
+    { id: '999999999', answer: 'not_dead', status: null },
   ]);
   expect(await revive(queue.admin, [id])).toMatchObject([{ id, answer: 'not_dead' }]);
 });
@@ -87,8 +89,8 @@ test('one whose key a live task has is refused by the name of that task, the res
   const free = await die({ key: 'free' });
   const holder = await enqueue(queue.admin, { key: 'k' });
   expect(await revive(queue.admin, [dead, free])).toEqual([
-    { id: dead, answer: 'key_held', key: 'k', holder },
-    { id: free, answer: 'revived', key: null, holder: null },
+    { id: dead, answer: 'key_held', key: 'k', holder, status: null },
+    { id: free, answer: 'revived', key: null, holder: null, status: null },
   ]);
   expect(await deadRow(queue.admin, dead)).toBeDefined();
 });
@@ -97,7 +99,9 @@ test('one whose key another task holds for a period is refused, also when that o
   const dead = await die({ key: 'k' });
   const holder = await enqueue(queue.admin, { key: 'k', key_for: '24h' });
   await queue.admin.rows('select taskq.cancel($1)', [holder]);
-  expect(await revive(queue.admin, [dead])).toEqual([{ id: dead, answer: 'key_held', key: 'k', holder }]);
+  expect(await revive(queue.admin, [dead])).toMatchObject([
+    { id: dead, answer: 'key_held', key: 'k', holder },
+  ]);
   await queue.admin.rows('update taskq.held_keys set until = clock_timestamp()');
   expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
 });

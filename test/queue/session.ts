@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { Queryable } from '../../src/lib/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { knowTypes } from '../support/know-types.ts';
 
 /** One connection, with short ways to ask something. */
 export interface Session extends Queryable {
@@ -18,8 +19,12 @@ export interface QueueDatabase {
   /** The session in which tests prepare and look. */
   readonly admin: Session;
   readonly url: string;
-  /** Opens a session that ends with the test. */
+  /** The server itself, past a pooler. */
+  readonly directUrl: string;
+  /** Opens a session that ends with the test: through a pooler, where this project has one. */
   session(): Promise<Session>;
+  /** Opens one to the server itself, which can listen. */
+  directSession(): Promise<Session>;
 }
 
 /** Makes a migrated database for the tests of this file. */
@@ -42,7 +47,11 @@ export function useDatabase(): QueueDatabase {
     get url() {
       return database.url;
     },
-    session: async () => sessionOf(await database.client()),
+    get directUrl() {
+      return database.directUrl;
+    },
+    session: async () => sessionOf(await database.userClient()),
+    directSession: async () => sessionOf(await database.client()),
   };
 }
 
@@ -91,4 +100,6 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.defaults;
     insert into taskq.defaults default values;
   `);
+  // What the tests enqueue when they say nothing else.
+  await knowTypes(admin.client, 'work');
 }

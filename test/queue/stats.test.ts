@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { countUnfinished } from '../../src/queue/count-unfinished.ts';
 import { stats } from '../../src/queue/stats.ts';
+import { knowTypes } from '../support/know-types.ts';
 import { enqueue, enqueueSome } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -23,6 +24,7 @@ test('an empty database has nothing to count', async () => {
 test('tasks are counted by queue and status, and by type', async () => {
   await enqueueSome(queue.admin, 3);
   await enqueue(queue.admin, { queue: 'b', delay_ms: 60_000 });
+  await knowTypes(queue.admin.client, 'stranger');
   await queue.admin.rows("select taskq.enqueue('stranger')");
   const worker = await registerWorker(queue.admin);
   const [done, dead, failed] = await worker.claim({ start: 3 });
@@ -105,6 +107,7 @@ test('what a worker waits for until it is idle is told apart from what is left f
   await enqueue(queue.admin, { delay_ms: 120_000 });
   await enqueue(queue.admin, { queue: 'paused' });
   await queue.admin.rows("select taskq.pause_queue('paused')");
+  await knowTypes(queue.admin.client, 'other');
   await queue.admin.rows("select taskq.enqueue('other')");
   const found = await unfinished();
   expect(found).toMatchObject({

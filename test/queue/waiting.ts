@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from './session.ts';
 
-/** Waits until another session's statement waits for a lock; fails after 10 s. */
-export async function waitUntilBlocked(observer: Session, blocked: Session): Promise<void> {
-  const pid = (blocked.client as unknown as { processID: number }).processID;
+/** Waits until so many other sessions wait for locks; fails after 10 s. */
+export async function waitUntilBlocked(observer: Session, sessions = 1): Promise<void> {
   const waits = () =>
     observer.value<boolean>(
-      "select exists (select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock')",
-      pid,
+      `select count(*) >= $1 from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+      sessions,
     );
-  await waitUntil(waits, 'the session does not wait for a lock');
+  await waitUntil(waits, 'no session waits for a lock');
 }
 
 /** Asks every few milliseconds until it is so; fails with `why` after 10 s. */

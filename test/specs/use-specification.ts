@@ -2,9 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../../src/domain/enqueue-options.ts';
 import { type Enqueued, enqueue } from '../../src/queue/enqueue.ts';
+import { findHandlerFiles } from '../../src/worker/find-handlers.ts';
 import { type Row, silence } from '../queue/rows.ts';
 import { type Session, useDatabase } from '../queue/session.ts';
 import { waitUntil } from '../queue/waiting.ts';
+import { knowTypes } from '../support/know-types.ts';
 import { type RunOptions, runTaskq, type TaskqResult } from '../support/run-taskq.ts';
 import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../support/start-taskq.ts';
 import { TABLES as APPLICATION } from './application.ts';
@@ -43,6 +45,11 @@ export function useSpecification(here: string, tables = APPLICATION): Specificat
   });
   beforeAll(() => database.admin.client.query(tables));
   beforeEach(() => emptyTables(database.admin));
+  // As if a worker with these handlers had been started once.
+  beforeEach(async () => {
+    const files = await findHandlerFiles(env().TASKQ_HANDLERS);
+    await knowTypes(database.admin.client, ...files.keys());
+  });
   afterEach(killStartedTaskqs);
   const holders: Session[] = [];
   afterEach(() => Promise.all(holders.splice(0).map((holder) => holder.rows('commit'))));

@@ -16,6 +16,8 @@ export interface Explained<T> {
   readonly scanned: readonly string[];
   /** Pages read, found in memory or not. */
   readonly pages: number;
+  /** What the outermost statement took, in milliseconds. */
+  readonly ms: number;
 }
 
 /** Prepares a session (of a superuser) to tell its plans. */
@@ -35,9 +37,12 @@ export async function tellPlans(session: Session): Promise<void> {
 /** Runs something in a session that tells its plans. */
 export async function explained<T>(session: Session, run: () => Promise<T>): Promise<Explained<T>> {
   const plans: PlanNode[] = [];
+  let ms = 0;
   const onNotice = ({ message }: { message?: string | undefined }) => {
-    const json = /^duration: .* plan:\n([\s\S]*)$/.exec(message ?? '')?.[1];
-    if (json !== undefined) plans.push((JSON.parse(json) as { Plan: PlanNode }).Plan);
+    const [, duration, json] = /^duration: (\S+) ms {2}plan:\n([\s\S]*)$/.exec(message ?? '') ?? [];
+    if (json === undefined) return;
+    plans.push((JSON.parse(json) as { Plan: PlanNode }).Plan);
+    ms = Number(duration);
   };
   session.client.on('notice', onNotice);
   try {
@@ -48,6 +53,7 @@ export async function explained<T>(session: Session, run: () => Promise<T>): Pro
       scanned: [...new Set(scans.map((node) => node['Relation Name']!))].toSorted(),
       // The outermost statement ends last, and what it counts includes the others.
       pages: pagesOf(plans.at(-1)),
+      ms,
     };
   } finally {
     session.client.off('notice', onNotice);

@@ -4,8 +4,9 @@ import { type Lease, outcome, registerWorker } from '../queue/worker.ts';
 
 const queue = useDatabase();
 
-/** Over three refills of the table; by hand 200,000. */
+/** Over three refills of the table; by hand 200,000, which autovacuum comes after by itself. */
 const TASKS = Number(process.env.TASKQ_HOT_TASKS ?? 12_000);
+const IS_BY_HAND = process.env.TASKQ_HOT_TASKS !== undefined;
 const REFILLS = 3;
 const BATCH = 200;
 
@@ -36,7 +37,7 @@ async function refill(count: number, bytes: number): Promise<void> {
   }
 }
 
-test.each([20, 1000])(
+test.each([20, 300, 1000])(
   'with payloads of %i bytes nearly no claim writes an index, heartbeats in between',
   async (bytes) => {
     const worker = await registerWorker(await queue.session());
@@ -58,10 +59,10 @@ test.each([20, 1000])(
         heartbeats = between(claimed, renewed, heartbeats);
       }
       // What autovacuum does within its naptime.
-      await queue.admin.rows('vacuum taskq.tasks');
+      if (!IS_BY_HAND) await queue.admin.rows('vacuum taskq.tasks');
     }
     const share = ({ made, hot }: Updates) => hot / made;
-    if (process.env.TASKQ_HOT_TASKS) {
+    if (IS_BY_HAND) {
       const parts = [claims, heartbeats].map(
         (of) => `${of.made} (${(100 * share(of)).toFixed(2)} % heap-only)`,
       );
@@ -71,4 +72,5 @@ test.each([20, 1000])(
     expect(claims.made).toBeGreaterThan(0.99 * TASKS);
     expect(share(claims)).toBeGreaterThanOrEqual(0.95);
   },
+  IS_BY_HAND ? 3_600_000 : undefined,
 );

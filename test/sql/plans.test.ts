@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PAGE_BLOCKS } from '../../src/queue/rescue.ts';
 import { type Session, sessionOf } from '../queue/session.ts';
 import { type Claimed, type Lease, outcome, type PlainWorker, registerWorker } from '../queue/worker.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -85,6 +86,13 @@ function verbsOf(
     }),
     'heartbeat none': () => heartbeat([]),
     'settle ten completed': settled('completed'),
+    'complete ten': claimed((tasks) =>
+      session.rows(
+        'select * from taskq.complete($1, $2)',
+        tasks.map((task) => task.id),
+        tasks.map((task) => task.lease_no),
+      ),
+    ),
     'settle ten failed': settled('failed'),
     'settle ten dead': settled('dead'),
     'settle ten snoozed': settled('snoozed'),
@@ -105,6 +113,22 @@ function verbsOf(
         tasks.map((task) => task.id),
       ),
     ),
+    'retry ten waiting': async () =>
+      session.rows(
+        'select * from taskq.retry($1)',
+        await ids("select id from taskq.tasks where queue = 'later' order by id desc limit 10"),
+      ),
+    'retry ten dead': async () =>
+      session.rows(
+        'select * from taskq.retry($1)',
+        await ids('select id from taskq.dead_tasks order by id limit 10'),
+      ),
+    'purge ten': async () =>
+      session.rows(
+        'select * from taskq.purge($1)',
+        await ids('select id from taskq.finished_tasks order by id desc limit 10'),
+      ),
+    'ask for orders': () => session.rows('select taskq.get_orders($1)', id),
     'revive ten': async () =>
       session.rows(
         `select * from taskq.revive($1, '{"delay_ms": 604800000}')`,
@@ -140,9 +164,26 @@ function verbsOf(
         'select * from taskq.get_ends($1)',
         await ids('select id from taskq.finished_tasks order by id limit 10'),
       ),
+    'ask for ten ends': async () =>
+      session.rows('select taskq.ask_ends($1)', await ids('select id from taskq.tasks order by id limit 10')),
+    'find who holds a key': () => session.rows("select taskq.find_by_key('default', 'key 4000')"),
+    'claim one by its id': async () => {
+      await enqueueDue(1);
+      const [last] = await ids('select id from taskq.tasks order by id desc limit 1');
+      return session.rows('select * from taskq.claim_one($1, $2, 30000)', id, last);
+    },
+    'age a task': async () =>
+      session.rows(
+        'select taskq.age_task($1)',
+        (await ids("select id from taskq.tasks where queue = 'later' order by id desc limit 1"))[0],
+      ),
     'expire a page': () => session.rows('select taskq.expire(100)'),
     'look which queues there are': () => session.rows('select taskq.find_queues()'),
     'mark as idle': () => session.rows('select * from taskq.mark_idle($1, null, 1)', id),
+    // What has no index to lean on is read a part at a time.
+    'rescue from 500 blocks': () => session.rows('select * from taskq.rescue(0, 500)'),
+    'a page of a list that nothing fits': () =>
+      session.rows(`select * from taskq.find_tasks('{"type": "none"}', 100)`),
   };
 }
 
@@ -166,11 +207,8 @@ async function expectIndexed(verb: string, most: number): Promise<void> {
   expect(large).toContain('tasks');
   // Once before: a plan's first making reads the catalogue of two hundred tables.
   await verbs[verb]!();
-  const began = performance.now();
-  const { result, scanned, pages } = await explained(worker.session, verbs[verb]!);
-  report.push(
-    `${verb}: ${result.length} rows, ${pages} pages, ${(performance.now() - began).toFixed(1)} ms with its preparation`,
-  );
+  const { result, scanned, pages, ms } = await explained(worker.session, verbs[verb]!);
+  report.push(`${verb}: ${result.length} rows, ${pages} pages, ${ms.toFixed(1)} ms`);
   expect(scanned.filter((table) => large.includes(table))).toEqual([]);
   expect(pages).toBeLessThan(most);
 }
@@ -213,6 +251,9 @@ async function fill(): Promise<void> {
 /** What one call may read. A finished task may be in any of a hundred partitions: each costs a page or two. */
 const MOST_PAGES: Readonly<Record<string, number>> = {
   'look up ten ends': 3000,
+  'retry ten dead': 3000,
+  // And as many partitions of errors.
+  'purge ten': 5000,
   'settle ten lost': 3000,
   'enqueue a task': 200,
   'claim ten': 500,
@@ -224,6 +265,9 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'show a waiting task': 1500,
   'show a dead task': 1500,
   'show a finished task': 1500,
+  'rescue from 500 blocks': 700,
+  // 20,000 rows of each of three tables.
+  'a page of a list that nothing fits': 10_000,
 };
 const USUALLY = 2500;
 
@@ -248,6 +292,25 @@ describe.sequential(`among ${LIVE} live and ${HISTORY} finished tasks`, () => {
     }, 3_600_000);
 
     test.each(names)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? USUALLY));
+
+    test('what reads a whole table takes what ARCHITECTURE.md says', async () => {
+      const [live] = await admin.rows<{ blocks: number; gb: number }>(
+        `select (bytes / 8192)::int as blocks, bytes / 2 ^ 30 as gb from pg_relation_size('taskq.tasks') as bytes`,
+      );
+      const { blocks, gb } = live!;
+      const scan = async () => {
+        for (let from = 0; from < blocks; from += PAGE_BLOCKS) {
+          const page = 'select * from taskq.rescue($1, $2)';
+          expect(await admin.rows(page, from, from + PAGE_BLOCKS)).toEqual([]);
+        }
+      };
+      const scanMs = await timed(scan);
+      const pages = Math.ceil(blocks / PAGE_BLOCKS);
+      report.push(`rescue: ${scanMs} ms for ${gb.toFixed(2)} GB in ${pages} pages`);
+      report.push(`stats: ${await timed(() => admin.rows('select taskq.stats(86400000)'))} ms`);
+      const unfinished = "select * from taskq.count_unfinished('{work}')";
+      report.push(`count what is unfinished: ${await timed(() => admin.rows(unfinished))} ms`);
+    });
   });
 });
 
@@ -278,6 +341,14 @@ describe.sequential('on a table just drained, its dead rows held by an open snap
     expectIndexed(verb, MOST_PAGES[verb] ?? 1000),
   );
 });
+
+/** Milliseconds, the second time. */
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  await run();
+  const began = performance.now();
+  await run();
+  return Math.round(performance.now() - began);
+}
 
 /** Level 2 of both queues stands at the present, as after a claim that has just been made. */
 async function cursorNow(): Promise<(number | null)[]> {

@@ -5,10 +5,15 @@ import { inject } from 'vitest';
 
 /** A database of this test alone. */
 export interface TestDatabase {
+  /** As the code under test is given it: through a pooler, where this project has one. */
   readonly url: string;
+  /** The server itself. */
+  readonly directUrl: string;
   readonly name: string;
-  /** Opens a connection; `drop` closes it. Losing it is no error by itself: the next query says so. */
+  /** Opens a connection to the server itself; `drop` closes it. Losing it is no error by itself: the next query says so. */
   client(): Promise<pg.Client>;
+  /** Opens one as the code under test does: through a pooler, where this project has one. */
+  userClient(): Promise<pg.Client>;
   /** Closes what was opened here, ends every other session and deletes the database. */
   drop(): Promise<void>;
 }
@@ -26,16 +31,21 @@ export function emptyDatabase(): Promise<TestDatabase> {
 async function createFrom(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await cloneDatabase(name, template);
-  const url = inject('serverUrl').replace('/postgres?', `/${name}?`);
+  const directUrl = inject('serverUrl').replace('/postgres?', `/${name}?`);
+  const poolerUrl = inject('poolerUrl');
+  const url = poolerUrl === null ? directUrl : poolerUrl.replace('/postgres?', `/${name}?`);
   const open: pg.Client[] = [];
+  const opened = async (to: string) => {
+    const client = await connect(to);
+    open.push(client);
+    return client;
+  };
   return {
     url,
+    directUrl,
     name,
-    async client() {
-      const client = await connect(url);
-      open.push(client);
-      return client;
-    },
+    client: () => opened(directUrl),
+    userClient: () => opened(url),
     async drop() {
       await Promise.allSettled(open.splice(0).map((client) => client.end()));
       await administer(`drop database if exists ${name} with (force)`);

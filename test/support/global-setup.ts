@@ -8,23 +8,31 @@ import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
 import { stopEmbedded } from '../../src/embedded/stop.ts';
 import { connectClient } from '../../src/lib/connect.ts';
+import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The URL of the throw-away server's database `postgres`. */
     serverUrl: string;
+    /** The same through a pooler, for the projects that have one. */
+    poolerUrl: string | null;
     /** A directory that everybody may enter, deleted after the run. */
     scratchDirectory: string;
     /** The system's own server programs, where this project is to run on them. */
     systemBinDir: string;
+    /** PgBouncer's program, where this project is to go through it. */
+    pgbouncer: string;
   }
 }
 
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'taskq_template';
 
-/** A crash of the machine may cost a test's data; nothing else changes. */
-const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '300' };
+/** A crash of the machine may cost a test's data; nothing else changes. Figures are measured with TASKQ_DURABLE. */
+const SETTINGS = {
+  ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off' }),
+  max_connections: '300',
+};
 
 /** Starts a server for this vitest project, migrates a template database and returns what takes them away. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -36,17 +44,30 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const binDir = project.config.provide.systemBinDir;
   const stateDir = join(root, 'server');
   const server = await startEmbedded({ stateDir, settings: SETTINGS, ...(binDir && { binDir }) });
+  let pooler: Pgbouncer | undefined;
   const teardown = async () => {
+    await pooler?.stop();
     await stopEmbedded({ stateDir });
     await rm(root, { recursive: true, force: true });
   };
+  const program = project.config.provide.pgbouncer;
   try {
     await migrateTemplate(server);
+    if (program !== undefined) {
+      const directory = join(root, 'pooler');
+      pooler = await startPgbouncer({
+        program,
+        directory,
+        serverUrl: server.url('postgres'),
+        mode: 'transaction',
+      });
+    }
   } catch (error) {
     await teardown();
     throw error;
   }
   project.provide('serverUrl', server.url('postgres'));
+  project.provide('poolerUrl', pooler?.through(server.url('postgres')) ?? null);
   project.provide('scratchDirectory', scratch);
   return teardown;
 }

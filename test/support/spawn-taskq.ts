@@ -23,7 +23,7 @@ export interface SpawnedTaskq {
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
-const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
+export const BINARY = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
 
 /** Starts the built binary in a process group of its own. */
 export function spawnTaskq(args: readonly string[], options: TaskqOptions): SpawnedTaskq {

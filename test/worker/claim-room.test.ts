@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import { claimRoom, MOST_AHEAD } from '../../src/worker/claim-room.ts';
 
-const IDLE = { concurrency: 8, freeSlots: 8, waiting: 0, batch: 'auto', most: 5000 } as const;
+const IDLE = {
+  concurrency: 8,
+  freeSlots: 8,
+  waiting: 0,
+  busyMs: 0,
+  meanLength: 20,
+  batch: 'auto',
+  most: 5000,
+} as const;
 
 test('a worker that knows nothing yet claims for its slots alone', () => {
   expect(claimRoom({ ...IDLE, meanRunMs: undefined })).toEqual({ start: 8, ahead: 0 });
@@ -17,14 +25,28 @@ test('fast handlers claim ahead what their slots will start in a moment, never w
   expect(claimRoom({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
 });
 
-test('while more than half of that waits, nothing is claimed', () => {
-  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 60, meanRunMs: 2 })).toEqual({ start: 0, ahead: 0 });
+test('of payloads of a megabyte a few are claimed ahead', () => {
+  expect(claimRoom({ ...IDLE, meanRunMs: 0.01, meanLength: 1_000_000 })).toEqual({ start: 8, ahead: 16 });
+  expect(claimRoom({ ...IDLE, meanRunMs: 0.01, meanLength: 100_000_000 })).toEqual({ start: 8, ahead: 0 });
+});
+
+test('while more than three quarters of that wait, nothing is claimed', () => {
+  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 61, meanRunMs: 2 })).toEqual({ start: 0, ahead: 0 });
   expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 30, meanRunMs: 2 })).toEqual({ start: 0, ahead: 50 });
 });
 
-test('a fixed batch is claimed whatever the handlers take, and no more in one claim', () => {
-  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 5000 })).toEqual({ start: 8, ahead: 92 });
+test('a fixed batch is claimed as far as it can start soon, and no more in one claim', () => {
+  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: undefined })).toEqual({ start: 8, ahead: 92 });
+  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 40 })).toEqual({ start: 8, ahead: 92 });
+  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 400 })).toEqual({ start: 8, ahead: 10 });
+  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 5000 })).toEqual({ start: 8, ahead: 0 });
   expect(claimRoom({ ...IDLE, batch: 1, meanRunMs: 0.01 })).toEqual({ start: 1, ahead: 0 });
+});
+
+test.each(['auto', 100] as const)('while no slot becomes free nothing is claimed ahead (%s)', (batch) => {
+  const busy = { ...IDLE, batch, freeSlots: 0, busyMs: 60_000 };
+  expect(claimRoom({ ...busy, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
+  expect(claimRoom({ ...busy, meanRunMs: undefined })).toEqual({ start: 0, ahead: 0 });
 });
 
 test('never more than there is room for', () => {

@@ -63,6 +63,37 @@ describe('--until-idle', () => {
   });
 });
 
+test('what was enqueued before a worker fell asleep, and commits after, is found without a hint or a poll', async () => {
+  const session = await queue.session();
+  await session.query('begin');
+  const { rows } = await session.query<{ id: string }>(
+    `select id from taskq.enqueue('hello-js', '{}', '{"allow_unknown": true}')`,
+  );
+  const worker = queue.work(['--poll', '1h']);
+  await worker.waitForLog(event('worker.started'));
+  await until(
+    () => queue.value<boolean>('select exists (select from taskq.idle_marks)'),
+    async () => 'the worker does not fall asleep',
+  );
+  await session.query('commit');
+  await queue.hasStatus(rows[0]!.id, 'completed');
+});
+
+test('a worker that stays awake wants no hints: it is marked as idle when it sleeps, and not while it is busy', async () => {
+  const worker = queue.work(['--poll', '1h', '--concurrency', '1']);
+  const isMarked = () => queue.value<boolean>('select exists (select from taskq.idle_marks)');
+  await worker.waitForLog(event('worker.started'));
+  await until(isMarked, async () => 'the worker does not fall asleep');
+  // More than it ever claims ahead of a slow handler.
+  const ids = await queue.enqueueSome(40, 'wait', { ms: 100 });
+  await queue.saw(ids[0]!, 'start');
+  await until(
+    async () => !(await isMarked()),
+    async () => 'it is still marked',
+  );
+  expect(await queue.value("select exists (select from taskq.tasks where status = 'pending')")).toBe(true);
+});
+
 describe('--max-tasks', () => {
   test('ends after so many outcomes, holding no more, and exits 0', async () => {
     await queue.enqueueSome(30, 'hello-js');
@@ -169,4 +200,18 @@ describe('what is claimed', () => {
     const starts = await queue.rows("select task_id from witness where event = 'start' order by task_id");
     expect(starts.map((row) => row.task_id)).toEqual(ids);
   });
+});
+
+test('a fixed batch of slow tasks is given back once where it cannot start, and not claimed again and again', async () => {
+  const ids = await queue.enqueueSome(5, 'wait', { until: 'go' });
+  const worker = queue.work(['--concurrency', '1', '--batch', '5']);
+  const [first, ...others] = ids as [string, ...string[]];
+  await queue.saw(first, 'start');
+  for (const id of others) await worker.waitForLog(event('task.given_back', id));
+  // Two such times more.
+  await queue.rows('select pg_sleep(3)');
+  expect(eventsOf(worker, 'task.given_back')).toHaveLength(4);
+  for (const id of others) expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2 });
+  for (const id of ids) await queue.witness(id, 'go');
+  await queue.drained();
 });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { LogLine, RunningTaskq } from '../support/start-taskq.ts';
 import { openWay, type Way } from './support/proxy.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
@@ -20,7 +21,7 @@ describe('the answer that is lost', () => {
     const way = await openedWay();
     const worker = queue.work(['--concurrency', '3'], { url: way.url });
     await worker.waitForLog(event('worker.started'));
-    const lost = way.loseAnswerOf((asked) => asked.includes('taskq_claim'));
+    const lost = way.loseAnswerOf((asked) => /taskq[._]claim/.test(asked));
     const ids = await queue.enqueueSome(3, 'wait');
     await lost;
     expect(await queue.rows('select lease_no from taskq.tasks')).toEqual(ids.map(() => ({ lease_no: 1 })));
@@ -48,7 +49,7 @@ describe('the answer that is lost', () => {
     const unkept = await queue.enqueue('wait', { until: 'go' }, { retention: 'none' });
     for (const id of [done, failed, dead, unkept]) {
       await queue.saw(id, 'start');
-      const lost = way.loseAnswerOf((asked) => asked.includes('taskq_settle'));
+      const lost = way.loseAnswerOf((asked) => /taskq[._](complete|settle)/.test(asked));
       await queue.witness(id, 'go');
       await lost;
       await worker.waitForLog(
@@ -109,7 +110,7 @@ test('sessions ended again and again: nothing is lost, nothing that succeeded ru
   const ends = await queue.rows("select task_id from witness where event = 'end' order by task_id");
   expect(ends.map((row) => row.task_id)).toEqual(ids);
   for (const worker of workers) {
-    const changes = worker.logs().filter(({ event }) => String(event).startsWith('connection.'));
+    const changes = changesOf(worker);
     expect(changes.length).toBeGreaterThan(0);
     changes.forEach((line, index) => {
       expect(line.event).toBe(index % 2 === 0 ? 'connection.lost' : 'connection.restored');
@@ -117,6 +118,57 @@ test('sessions ended again and again: nothing is lost, nothing that succeeded ru
     worker.kill();
     expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
   }
+});
+
+describe('one line tells that the connection is lost, one that it is back, where the database is cut off only', () => {
+  test.each([
+    ['heartbeats', 'TASKQ_DIRECT_URL', 'DATABASE_URL'],
+    ['statements', 'DATABASE_URL', 'TASKQ_DIRECT_URL'],
+  ])('for the %s', async (connection, cutUrl, wholeUrl) => {
+    const way = await openedWay();
+    const worker = queue.work(['--lease', '6s'], { env: { [cutUrl]: way.url, [wholeUrl]: queue.url } });
+    const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
+    for (const id of ids) await queue.saw(id, 'start');
+    way.cut();
+    await worker.waitForLog(event('connection.lost'));
+    for (const id of ids) {
+      const asked = way.asked();
+      await queue.witness(id, 'go');
+      if (connection === 'heartbeats') await worker.waitForLog(event('task.completed', id));
+      else await queue.rows('select pg_sleep(0.6)'); // for a heartbeat
+      await until(
+        async () => way.asked() > asked,
+        async () => worker.stdout(),
+      );
+    }
+    way.heal();
+    await worker.waitForLog(event('connection.restored'));
+    await queue.drained();
+    expect(changesOf(worker)).toMatchObject([
+      { event: 'connection.lost', connection },
+      { event: 'connection.restored' },
+    ]);
+    expect(eventsOf(worker, 'statement.failed')).toEqual([]);
+    worker.kill();
+    expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+  });
+});
+
+test('a table that somebody keeps locked is a statement refused, no connection lost', async () => {
+  // A heartbeat waits longer for its answer than the functions wait for a lock.
+  const worker = queue.work(['--lease', '10s']);
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  const id = await queue.enqueue('wait', { until: 'go' });
+  await queue.saw(id, 'start');
+  const session = await queue.session();
+  await session.query('begin; lock table taskq.tasks in access exclusive mode');
+  await queue.witness(id, 'go');
+  expect(await worker.waitForLog(event('statement.failed'))).toMatchObject({
+    error: 'canceling statement due to lock timeout',
+  });
+  await session.query('rollback');
+  await worker.waitForLog(event('task.completed', id));
+  expect(changesOf(worker)).toEqual([]);
 });
 
 test('a connection reset while its statement runs is no error that nobody caught', async () => {
@@ -152,3 +204,8 @@ test('a notification of somebody else that says nothing we understand changes no
   worker.kill();
   expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
 });
+
+/** What the log says of the connection. */
+function changesOf(worker: RunningTaskq): readonly LogLine[] {
+  return worker.logs().filter((line) => String(line.event).startsWith('connection.'));
+}

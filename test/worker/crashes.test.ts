@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+import { waitUntilGone } from '../../src/embedded/processes.ts';
+import { event, eventsOf, until, useWorkers, type Witnessed } from './support/workers.ts';
 
 const queue = useWorkers();
 
@@ -34,11 +35,49 @@ describe('a handler that blocks its worker', () => {
       attempts: 1,
       error: { name: 'TimeoutError' },
     });
-    expect(victim.logs().at(-1)).toMatchObject({ event: 'worker.unresponsive', task_ids: [endless] });
+    expect(victim.logs().at(-1)).toMatchObject({ event: 'worker.unresponsive', task_id: endless });
     await queue.work(['--until-idle']).exit;
     for (const id of ids) {
       expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, losses: 0 });
     }
+  });
+});
+
+describe('the watchdog', () => {
+  test('blames the one that blocks, by where it is, and not what was entered last or is late because of it', async () => {
+    const ids = await queue.enqueueSome(2, 'wait', { until: ['never', 'go'] }, { timeout_ms: 1500 });
+    const endless = await queue.enqueue('spin', { after: 500 }, { timeout_ms: 1000, max_attempts: 1 });
+    ids.push(await queue.enqueue('wait', { until: ['never', 'go'] }, { timeout_ms: 60_000 }));
+    const victim = queue.work(['--grace', '200ms', '--concurrency', '4', '--batch', '1']);
+    expect(await victim.exit).toEqual({ code: null, signal: 'SIGKILL' });
+    const { error } = await queue.task(endless);
+    expect(error).toMatchObject({ name: 'TimeoutError', stack: expect.stringContaining('_spin.mjs:') });
+    for (const id of ids) await queue.witness(id, 'go');
+    await queue.work(['--until-idle']).exit;
+    for (const id of ids) expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0 });
+  });
+
+  test('lets a handler block as long as its own timeout allows, whatever is late meanwhile', async () => {
+    const late = await queue.enqueue('wait', { until: 'never' }, { timeout_ms: 500, max_attempts: 1 });
+    const slow = await queue.enqueue('spin', { after: 300, ms: 6000 });
+    const worker = queue.work(['--grace', '100ms']);
+    await queue.hasStatus(slow, 'completed');
+    await queue.hasStatus(late, 'dead');
+    expect(await queue.task(slow)).toMatchObject({ attempts: 0, losses: 0, result: { pid: worker.pid } });
+    expect(eventsOf(worker, 'worker.unresponsive')).toEqual([]);
+  });
+
+  test('where it cannot ask, takes what was entered last; what else ran is a suspect, given back by nobody', async () => {
+    const other = await queue.enqueue('wait', { until: ['never', 'go'] }, { queue: 'a' });
+    const victim = queue.work(['--grace', '200ms', '--queues', 'a']);
+    await queue.saw(other, 'start');
+    const stuck = await queue.enqueue('stuck', {}, { timeout_ms: 1000, max_attempts: 1, queue: 'a' });
+    expect(await victim.exit).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(await queue.task(stuck)).toMatchObject({ status: 'dead', error: { name: 'TimeoutError' } });
+    expect(await queue.task(other)).toMatchObject({ status: 'running', releases: 0 });
+    await queue.witness(other, 'go');
+    await queue.work(['--until-idle']).exit;
+    expect(await queue.task(other)).toMatchObject({ status: 'completed', attempts: 0, losses: 1 });
   });
 });
 
@@ -121,6 +160,17 @@ describe('an error that nobody catches', () => {
   });
 });
 
+test('a handler in an endless loop in a process of its own ends with a killed worker, and so does what it started', async () => {
+  const id = await queue.enqueue('spin-apart');
+  const worker = queue.work();
+  await queue.saw(id, 'started');
+  const [{ pid, note }] = (await queue.witnessed(id)) as [Witnessed];
+  worker.kill('SIGKILL');
+  const areGone = await waitUntilGone([pid, note as number], 10_000);
+  if (!areGone) process.kill(-pid, 'SIGKILL');
+  expect(areGone).toBe(true);
+});
+
 test('a task that took two workers is the only suspect of its worker, and dead when it takes a third', async () => {
   const [twice, ...once] = await queue.enqueueSome(3, 'wait', { until: 'go' });
   await queue.rows('update taskq.tasks set losses = case when id = $1 then 2 else 1 end', twice);
@@ -139,4 +189,38 @@ test('a task that took two workers is the only suspect of its worker, and dead w
   await queue.rows('select * from taskq.rescue(0, 1000000)');
   expect(await queue.task(twice!)).toMatchObject({ status: 'dead', reason: 'worker_lost', attempts: 0 });
   for (const id of once) expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0 });
+});
+
+describe('beside a task that took two workers', () => {
+  test('whatever starts runs in a process: a handler that crashes takes nobody with it', async () => {
+    const twice = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
+    await queue.rows('update taskq.tasks set losses = 2');
+    const poisons = await queue.enqueueSome(3, 'crash', { how: 'abort' }, { max_attempts: 1 });
+    const worker = queue.work();
+    for (const id of poisons) await queue.hasStatus(id, 'dead');
+    for (const id of poisons) {
+      expect(await queue.task(id)).toMatchObject({ error: { name: 'ChildDied' }, losses: 1 });
+    }
+    await queue.witness(twice, 'go');
+    await queue.hasStatus(twice, 'completed');
+    expect(await queue.task(twice)).toMatchObject({ attempts: 0, lease_no: 1 });
+    const next = await queue.enqueue('wait', {});
+    await queue.hasStatus(next, 'completed');
+    expect((await queue.witnessed(next))[0]!.pid).toBe(worker.pid);
+  });
+
+  test('nothing runs in the worker itself: it waits for what does, and the worker goes on meanwhile', async () => {
+    const before = await queue.enqueue('wait', { until: 'go' });
+    const worker = queue.work(['--concurrency', '3']);
+    await queue.saw(before, 'start');
+    const twice = await queue.enqueue('wait', {}, { priority: 0, delay_ms: 300 });
+    await queue.rows('update taskq.tasks set losses = 2 where id = $1', twice);
+    await queue.hasStatus(twice, 'leased');
+    const beside = await queue.enqueue('wait', {});
+    await queue.hasStatus(beside, 'completed');
+    expect((await queue.witnessed(beside))[0]!.pid).not.toBe(worker.pid);
+    expect(await queue.witnessed(twice)).toEqual([]);
+    await queue.witness(before, 'go');
+    await queue.hasStatus(twice, 'completed');
+  });
 });

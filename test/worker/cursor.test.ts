@@ -10,7 +10,7 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
     leaseNo: 1,
     type: 'noop',
     queue: 'default',
-    payload: {},
+    payload: '{}',
     priority,
     attempts: 0,
     losses: 0,
@@ -92,6 +92,17 @@ describe('the claim cursor', () => {
     expect(places?.[2]).toEqual({ availableAtUs: 50, id: 5 });
     expect(places?.[0]).toEqual({ availableAtUs: 30, id: 3 });
     expect(places?.[1]).toBeNull();
+  });
+
+  test('that is reset begins every level anew, also when a claim was under way', () => {
+    const cursor = new ClaimCursor();
+    claim(cursor, 0, [task(1, 10), task(2, 20)]);
+    const look = cursor.next(1);
+    cursor.reset();
+    expect(cursor.snapshot()).toEqual({});
+    cursor.claimed({ look, tasks: [task(3, 30)], short: false, costMs: 1 }, 2);
+    expect(cursor.next(3)).toMatchObject({ kind: 'sweep', cursor: null });
+    expect(cursor.snapshot()).toEqual({});
   });
 
   test('gives every queue the first turn', () => {

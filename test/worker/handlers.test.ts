@@ -97,6 +97,7 @@ describe('a handler file', () => {
     const copy = join(directory, 'node_modules/taskq');
     await cp(join(REPOSITORY, 'dist'), join(copy, 'dist'), { recursive: true });
     await cp(join(REPOSITORY, 'package.json'), join(copy, 'package.json'));
+    await symlink(join(REPOSITORY, 'node_modules'), join(copy, 'node_modules'));
     const handlers = join(directory, 'handlers');
     await mkdir(handlers);
     const said = {
@@ -232,6 +233,25 @@ describe('a handlers directory', () => {
     const { code, stderr } = await refused(handlers);
     expect(code, stderr).toBe(2);
     check(stderr);
+  });
+
+  test('with two files that import a third loads that one once, for both', async () => {
+    const handler = "import { note } from './_shared.ts'; export default () => note();";
+    const handlers = await directoryWith({
+      'a.ts': handler,
+      'b.ts': handler,
+      '_shared.ts': 'let notes = 0; export const note = (): number => ++notes;',
+    });
+    const ids = [await queue.enqueue('a'), await queue.enqueue('b')];
+    await queue.work(['--until-idle'], { handlers }).exit;
+    const results = await Promise.all(ids.map(async (id) => (await queue.task(id)).result));
+    expect(results.sort()).toEqual([1, 2]);
+  });
+
+  test('that is a file is refused by name', async () => {
+    const worker = queue.work([], { handlers: join(REPOSITORY, 'package.json') });
+    expect(await worker.exit).toEqual({ code: 2, signal: null });
+    expect(worker.stderr()).toContain("package.json is a file, not the handlers' directory");
   });
 
   test('that does not exist is refused by name', async () => {

@@ -105,6 +105,17 @@ describe('cancel, asked for by another process,', () => {
     expect(await queue.task(id)).toMatchObject({ status: 'completed' });
   });
 
+  test('that a handler ignores is recorded when its worker retires, as after a timeout', async () => {
+    const deaf = await queue.enqueue('wait', { until: 'never', deaf: true });
+    const worker = queue.work(['--grace', '300ms']);
+    await queue.saw(deaf, 'start');
+    await queue.rows('select taskq.cancel($1)', [deaf]);
+    expect(await worker.waitForLog(event('task.abandoned'))).toMatchObject({ task_id: deaf });
+    await worker.waitForLog(event('worker.retiring'));
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    expect(await queue.task(deaf)).toMatchObject({ status: 'cancelled', attempts: 0 });
+  });
+
   test('ends one that is claimed ahead without running it, and leaves the others', async () => {
     const first = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
     const ahead = await queue.enqueue('wait', { until: 'go' });

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { event, eventsOf, useWorkers } from './support/workers.ts';
 
@@ -50,6 +51,32 @@ test('a task that another transaction holds locked keeps nobody else: each is re
   expect(eventsOf(other, 'task.rescued')).toEqual([]);
 });
 
+test('a task held locked for three leases is recorded once, by the worker that runs it, however soon a rescue comes', async () => {
+  const worker = queue.work(['--lease', '30s']);
+  const [running, ended] = await queue.enqueueSome(2, 'wait', { until: 'go' });
+  for (const id of [running!, ended!]) await queue.saw(id, 'start');
+  const session = await queue.session();
+  await session.query('begin');
+  await session.query(
+    "update taskq.tasks set progress = '1', lease_expires_at = clock_timestamp() - interval '90 s'",
+  );
+  await queue.witness(ended!, 'go');
+  await queue.saw(ended!, 'end');
+  // In the same breath: the worker asks again within a second.
+  const [, rescued] = (await session.query(
+    'commit; select id, status from taskq.rescue(0, 1000000)',
+  )) as unknown as pg.QueryResult[];
+  expect(rescued!.rows).toEqual([]);
+  await worker.waitForLog(event('task.completed', ended));
+  await queue.witness(running!, 'go');
+  await worker.waitForLog(event('task.completed', running));
+  for (const id of [running!, ended!]) {
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', lease_no: 1, losses: 0, progress: 1 });
+    expect((await queue.witnessed(id)).filter((seen) => seen.event === 'start')).toHaveLength(1);
+  }
+  expect(eventsOf(worker, 'lease.lost')).toEqual([]);
+});
+
 test('what another transaction holds until the end is left to its lease, named, and run elsewhere', async () => {
   const id = await queue.enqueue('wait', { until: ['go', 'again'] });
   const worker = queue.work();
@@ -91,7 +118,7 @@ async function waitAfterCommit(name: string, ms: number): Promise<number> {
   const session = await queue.session();
   await session.query('begin');
   const { rows } = await session.query<{ id: string }>(
-    "select id from taskq.enqueue('wait', '{}', jsonb_build_object('queue', $1::text))",
+    "select id from taskq.enqueue('wait', '{}', jsonb_build_object('queue', $1::text, 'allow_unknown', true))",
     [name],
   );
   await sleep(ms);

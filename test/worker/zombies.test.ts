@@ -64,6 +64,17 @@ describe('a worker that was stopped for longer than its lease, its task waiting 
   );
 });
 
+test('a handler that ignores that its lease was lost is abandoned, and its worker retires', async () => {
+  const id = await queue.enqueue('wait', { until: 'never', deaf: true });
+  const worker = queue.work(['--grace', '300ms']);
+  await queue.saw(id, 'start');
+  await queue.rows("select taskq.pause_queue('default', 'a test')");
+  await queue.rows('select from taskq.give_back(array[$1]::bigint[], array[1], array[true])', id);
+  expect(await worker.waitForLog(event('task.abandoned'))).toMatchObject({ task_id: id });
+  expect(await worker.exit).toEqual({ code: 1, signal: null });
+  expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2, attempts: 0 });
+});
+
 describe('a worker that was stopped for longer than its lease, its task running elsewhere,', () => {
   test.each(['return', 'throw', 'snooze', undefined])('changes nothing by a %s', async (ends) => {
     const { id, zombie } = await stoppedInTheMiddle({

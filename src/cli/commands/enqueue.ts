@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import { KEY_FOR } from '../../domain/enqueue-options.ts';
+import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import type { CliCommand } from '../command.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
 import { badOption, collect } from '../task-filter.ts';
@@ -14,6 +16,12 @@ interface EnqueueOptions extends TaskOptions {
 
 /** `taskq enqueue`: one task, or all of a file. */
 export const enqueue: CliCommand<EnqueueOptions> = {
+  suggestions: {
+    priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
+    keyFor: KEY_FOR,
+    maxAttempts: ['unlimited'],
+    retention: ['none', 'ever'],
+  },
   declare,
   async run(context, { args, options }) {
     const [type, payload] = args;

@@ -1,4 +1,5 @@
 import { checkedName } from '../../domain/names.ts';
+import { TASK_STATUSES } from '../../domain/task.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { findTasks, type TaskFilter } from '../../queue/find-tasks.ts';
 import type { CliCommand } from '../command.ts';
@@ -24,8 +25,11 @@ interface ListOptions {
   readonly after?: string;
 }
 
+const STATUSES: readonly string[] = TASK_STATUSES;
+
 /** `taskq list`: a page of tasks, newest first. */
 export const list: CliCommand<ListOptions> = {
+  suggestions: { status: STATUSES },
   declare(command) {
     command
       .option('--status <status>', `only these: ${STATUSES.join(', ')}`, collect)
@@ -51,8 +55,6 @@ export const list: CliCommand<ListOptions> = {
     else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
   },
 };
-
-const STATUSES = ['blocked', 'pending', 'leased', 'running', 'completed', 'cancelled', 'expired', 'dead'];
 
 function filterOf(options: ListOptions): TaskFilter {
   const { status, failed, type, queue, tag, key, since } = options;

@@ -1,6 +1,7 @@
 import { TaskqError } from '../../lib/errors.ts';
 import { showTask } from '../../queue/show-task.ts';
 import type { CliCommand } from '../command.ts';
+import { unknownTask } from '../refused-task.ts';
 import { parseId } from '../task-filter.ts';
 
 /** `taskq show`: all there is to know of one task. */
@@ -19,8 +20,5 @@ export const show: CliCommand = {
 
 /** For an id that nothing is known of. */
 export function noSuchTask(id: string): TaskqError {
-  return new TaskqError(
-    'no_such_task',
-    `no task ${id}: it never existed, was purged, or outlived its retention`,
-  );
+  return new TaskqError('no_such_task', unknownTask(id));
 }

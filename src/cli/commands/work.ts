@@ -1,7 +1,9 @@
-import { constants } from 'node:os';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load-config.ts';
+import type { SettingSource } from '../../config/setting.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
+import type { EventLog } from '../../worker/events.ts';
+import type { FromSupervised } from '../../worker/supervised-messages.ts';
 import type { Call, CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -10,21 +12,25 @@ interface WorkOptions extends GlobalOptions {
   readonly untilIdle?: true;
   readonly maxTasks?: string;
   readonly paused?: true;
+  readonly watch?: true;
 }
 
 /** `taskq work`: the worker daemon. */
 export const work: CliCommand<WorkOptions> = {
   signals: 'own',
+  suggestions: { batch: ['auto'], isolation: ['inline', 'process'] },
   declare,
   run,
 };
 
 function declare(command: Command): void {
   command
-    .option('--concurrency <n>', 'tasks to run at a time (8)')
+    .option('--concurrency <n>', 'tasks to run at a time in each process (8)')
+    .option('--processes <n>', 'worker processes; one that dies is started again (1)')
     .option('--queues <a,b>', 'queues to serve, every one unless told')
     .option('--types <a,b>', 'types to serve, every one that has a handler here unless told')
     .option('--handlers <dir>', 'where the handlers are (./handlers)')
+    .option('--isolation <inline|process>', 'where handlers run that do not say it themselves (inline)')
     .option('--until-idle', 'end when nothing is running, due or to be retried')
     .option('--max-tasks <n>', 'end after so many tasks')
     .option('--batch <auto|n>', 'tasks in one claim; auto follows how fast they are done')
@@ -32,27 +38,41 @@ function declare(command: Command): void {
     .option('--poll <duration>', 'how often to look for tasks when there are none (1s)')
     .option('--grace <duration>', 'how long running tasks may finish after SIGTERM (25s)')
     .option('--name <name>', 'what this worker calls itself; the host unless told')
-    .option('--paused', 'claim nothing until resumed')
+    .option('--paused', 'claim nothing until resumed: taskq workers resume')
+    .option('--watch', 'load handlers anew when their files change')
     .addHelpText(
       'after',
       `
-A handler is a file: handlers/send-email.ts runs the tasks of type send-email.
+A handler is a file: handlers/send-email.ts runs the tasks of type send-email. So does a program that starts
+with #!, in any language: the payload comes on stdin, the result goes to stdout.
 SIGTERM or Ctrl-C: claim no more, let running tasks finish within the grace, give the rest back.
 A second one: give everything back now.
+--processes keeps so many workers running: one that dies is started again, later the more often it dies. Signals are
+for all of them; when the command itself is killed, they drain. --concurrency counts in each.
+--watch is for development: changed handlers, and what they import except packages, are used from the next start on,
+all of them or, where one does not load, none.
 
-Exit codes: 0 after a drain, 1 when it could not go on (its supervisor starts another), 130 or 143 when hurried.`,
+Exit codes: 0 after a drain, 1 when it could not go on (its supervisor starts another), 130 or 143 when hurried. Where
+none of --processes can start, the code is theirs.`,
     );
 }
 
 async function run(context: Context, { options }: Call<WorkOptions>): Promise<number> {
   const config = await context.config();
   const maxTasks = options.maxTasks === undefined ? null : maxTasksOf(options.maxTasks);
-  const { loadHandlers } = await import('../../worker/load-handlers.ts');
-  const { values } = config;
-  const handlers = await loadHandlers(values.handlers, values.types);
+  const { processes } = config.values;
+  if (processes > 1) {
+    if (maxTasks !== null) throw notWithProcesses(processes, config.sources.processes);
+    const { superviseWorkers } = await import('../work/supervise-workers.ts');
+    return superviseWorkers(context, processes, logOptions(config, options));
+  }
+  const { handlers, watched } = await findHandlers(config, options);
   const database = await context.chosenDatabase();
-  const { createLog } = await import('../../worker/log.ts');
+  const { createLog, openLogStream } = await import('../../worker/log.ts');
   const { runWorker } = await import('../../worker/run-worker.ts');
+  const { listen } = await import('../work/listen.ts');
+  const log = logOptions(config, options);
+  const events = createLog(log, await openLogStream(log));
 
   const signals = listen();
   try {
@@ -61,10 +81,12 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       databaseUrl: database.url,
       directUrl: database.directUrl,
       handlers,
+      watched,
       maxTasks,
       untilIdle: options.untilIdle === true,
       paused: options.paused === true,
-      events: await createLog(logOptions(config, options)),
+      process: 'own',
+      events: isSupervised() ? tellingSupervisor(events) : events,
       stop: signals.stop,
       hurry: signals.hurry,
     });
@@ -79,6 +101,17 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   } finally {
     signals.close();
   }
+}
+
+async function findHandlers({ values }: LoadedConfig, { watch }: WorkOptions) {
+  const { handlers: directory, types, isolation } = values;
+  if (watch) {
+    const { WatchedHandlers } = await import('../../worker/watched-handlers.ts');
+    const watched = new WatchedHandlers(directory, types, isolation);
+    return { handlers: await watched.load(), watched };
+  }
+  const { loadHandlers } = await import('../../worker/load-handlers.ts');
+  return { handlers: await loadHandlers(directory, types, isolation), watched: undefined };
 }
 
 function workerSettings({ values }: LoadedConfig) {
@@ -99,7 +132,30 @@ function workerSettings({ values }: LoadedConfig) {
 function logOptions({ values }: LoadedConfig, { json, quiet, color }: WorkOptions) {
   const pretty = process.stdout.isTTY === true && !json;
   const colour = color !== false && !process.env.NO_COLOR;
-  return { level: quiet ? ('warn' as const) : values.logLevel, pretty, colour };
+  const level = quiet ? ('warn' as const) : values.logLevel;
+  return { level, pretty, colour, about: isSupervised() ? { pid: process.pid } : {} };
+}
+
+/** Whether this is one process of `--processes`. */
+function isSupervised(): boolean {
+  return process.send !== undefined;
+}
+
+function tellingSupervisor(events: EventLog): EventLog {
+  const tell = (message: FromSupervised) => process.connected && process.send?.(message);
+  return {
+    ...events,
+    event(name, fields) {
+      events.event(name, fields);
+      if (name === 'worker.started') tell({ kind: 'started' });
+      if (name === 'worker.stopped') tell({ kind: 'stopped' });
+    },
+  };
+}
+
+function notWithProcesses(processes: number, source: SettingSource): TaskqError {
+  const message = `--max-tasks counts the tasks of one process, and there are ${processes} (${source})`;
+  return new TaskqError('bad_option', message, { exitCode: EXIT.usage, hint: 'say --processes 1' });
 }
 
 function maxTasksOf(text: string): number {
@@ -117,29 +173,4 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
   return new Promise((resolve) => {
     hurry.addEventListener('abort', () => setTimeout(resolve, HURRIED_MS, 'late').unref());
   });
-}
-
-/** A second signal counts from this long after the first: a Ctrl-C reaches some process groups twice. */
-const SECOND_SIGNAL_MS = 500;
-
-/** The first signal asks the worker to stop, the second to hurry. */
-function listen() {
-  const stop = new AbortController();
-  const hurry = new AbortController();
-  let first: { signal: NodeJS.Signals; at: number } | undefined;
-  const onSignal = (signal: NodeJS.Signals) => {
-    const now = performance.now();
-    if (first === undefined) first = { signal, at: now };
-    else if (now - first.at >= SECOND_SIGNAL_MS) hurry.abort();
-    stop.abort();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
-  return {
-    stop: stop.signal,
-    hurry: hurry.signal,
-    exitCode: () => 128 + constants.signals[first!.signal as 'SIGINT' | 'SIGTERM'],
-    close() {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
-    },
-  };
 }

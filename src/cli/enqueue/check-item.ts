@@ -1,9 +1,9 @@
 import type { Config } from '../../config/settings.ts';
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
+import { payloadProblem } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
 import type { NewTask } from '../../queue/enqueue.ts';
-import { payloadProblem } from '../payload.ts';
 import type { InputItem } from './input-items.ts';
 import type { KnownType, LookUpType } from './known-types.ts';
 import { memberText } from './member-text.ts';

@@ -5,11 +5,11 @@ import { enqueue } from '../../queue/enqueue.ts';
 import type { Context } from '../context.ts';
 import { parsePayload } from '../payload.ts';
 import { printable } from '../printable.ts';
+import { waitForEnds } from '../wait-for-ends.ts';
 import { typeLookUp } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
 import { reportEnd } from './report-end.ts';
 import { mergedOptions, saidInConfig, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
-import { waitForEnd } from './wait-for-end.ts';
 
 export interface OneTask {
   readonly type: string;
@@ -38,7 +38,8 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
 
   const db = await context.database();
   const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
-  const enqueued = await enqueue(db, { type, payload: payload.text, options: told });
+  // The type was looked up: here first, where the database may not know of it yet.
+  const enqueued = await enqueue(db, { type, payload: payload.text, options: told }, true);
   if (!enqueued.created)
     context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
   if (waitMs === undefined) {
@@ -46,7 +47,8 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
     return EXIT.done;
   }
   context.output.talk(`task ${enqueued.id}`);
-  return reportEnd(context, enqueued, await waitForEnd(context, enqueued.id, waitMs));
+  const waited = await waitForEnds(context, [enqueued.id], waitMs);
+  return reportEnd(context, enqueued, waited.get(enqueued.id)!);
 }
 
 /** Milliseconds; infinity for a bare `--wait`. */

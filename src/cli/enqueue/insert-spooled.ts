@@ -1,10 +1,11 @@
 import { isServerError } from '../../lib/database.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { enqueueMany } from '../../queue/enqueue.ts';
+import { oneAhead } from '../../lib/one-ahead.ts';
+import { type Bulk, bulkOf, enqueueCounted } from '../../queue/enqueue.ts';
 import type { Context } from '../context.ts';
 import { withCommas } from '../count.ts';
 import { startProgress } from '../progress.ts';
-import type { Spool, SpooledTask } from './spool.ts';
+import type { Spool } from './spool.ts';
 
 export interface Inserted {
   readonly created: number;
@@ -27,15 +28,15 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   const all = withCommas(spool.count);
   let [done, created] = [0, 0];
   try {
-    for await (const batch of spool.batches(BATCH, BATCH_LENGTH)) {
+    // The server stores one batch while the next is read.
+    for await (const batch of oneAhead(batchesOf(spool))) {
       if (context.signal.aborted) throw interrupted(context, done, batch, all);
       try {
-        const answers = await enqueueMany(db, batch);
-        created += answers.filter((answer) => answer.created).length;
+        created += await enqueueCounted(db, batch.bulk);
       } catch (error) {
         throw inTheMiddle(context.explain(error), isServerError(error), { done, batch, all });
       }
-      done += batch.length;
+      done += batch.bulk.count;
       progress.update(`enqueued ${withCommas(done)} of ${all} tasks`);
     }
   } finally {
@@ -44,34 +45,47 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   return { created, existing: done - created };
 }
 
+interface Batch {
+  readonly bulk: Bulk;
+  /** Where it begins in the input. */
+  readonly line: number;
+}
+
+async function* batchesOf(spool: Spool): AsyncGenerator<Batch> {
+  for await (const tasks of spool.batches(BATCH, BATCH_LENGTH)) {
+    // Their types were looked up when they were read.
+    yield { bulk: bulkOf(tasks, true), line: tasks[0]!.line };
+  }
+}
+
 interface Middle {
   readonly done: number;
-  readonly batch: readonly SpooledTask[];
+  readonly batch: Batch;
   readonly all: string;
 }
 
 /** Unless the server itself refused, nobody knows whether it has stored the batch. */
 function inTheMiddle(error: unknown, wasRefused: boolean, { done, batch, all }: Middle): unknown {
   if (!(error instanceof TaskqError)) return error;
-  const doubt = wasRefused ? '' : `, the next ${withCommas(batch.length)} may be`;
+  const doubt = wasRefused ? '' : `, the next ${withCommas(batch.bulk.count)} may be`;
   return new TaskqError(
     error.code,
     `${error.message}; ${withCommas(done)} of ${all} tasks are enqueued${doubt}`,
     {
       exitCode: error.exitCode,
-      hint: `the rest begins at line ${batch[0]!.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
+      hint: `the rest begins at line ${batch.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
       cause: error,
     },
   );
 }
 
-function interrupted(context: Context, done: number, batch: readonly SpooledTask[], all: string): TaskqError {
+function interrupted(context: Context, done: number, batch: Batch, all: string): TaskqError {
   return new TaskqError(
     'interrupted',
     `interrupted by ${context.signal.reason}: ${withCommas(done)} of ${all} tasks are enqueued`,
     {
       exitCode: EXIT.failed,
-      hint: `the rest begins at line ${batch[0]!.line}`,
+      hint: `the rest begins at line ${batch.line}`,
     },
   );
 }

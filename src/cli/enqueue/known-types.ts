@@ -1,8 +1,8 @@
+import { checkPayload } from '../../domain/check-payload.ts';
 import { checkedName } from '../../domain/names.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { knownTypes } from '../../queue/known-types.ts';
-import { checkPayload } from '../../worker/check-payload.ts';
 import { findHandlerFiles } from '../../worker/find-handlers.ts';
 import { type Handler, loadHandler } from '../../worker/load-handler.ts';
 import type { Context } from '../context.ts';

@@ -1,5 +1,5 @@
+import { MAX_PAYLOAD_BYTES } from '../../domain/payload.ts';
 import type { Context } from '../context.ts';
-import { MAX_PAYLOAD_BYTES } from '../payload.ts';
 import { badOption } from '../task-filter.ts';
 
 /** Escapes can make a text six times as long as what is stored. */

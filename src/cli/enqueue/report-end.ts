@@ -1,9 +1,10 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import type { Waited } from '../../queue/end-watch.ts';
 import type { Enqueued } from '../../queue/enqueue.ts';
-import type { TaskEnd } from '../../queue/get-ends.ts';
+import type { EndRow } from '../../queue/get-ends.ts';
 import type { Context } from '../context.ts';
 import { printable } from '../printable.ts';
-import type { Waited } from './wait-for-end.ts';
 
 /** Print how the task that was waited for ended: its result on stdout, what went wrong on stderr. Returns 0 or 1. */
 export async function reportEnd(
@@ -27,18 +28,22 @@ export async function reportEnd(
   const document = { id, created, status, result, result_note, reason, error };
   const isCompleted = status === 'completed';
   await context.output.answer(document, ({ columns }) =>
-    isCompleted ? JSON.stringify(result, null, columns === null ? 0 : 2) : '',
+    isCompleted ? stringifyExact(result, columns === null ? 0 : 2) : '',
   );
   if (!isCompleted && context.output.format === 'text')
     context.output.complain(`taskq: ${failureOf(waited.end)}`);
   return isCompleted ? EXIT.done : EXIT.failed;
 }
 
-function failureOf({ id, status, reason, error }: TaskEnd): string {
+function failureOf({ id, status, reason, error }: EndRow): string {
   const why = reason === null ? '' : `: ${reason}`;
   const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
-  const said =
-    { dead: 'is dead', cancelled: 'was cancelled', expired: 'expired before it started' }[status] ??
-    `is ${status}`;
+  const said = SAID[status] ?? `is ${status}`;
   return printable(`task ${id} ${said}${why}${what} — see taskq show ${id}`);
 }
+
+const SAID: Readonly<Record<string, string>> = {
+  dead: 'is dead',
+  cancelled: 'was cancelled',
+  expired: 'expired before it started',
+};

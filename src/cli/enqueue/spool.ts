@@ -17,11 +17,12 @@ const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 /**
  * Checked tasks on disk, in a file that no longer has a name: it is gone with the process, however that ends. A record
- * is a line: where it comes from and what it is but the payload, a tab, the payload's text. A line end in that text
- * stands between values, and becomes a blank.
+ * is a line of three parts with tabs between them: where it comes from, what it is but the payload, the payload's text.
+ * A line end in that text stands between values, and becomes a blank.
  */
 export class Spool {
   readonly #file: FileHandle;
+  readonly #heads = new Heads();
   #waiting: string[] = [];
   #waitingLength = 0;
   #count = 0;
@@ -42,7 +43,7 @@ export class Spool {
   }
 
   async add({ payload, line, ...head }: SpooledTask): Promise<void> {
-    const record = `${JSON.stringify([line, head])}\t${payload.replaceAll(/[\r\n]/g, ' ')}\n`;
+    const record = `${line}\t${this.#heads.textOf(head)}\t${payload.replaceAll(/[\r\n]/g, ' ')}\n`;
     this.#count += 1;
     this.#waiting.push(record);
     this.#waitingLength += record.length;
@@ -57,7 +58,7 @@ export class Spool {
     const stream = this.#file.createReadStream({ start: 0, autoClose: false });
     for await (const records of splitLines(stream, MAX_RECORD_BYTES)) {
       for (const { text } of records) {
-        batch.push(taskOf(text!));
+        batch.push(this.#taskOf(text!));
         length += text!.length;
         if (batch.length < most && length < mostLength) continue;
         yield batch;
@@ -70,6 +71,13 @@ export class Spool {
 
   async close(): Promise<void> {
     await this.#file.close();
+  }
+
+  #taskOf(record: string): SpooledTask {
+    const first = record.indexOf('\t');
+    const second = record.indexOf('\t', first + 1);
+    const head = this.#heads.read(record.slice(first + 1, second));
+    return { ...head, line: Number(record.slice(0, first)), payload: record.slice(second + 1) };
   }
 
   async #flush(): Promise<void> {
@@ -92,8 +100,26 @@ function unwritable(cause: NodeJS.ErrnoException): never {
   );
 }
 
-function taskOf(record: string): SpooledTask {
-  const tab = record.indexOf('\t');
-  const [line, head]: [number, Omit<NewTask, 'payload'>] = JSON.parse(record.slice(0, tab));
-  return { line, ...head, payload: record.slice(tab + 1) };
+type Head = Omit<NewTask, 'payload'>;
+
+/** Writes and reads what tasks are but their payload. Mostly it is what the one before was. */
+class Heads {
+  #last: Head | undefined;
+  #text = '';
+
+  textOf(head: Head): string {
+    if (head.type !== this.#last?.type || head.options !== this.#last.options) {
+      this.#last = head;
+      this.#text = JSON.stringify(head);
+    }
+    return this.#text;
+  }
+
+  read(text: string): Head {
+    if (text !== this.#text || this.#last === undefined) {
+      this.#last = JSON.parse(text) as Head;
+      this.#text = text;
+    }
+    return this.#last;
+  }
 }

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { type MigrationStep, migrate } from '../../../src/queue/migrate.ts';
-import { createTestDatabase, emptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { knowTypes } from '../../support/know-types.ts';
 import { type Session, sessionOf } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
 
@@ -83,7 +84,9 @@ async function describeSchema(admin: Session): Promise<string[]> {
 let whole: string[];
 
 beforeAll(async () => {
-  const { database, admin } = await keep(createTestDatabase());
+  // Not of the template, which may be of yesterday and lack a partition.
+  const { database, admin } = await keep(emptyDatabase());
+  await migrate({ databaseUrl: database.directUrl });
   whole = await describeSchema(admin);
   made.splice(0);
   await database.drop();
@@ -91,6 +94,7 @@ beforeAll(async () => {
 
 async function expectWhole(admin: Session): Promise<void> {
   expect(await describeSchema(admin)).toEqual(whole);
+  await knowTypes(admin.client, 'work');
   expect(await admin.value("select id from taskq.enqueue('work')")).toBe('1');
 }
 
@@ -145,4 +149,4 @@ test('nor one that is killed at any moment', async () => {
     await migrate({ databaseUrl: database.url });
     await expectWhole(admin);
   }
-});
+}, 600_000);

@@ -141,7 +141,7 @@ test('a claim that the server ended for its time limit has claimed nothing', asy
   await worker.session.rows("set statement_timeout = '50ms'");
   const claimed = worker.claim();
   const refused = expect(claimed).rejects.toMatchObject({ code: '57014' });
-  await waitUntilBlocked(queue.admin, worker.session).catch(() => {});
+  await waitUntilBlocked(queue.admin).catch(() => {});
   await refused;
   await hostile.rows('rollback');
   expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', lease_no: 0 });

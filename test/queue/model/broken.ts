@@ -85,6 +85,13 @@ export const BROKEN: readonly Broken[] = [
     },
   },
   {
+    name: 'a suspect pays each time that it waits in vain',
+    breaks: 'P6',
+    step: after('rescue', (task, { task: lost }) =>
+      lost.leaseNo > task.leaseNo ? { losses: task.losses + 1 } : {},
+    ),
+  },
+  {
     name: 'a failure is retried whatever the budget',
     breaks: 'P6',
     step: (task, action, around) => {

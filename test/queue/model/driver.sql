@@ -114,7 +114,7 @@ begin
       return format('%s %s', ids[1], taskq.add_dead(ids[1], 'by_hand'));
     -- Time passes.
     when 'lapse' then
-      update taskq.tasks set lease_expires_at = ts - case when lease_expires_at > ts then 1 else 3601 end * interval '1 s'
+      update taskq.tasks set lease_expires_at = ts - case when lease_expires_at > ts then 9 else 11 end * interval '1 h'
       where id = any (ids);
     when 'fall_due' then
       update taskq.tasks set available_at = ts where id = any (ids);
@@ -146,7 +146,7 @@ create function model.look() returns text language sql as $$
         case when lease_owner is null and available_at > clock_timestamp() then 'delayed' end,
         case when cancel_requested_at is not null then 'cancel' end,
         case when lease_owner is null then null when lease_expires_at > clock_timestamp() then 'lapse0'
-          when lease_expires_at > clock_timestamp() - interval '1 hour' then 'lapse1' else 'lapse2' end
+          when lease_expires_at > clock_timestamp() - interval '10 hours' then 'lapse1' else 'lapse2' end
       ) as rest
       from taskq.tasks where id = one.id
       union all

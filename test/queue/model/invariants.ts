@@ -73,7 +73,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P5',
-    says: 'a live worker is not robbed before a whole lease has passed since it ran out',
+    says: 'a live worker is not robbed before ten leases have passed since its own ran out',
     holds: ({ before, action, around, after }) =>
       action.verb !== 'rescue' ||
       sameRow(before, after) ||
@@ -86,6 +86,12 @@ export const INVARIANTS: readonly Invariant[] = [
     holds: ({ after }) =>
       !isLive(after) ||
       (after.attempts < after.maxAttempts && after.releases < MAX_RELEASES && after.lostStarts < MAX_LOSSES),
+  },
+  {
+    promise: 'P6',
+    says: 'a task that is lost before it starts pays for it once',
+    holds: ({ before, after }) =>
+      after.losses <= before.losses || before.losses === 0 || lease(before, before.leaseNo).ran,
   },
   {
     promise: 'P6',

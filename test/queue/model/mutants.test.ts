@@ -15,7 +15,12 @@ interface Mutant {
 }
 
 const MUTANTS: readonly Mutant[] = [
-  { name: 'settle does not compare lease_no', file: 'settle', from: ' and t.lease_no = o.lease_no', to: '' },
+  {
+    name: 'complete does not compare lease_no',
+    file: 'complete',
+    from: ' and t.lease_no = o.lease_no',
+    to: '',
+  },
   { name: 'nor for what failed', file: 'settle_others', from: ' and t.lease_no = o.lease_no', to: '' },
   {
     name: 'a heartbeat does not compare it',
@@ -38,10 +43,17 @@ const MUTANTS: readonly Mutant[] = [
   { name: 'a rescue does not raise it', file: 'rescue', from: 'set lease_no = t.lease_no + 1, ', to: 'set ' },
   { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
   { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
+  { name: 'after one lease', file: 'rescue', from: '10 * (select', to: '(select' },
   { name: 'a rescue kills at the first loss', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 1' },
   { name: 'losses have no end', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 99' },
   { name: 'give-backs have no end', file: 'give_back', from: 't.releases >= 10', to: 't.releases >= 99' },
-  { name: 'a suspect starts unmarked', file: 'claim', from: 't.losses < 2', to: 't.losses < 9' },
+  { name: 'a suspect starts unmarked', file: 'claim', from: 't.losses = 0', to: 't.losses < 9' },
+  {
+    name: 'a suspect pays for waiting',
+    file: 'rescue',
+    from: "(t.losses = 0 or t.status = 'running')::integer",
+    to: '1',
+  },
   {
     name: 'a retry forgets the cancel',
     file: 'settle_others',

@@ -106,5 +106,5 @@ const DOMAIN: Readonly<Record<Outcome, DomainOutcome>> = {
   crashed: { kind: 'failed', reportedBy: 'worker', error, delayMs: null, ...none },
   dead: { kind: 'dead', reportedBy: 'handler', reason: 'gave_up', error },
   snoozed: { kind: 'snoozed', reportedBy: 'handler', delayMs: DAY_MS, ...none },
-  cancelled: { kind: 'cancelled', reportedBy: 'handler', reason: 'no need' },
+  cancelled: { kind: 'cancelled', reportedBy: 'handler', reason: 'no need', killed: false },
 };

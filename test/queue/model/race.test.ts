@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { knowTypes } from '../../support/know-types.ts';
 import { seeded } from './sequences.ts';
 
 const ROUNDS = 250;
@@ -15,6 +16,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   settler = await database.client();
   rescuer = await database.client();
+  await knowTypes(settler, 'race');
 });
 afterAll(() => database.drop());
 
@@ -24,7 +26,7 @@ it(`a rescue and a completion never both have a task, in ${ROUNDS * TASKS} races
   const won = { settled: 0, rescued: 0, busy: 0 };
   for (let round = 0; round < ROUNDS; round++) {
     await settler.query(
-      `select taskq.enqueue_many((select json_agg(json_build_object('type', 'race')) from generate_series(1, ${TASKS})))`,
+      `select taskq.enqueue_many((select jsonb_agg(jsonb_build_object('type', 'race')) from generate_series(1, ${TASKS})))`,
     );
     const { rows } = await settler.query<Race>(
       `select id, lease_no from taskq.claim(1, '{default}', '{race}', ${TASKS}, 0, 0)`,

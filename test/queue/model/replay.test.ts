@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { begin, playAll, readDriver, walk } from './database.ts';
 import { LEASES } from './explore.ts';
@@ -9,6 +9,8 @@ import { BEGINNINGS } from './world.ts';
 
 /** From each beginning. */
 const SEQUENCES = 1667;
+/** Servers differ in how they do things, hardly in what they do: on the older one a tenth is enough. */
+const less = inject('systemBinDir') === undefined ? 0 : 1;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 let database: TestDatabase;
@@ -22,9 +24,10 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describe('the SQL functions do what the model does', { timeout: 300_000 }, () => {
-  it.each(BEGINNINGS)('in every sequence of up to $depth events from $name', async ({ world, depth }) => {
+  const beginnings = BEGINNINGS.map(({ depth, ...beginning }) => ({ ...beginning, depth: depth - less }));
+  it.each(beginnings)('in every sequence of up to $depth events from $name', async ({ world, depth }) => {
     const { branches, count } = growTree(world, depth, LEASES);
-    expect(count).toBeGreaterThan(10_000);
+    expect(count).toBeGreaterThan(1000);
     await begin(client, world);
     for (const chunk of chunksOf(branches, 10_000)) {
       expect(await walk(client, rootedIn(chunk))).toBeUndefined();

@@ -27,7 +27,7 @@ export type Action =
   /** `own`: this worker asks for what it does not know of, the answer of a claim having been lost. */
   | { readonly verb: 'rescue'; readonly own: 0 | Worker }
   | { readonly verb: 'cancel' | 'expire' | 'add_dead' | 'revive' | 'discard' }
-  /** Time passes: the lease runs out (and again: for a whole lease), the delay is over, the task expires. */
+  /** Time passes: the lease runs out (and again: for ten leases), the delay is over, the task expires. */
   | { readonly verb: 'lapse' | 'fall_due' | 'overdue' };
 
 /** What a task's fate depends on besides itself. */
@@ -98,9 +98,9 @@ function withLease(task: Task, no: number, change: Partial<Lease>): readonly Lea
   return task.leases.map((lease) => (lease.no === no ? { ...lease, ...change } : lease));
 }
 
-/** A task that took two workers with it starts only once it is marked as running. */
+/** A suspect starts only once it is marked as running. */
 function claim(task: Task, worker: Worker, ahead: boolean): Stepped {
-  const running = !ahead && task.losses < MAX_LOSSES - 1;
+  const running = !ahead && task.losses === 0;
   const leaseNo = task.leaseNo + 1;
   const leases = [...task.leases, { no: leaseNo, worker, ran: running, outcomes: 0 }];
   const status = running ? 'running' : 'leased';
@@ -171,7 +171,7 @@ function rescue(task: Task): Stepped {
   const lost: Task = {
     ...task,
     leaseNo: task.leaseNo + 1,
-    losses: task.losses + 1,
+    losses: task.losses + (running || task.losses === 0 ? 1 : 0),
     errors: task.errors + (running ? 1 : 0),
     lostStarts: task.lostStarts + (leaseOf(task, task.leaseNo).ran ? 1 : 0),
   };

@@ -27,7 +27,7 @@ export interface Task {
   readonly status: Status;
   readonly leaseNo: number;
   readonly owner: 0 | Worker;
-  /** The lease: 0 runs, 1 ran out, 2 ran out a whole lease ago. */
+  /** The lease: 0 runs, 1 ran out, 2 ran out ten leases ago. */
   readonly lapse: 0 | 1 | 2;
   /** `started_at` is set. */
   readonly started: boolean;

@@ -37,9 +37,12 @@ export const BEGINNINGS: readonly Beginning[] = [
     world: worldOf({ ...FRESH, expiry: 'ahead' }, RUNNING_AGAIN),
   },
   {
-    name: 'a dead letter whose key a live task has',
+    name: 'a dead letter whose key a suspect has',
     depth: 5,
-    world: { ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, FRESH), sharedKey: true },
+    world: {
+      ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, { ...FRESH, losses: 1, lostStarts: 1 }),
+      sharedKey: true,
+    },
   },
 ];
 
@@ -113,7 +116,7 @@ export function actionsOf(task: Task, leases: number, workers: readonly Worker[]
     { verb: 'give_back', lease: lease.no } as const,
   ]);
   const last = task.leases.at(-1);
-  if (task.status === 'leased' && !last!.ran && task.losses < 2)
+  if (task.status === 'leased' && !last!.ran && task.losses === 0)
     actions.push({ verb: 'start', lease: last!.no });
   if (task.leases.length < leases) {
     for (const worker of workers) {

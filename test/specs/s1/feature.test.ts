@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { knowTypes } from '../../support/know-types.ts';
 import { claims, complaints, failures, useSpecification, waitForRunning } from '../use-specification.ts';
 import { TABLES } from './vector-store.ts';
 
@@ -86,6 +87,7 @@ describe('what the scenarios leave open', () => {
   });
 
   test('a task whose type nobody handles waits and burns no attempt', async () => {
+    await knowTypes(s1.admin.client, 'send_notification');
     const { id } = await s1.enqueue('send_notification');
     const { code, stdout } = await s1.taskq(['work', '--until-idle']);
     expect({ code, stdout }).toMatchObject({

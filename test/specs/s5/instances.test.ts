@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enqueueMany } from '../../../src/queue/enqueue.ts';
+import { bulkOf, enqueueMany } from '../../../src/queue/enqueue.ts';
 import { ageLeases, claims, complaints, useSpecification, waitForRunning } from '../use-specification.ts';
 import { begun, doneIds, processes, witnesses } from '../witnesses.ts';
 
@@ -13,7 +13,7 @@ async function enqueueOrders(count: number): Promise<string[]> {
     type: TYPE,
     payload: JSON.stringify({ order }),
   }));
-  const enqueued = await enqueueMany(s5.admin, orders);
+  const enqueued = await enqueueMany(s5.admin, bulkOf(orders));
   return enqueued.map(({ id }) => id).sort();
 }
 

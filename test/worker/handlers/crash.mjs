@@ -1,16 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { witness } from './_witness.mjs';
+import { crash } from './_crash.mjs';
 
-const WAYS = {
-  exit: () => process.exit(0),
-  abort: () => process.abort(),
-  segv: () => process.kill(process.pid, 'SIGSEGV'),
-  term: () => process.kill(process.pid, 'SIGTERM'),
-};
-
-/** Takes its process with it. */
-export default async function crash({ how }, ctx) {
-  await witness(ctx, 'start', how);
-  WAYS[how]();
-  await sleep(60_000, undefined, { signal: ctx.signal });
-}
+export default crash;

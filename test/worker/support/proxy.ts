@@ -17,8 +17,12 @@ export interface Way {
   loseAnswerOf(loses: Loses): Promise<void>;
   /** From now on nothing gets through in either direction, and nobody is told; new connections hang too. */
   blackhole(): void;
+  /** Breaks every connection there is, and every new one. */
+  cut(): void;
   /** New connections work. Those that were swallowed stay dead, and nobody is told. */
   heal(): void;
+  /** How many connections were asked for so far, those that did not come about included. */
+  asked(): number;
   /** Breaks every connection there is. */
   reset(): void;
   close(): Promise<void>;
@@ -32,9 +36,13 @@ export async function openWay(databaseUrl: string): Promise<Way> {
   const directory = await mkdtemp(join(inject('scratchDirectory'), 'p-'));
   const open = new Set<Socket>();
   let swallowing = false;
+  let cutting = false;
+  let asked = 0;
   let trap: { loses: Loses; sprung: () => void } | undefined;
 
   const server = createServer((client) => {
+    asked += 1;
+    if (cutting) return void client.destroy();
     const upstream = connect(target);
     let swallowed = swallowing;
     let armed: { sprung: () => void } | undefined;
@@ -84,9 +92,15 @@ export async function openWay(databaseUrl: string): Promise<Way> {
     blackhole() {
       swallowing = true;
     },
+    cut() {
+      cutting = true;
+      reset();
+    },
     heal() {
       swallowing = false;
+      cutting = false;
     },
+    asked: () => asked,
     reset,
     async close() {
       reset();

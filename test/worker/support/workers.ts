@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterEach, beforeEach } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { runTaskq, type TaskqResult } from '../../support/run-taskq.ts';
 import { REPOSITORY } from '../../support/spawn-taskq.ts';
 import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../../support/start-taskq.ts';
 
@@ -86,10 +87,15 @@ export function useWorkers() {
       });
     },
 
+    /** Runs another command to its end, on the same database. */
+    run: (...args: readonly string[]): Promise<TaskqResult> =>
+      runTaskq(args, { env: { DATABASE_URL: database.url }, limitMs: 60_000 }),
+
     /** Enqueues one task and returns its id. It is tried again after 50 ms unless the options say otherwise. */
     enqueue: (type: string, payload: unknown = {}, options: object = {}): Promise<string> =>
       value('select id from taskq.enqueue($1, $2, $3)', type, JSON.stringify(payload), {
         backoff: { kind: 'fixed', base_ms: 50 },
+        allow_unknown: true,
         ...options,
       }),
 
@@ -99,7 +105,7 @@ export function useWorkers() {
       const made = await rows<{ id: string }>(
         'select id from taskq.enqueue_many($1, $2) order by place',
         tasks,
-        options,
+        { allow_unknown: true, ...options },
       );
       return made.map(({ id }) => id);
     },

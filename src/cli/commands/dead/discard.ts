@@ -5,6 +5,7 @@ import type { CliCommand } from '../../command.ts';
 import { confirm } from '../../confirm.ts';
 import { countOf } from '../../count.ts';
 import { type DeadSelectionOptions, deadSelection, declareDeadSelection } from '../../dead-selection.ts';
+import { complainOfRefused } from '../../refused-task.ts';
 
 interface DiscardOptions extends DeadSelectionOptions {
   readonly yes?: true;
@@ -31,17 +32,23 @@ export const discardDead: CliCommand<DiscardOptions> = {
         ? await actOnIds(act, selection.ids)
         : await actOnMatches(context, selection.filter, act);
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
-    await context.output.answer(
-      documentOf(result),
-      () => `discarded ${countOf(result.counts.discarded ?? 0, 'task')}`,
+    await context.output.answer(documentOf(result), () =>
+      missing > 0 && !result.counts.discarded
+        ? ''
+        : `discarded ${countOf(result.counts.discarded ?? 0, 'task')}`,
     );
-    if (context.output.format === 'text' && missing > 0) {
-      for (const { id, answer } of result.answers) {
-        if (answer === 'not_dead') context.output.complain(`taskq: task ${id} is no dead letter`);
-      }
+    if (missing > 0) {
+      const refused = result.answers.filter(({ answer }) => answer === 'not_dead');
+      complainOfRefused(context.output, refused, ADVICE);
     }
     return missing === 0 ? EXIT.done : EXIT.failed;
   },
+};
+
+const ADVICE = {
+  waiting: 'cancel it: taskq cancel <id>',
+  live: 'cancel it: taskq cancel <id>',
+  finished: 'purge it: taskq purge <id>',
 };
 
 function documentOf({ counts, answers }: BulkResult<DiscardAnswer>): object {

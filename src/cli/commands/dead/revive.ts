@@ -13,6 +13,7 @@ import {
 } from '../../dead-selection.ts';
 import { parsePayload } from '../../payload.ts';
 import { printable } from '../../printable.ts';
+import { refusedTask } from '../../refused-task.ts';
 
 interface Options extends DeadSelectionOptions {
   readonly payload?: string;
@@ -22,6 +23,7 @@ interface Options extends DeadSelectionOptions {
 
 /** `taskq dead revive`: the same id and history, all attempts anew. */
 export const reviveDead: CliCommand<Options> = {
+  suggestions: { maxAttempts: ['unlimited'] },
   declare(command) {
     declareDeadSelection(command)
       .option('--payload <json>', 'another payload')
@@ -72,11 +74,13 @@ function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: DeadSe
 }
 
 function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: DeadSelection): string[] {
-  return answers.flatMap(({ id, answer, key, holder }) => {
+  return answers.flatMap(({ id, answer, key, holder, status }) => {
     if (answer === 'key_held') {
       const by = holder === null ? 'another task' : `task ${holder}`;
       return [`taskq: task ${id} stays dead: ${by} holds its key ${printable(JSON.stringify(key))}`];
     }
-    return answer === 'not_dead' && selection.kind === 'ids' ? [`taskq: task ${id} is no dead letter`] : [];
+    return answer === 'not_dead' && selection.kind === 'ids'
+      ? [refusedTask(id, status, { waiting: 'retry it: taskq retry <id>' })]
+      : [];
   });
 }

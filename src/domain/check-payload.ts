@@ -1,4 +1,4 @@
-import type { SchemaIssue, StandardSchema } from './handler.ts';
+import type { SchemaIssue, StandardSchema } from './standard-schema.ts';
 
 export type CheckedPayload = { readonly value: unknown } | { readonly problem: string };
 

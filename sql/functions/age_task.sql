@@ -1,0 +1,26 @@
+-- Ages a waiting task until it is due: moves all its times back by what it still has to wait, as if that had passed.
+-- For tests: nothing else in the database is moved. False: it does not wait, or for nothing that a time would bring.
+create or replace function taskq.age_task(_id bigint)
+returns boolean
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+  with aged as (
+    update taskq.tasks t
+    set created_at = t.created_at - due.wait, not_before = t.not_before - due.wait,
+      available_at = t.available_at - due.wait, started_at = t.started_at - due.wait,
+      expires_at = t.expires_at - due.wait, cancel_requested_at = t.cancel_requested_at - due.wait
+    from (
+      select l.id, greatest(l.available_at - clock_timestamp(), interval '0') as wait from taskq.tasks l
+      where l.id = _id and l.status = 'pending' and l.lease_owner is null and l.available_at < 'infinity'
+      limit 1
+      for no key update
+    ) as due
+    where t.id = due.id
+    returning t.id
+  )
+  select exists (select from aged)
+$$;

@@ -1,0 +1,17 @@
+-- Asks that the ends of these tasks be told (NOTIFY taskq_done) and their results kept for an hour at least. One that
+-- is locked just now is left out: whoever waits for it polls, and asks again.
+create or replace function taskq.ask_ends(_ids bigint[])
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+  update taskq.tasks t set notify_done = true
+  from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+  cross join lateral (
+    select l.id from taskq.tasks l where l.id = asked.id and not l.notify_done limit 1 for no key update skip locked
+  ) as locked
+  where t.id = locked.id
+$$;

@@ -1,0 +1,37 @@
+-- Claims one task by its id if it waits and is due, for a worker that is to run it at once and alone: a test, say.
+-- No rows: it does not wait, is not due, or another transaction has it.
+create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)
+returns table (
+  id bigint, lease_no integer, queue text, type text, priority smallint, available_at_us bigint, attempts integer,
+  losses integer, timeout_ms bigint, group_key text, payload jsonb, running boolean, extra jsonb
+)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  return query
+  update taskq.tasks t
+  set status = 'running', lease_owner = _worker_id, lease_no = t.lease_no + 1, started_at = ts,
+    lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0)
+  where t.id = (
+    select l.id from taskq.tasks l
+    where l.id = _id and l.status = 'pending' and l.lease_owner is null and l.available_at <= ts
+      and (l.expires_at is null or l.expires_at > ts)
+    limit 1
+    for no key update skip locked
+  )
+  returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
+    t.attempts, t.losses, coalesce(
+      t.timeout_ms,
+      (select y.timeout_ms from taskq.task_types y where y.name = t.type),
+      (select q.timeout_ms from taskq.queues q where q.name = t.queue),
+      (select d.timeout_ms from taskq.defaults d)
+    ), t.group_key, t.payload, true, null::jsonb;
+end
+$$;

@@ -1,0 +1,101 @@
+-- Records that these held tasks are completed: the part of settle that every successful task goes through, and so by
+-- arrays, one element per task: milliseconds since its start (null: it never ran apart from its claim), result, and
+-- what is known of a result that could not be stored. The last two may be null as a whole.
+-- Returns a row for each that was not recorded, with an answer as settle gives it. No rows: all are recorded.
+--
+-- By arrays and not by JSON: taking 500 outcomes out of JSON costs 1.4 us each, every time it is done; it was half of a
+-- settle [9 us of the server's CPU per task without history, now 3; 10.5 with, now 8].
+create or replace function taskq.complete(
+  _ids bigint[], _lease_nos integer[], _ran_ms bigint[] default null, _results jsonb[] default null,
+  _result_notes jsonb[] default null, options jsonb default '{}'
+)
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+  plain_at tid[];
+  kept_at tid[];
+  locked_count integer;
+  done bigint[];
+  done_nos integer[];
+  waited bigint[];
+  usual_retention text := (select retention from taskq.defaults);
+  type_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.task_types where retention is not null);
+  queue_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.queues where retention is not null);
+  -- Kept for nobody but who waits for its end.
+  awaited_drop_on date := taskq.drop_on('1d', ts);
+  usual_drop_on date := coalesce(taskq.drop_on(usual_retention, ts), awaited_drop_on);
+begin
+  -- The rows are locked first; statements of their own then see the locked versions, edits that were committed
+  -- meanwhile included. By ctid, and joined by hashing: where the planner believes the table empty, as after a drain, it
+  -- would walk all of it for each outcome [a settle of 500 among 18,500 rows: 1,900 ms; so: 3 ms].
+  select array_agg(locked.row_at) filter (where not locked.is_kept),
+    array_agg(locked.row_at) filter (where locked.is_kept),
+    count(*), array_agg(locked.id) filter (where locked.notify_done)
+  into plain_at, kept_at, locked_count, waited
+  from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as o
+  cross join lateral (
+    select t.ctid as row_at, t.id, t.notify_done,
+      -- Somebody waits for the result: it is kept for at least an hour.
+      t.notify_done or 'none' <> coalesce(
+        t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention
+      ) as is_kept
+    from taskq.tasks t
+    where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
+    limit 1
+    for update skip locked
+  ) as locked;
+  if locked_count < cardinality(_ids) then
+    select array_agg(t.id), array_agg(t.lease_no) into done, done_nos
+    from taskq.tasks t where t.ctid = any (plain_at || kept_at);
+  end if;
+
+  -- Copied, then deleted: as one statement, each row would be written into a store between the two [a fifth of it].
+  if kept_at is not null then
+    insert into taskq.finished_tasks (
+      id, created_at, not_before, started_at, finished_at, drop_on, lease_no, lease_owner, attempts, losses,
+      releases, status, priority, queue, type, payload, created_by, result, result_note, error, tags, unique_key,
+      group_key, workflow_id, step, traceparent, source, cancel_requested_at, cancel_reason, progress
+    )
+    select
+      t.id, t.created_at, t.not_before,
+      case when t.status = 'running' or o.ran_ms is null then coalesce(t.started_at, ts)
+        else ts - o.ran_ms * interval '1 millisecond' end,
+      ts,
+      case
+        when t.retention is null and type_retention is null and queue_retention is null then usual_drop_on
+        else coalesce(
+          taskq.drop_on(
+            coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention), ts
+          ),
+          awaited_drop_on
+        )
+      end,
+      t.lease_no, t.lease_owner, t.attempts, t.losses, t.releases, 'completed', t.priority, t.queue, t.type, t.payload,
+      t.created_by, o.result, o.result_note, t.error, t.tags, t.unique_key, t.group_key, t.workflow_id, t.step,
+      t.traceparent, t.source, t.cancel_requested_at, t.cancel_reason, t.progress
+    from taskq.tasks t
+    join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
+      on o.id = t.id and o.lease_no = t.lease_no
+    where t.ctid = any (kept_at);
+  end if;
+  delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
+
+  if waited is not null then
+    perform taskq.tell_done(waited);
+  end if;
+  if locked_count < cardinality(_ids) then
+    return query
+    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    from taskq.answer_unheld(_ids, _lease_nos, done, done_nos) as missed;
+  end if;
+end
+$$;

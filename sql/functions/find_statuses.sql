@@ -1,0 +1,26 @@
+-- Each of these ids once, in their order. What is not among _served has its status in extra, wherever its row is; null
+-- there: nothing is known of it. It never existed, was purged, or outlived its retention.
+create or replace function taskq.find_statuses(_ids bigint[], _served bigint[])
+returns table (id bigint, extra jsonb)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  with asked as (
+    select distinct a.id, a.id <> all (_served) as is_other from unnest(_ids) as a (id)
+  ),
+  others as (
+    select array_agg(asked.id) as ids from asked where asked.is_other
+  ),
+  found as (
+    select t.id, t.status::text from others cross join taskq.tasks t where t.id = any (others.ids)
+    union all
+    select f.id, f.status::text from others cross join taskq.finished_tasks f where f.id = any (others.ids)
+    union all
+    select d.id, 'dead' from others cross join taskq.dead_tasks d where d.id = any (others.ids)
+  )
+  select asked.id, case when asked.is_other then jsonb_build_object('status', found.status) end
+  from asked left join found on found.id = asked.id
+  order by asked.id
+$$;

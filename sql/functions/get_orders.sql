@@ -1,0 +1,29 @@
+-- What an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
+-- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. A worker asks with each
+-- heartbeat.
+create or replace function taskq.get_orders(_worker integer)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  return (
+    select jsonb_build_object(
+      'paused', w.paused_at is not null, 'paused_by', w.paused_by,
+      'stop', w.stop_requested_at is not null, 'stop_by', w.stop_requested_by,
+      'concurrency', w.concurrency, 'poll_ms', w.poll_ms, 'queues', w.queues,
+      'paused_queues', coalesce((
+        select jsonb_agg(jsonb_build_object(
+          'queue', s.name, 'by', s.paused_by, 'reason', s.pause_reason, 'until', s.paused_until
+        ) order by s.name)
+        from taskq.queues s
+        where s.paused_at is not null and (s.paused_until is null or s.paused_until > ts)
+      ), '[]')
+    )
+    from taskq.workers w where w.id = _worker
+  );
+end
+$$;

@@ -1,0 +1,65 @@
+-- Reads the tasks given to taskq.enqueue_many: what one does not say, the options of the whole call say, else the
+-- defaults do. `nulls` are the places of those whose payload is the JSON value null, which no column can tell from an
+-- absent one; `queue_expires` are the queues that give their tasks an end. Raises what is wrong with the first bad one.
+-- It is planned as a part of the statement that calls it; that is why it names its schema and sets nothing.
+create or replace function taskq.given_tasks(
+  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, ts timestamptz
+)
+returns table (
+  place bigint, queue text, type text, priority smallint, payload jsonb, due timestamptz, expires_at timestamptz,
+  max_attempts integer, timeout_ms bigint, key text, tags jsonb, retention taskq.retention, backoff jsonb,
+  traceparent text, notify_done boolean, source text
+)
+language sql stable
+as $$
+  select
+    t.place, t.queue,
+    -- The usual task is judged here: a call for each would cost half a microsecond. The text of a payload can be far
+    -- longer than what is stored (\u0001 is one byte, and 1e300 twelve), so what is large is not judged by its size.
+    case
+      when octet_length(t.type) between 1 and 200 and octet_length(t.queue) between 1 and 200
+        and (t.key is null or octet_length(t.key) between 1 and 500) and t.priority between 0 and 9
+        and (t.tags is null or jsonb_typeof(t.tags) = 'object') and pg_column_size(t.payload) < 8192
+      then t.type
+      else taskq.checked_type(t.type, t.queue, t.key, t.priority, t.payload, t.tags, t.place)
+    end,
+    t.priority, t.payload, t.due,
+    t.due + interval '1 millisecond' * coalesce(t.expires_ms, (queue_expires ->> t.queue)::bigint),
+    t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source
+  from (
+    select
+      o.place,
+      coalesce(o.type, d.type) as type,
+      coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
+      coalesce(o.queue, d.queue, 'default') as queue,
+      coalesce(o.priority, d.priority, 2::smallint) as priority,
+      greatest(ts, coalesce(
+        o.at, ts + interval '1 millisecond' * o.delay_ms, d.at, ts + interval '1 millisecond' * d.delay_ms
+      )) as due,
+      coalesce(o.max_attempts, d.max_attempts) as max_attempts,
+      coalesce(o.timeout_ms, d.timeout_ms) as timeout_ms,
+      coalesce(o.expires_ms, d.expires_ms) as expires_ms,
+      coalesce(o.key, d.key) as key,
+      coalesce(o.tags, d.tags) as tags,
+      coalesce(o.retention, d.retention)::taskq.retention as retention,
+      coalesce(o.backoff, d.backoff) as backoff,
+      coalesce(o.traceparent, d.traceparent) as traceparent,
+      coalesce(o.notify_done, d.notify_done, false) as notify_done,
+      coalesce(o.source, d.source) as source
+    from jsonb_to_record(options) as d (
+      type text, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
+      timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention text, backoff jsonb, traceparent text,
+      notify_done boolean, source text
+    )
+    cross join rows from (jsonb_to_recordset(_tasks) as (
+      type text, payload jsonb, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
+      timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention text, backoff jsonb, traceparent text,
+      notify_done boolean, source text
+    )) with ordinality as o (
+      type, payload, queue, priority, at, delay_ms, max_attempts, timeout_ms, expires_ms, key, tags, retention,
+      backoff, traceparent, notify_done, source, place
+    )
+    -- Each of these is computed once.
+    offset 0
+  ) as t
+$$;

@@ -1,0 +1,46 @@
+-- The queues that have a live task, a setting or a pause, in order, with their own settings (null: what a task's type
+-- or the database says applies), their pause (null: it is over, or there is none) and how many tasks wait there:
+-- counted where the live table has at most 64 MB, for no index knows it; else null. options: name, for this queue
+-- alone.
+create or replace function taskq.list_queues(options jsonb default '{}')
+returns table (
+  name text, paused_at timestamptz, paused_until timestamptz, paused_by text, pause_reason text, max_attempts integer,
+  timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text, dead_retention text,
+  waiting bigint, extra jsonb
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+  countable boolean := pg_relation_size('taskq.tasks') <= 67108864;
+begin
+  return query
+  with counted as materialized (
+    select t.queue, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.queue
+  )
+  select known.name,
+    case when pause.stands then q.paused_at end, case when pause.stands then q.paused_until end,
+    case when pause.stands then q.paused_by end, case when pause.stands then q.pause_reason end,
+    q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff, q.retention::text, q.errors_retention::text,
+    q.dead_retention::text, case when countable then coalesce(c.waiting, 0) end, null::jsonb
+  from (
+    select s.name from taskq.queues s
+    where options ? 'name' or s.paused_until > ts or (s.paused_at is not null and s.paused_until is null)
+      or num_nonnulls(
+        s.max_attempts, s.timeout_ms, s.expires_ms, s.backoff, s.retention, s.errors_retention, s.dead_retention
+      ) > 0
+    union
+    select found.name from taskq.find_queues() as found (name)
+  ) as known
+  left join taskq.queues q on q.name = known.name
+  left join counted c on c.queue = known.name
+  cross join lateral (
+    select q.paused_at is not null and (q.paused_until is null or q.paused_until > ts) as stands
+  ) as pause
+  where not options ? 'name' or known.name = options ->> 'name'
+  order by known.name;
+end
+$$;

@@ -1,0 +1,41 @@
+-- Workers, newest first, at most _limit below the id _after (null: the newest). options: all (those that have ended,
+-- too; else only those that have not), name (only the one of this name, or whose id it is). status is `live`,
+-- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
+-- back) or `stopped`; running and ahead are what it held at its last heartbeat.
+create or replace function taskq.list_workers(
+  _limit integer default 100, _after integer default null, options jsonb default '{}'
+)
+returns table (
+  id integer, name text, host text, pid integer, version text, status text, started_at timestamptz,
+  heartbeat_at timestamptz, stopped_at timestamptz, paused_at timestamptz, paused_by text,
+  stop_requested_at timestamptz, stop_requested_by text, concurrency integer, running integer, ahead integer,
+  poll_ms bigint, lease_ms bigint, queues text[], types text[], extra jsonb
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  return query
+  select w.id, w.name, w.host, w.pid, w.version,
+    case
+      -- One that was written off ended with its last heartbeat; one that ended in order, after it.
+      when w.stopped_at = w.heartbeat_at then 'lost'
+      when w.stopped_at is not null then 'stopped'
+      when w.heartbeat_at < ts - make_interval(secs => w.lease_ms / 1000.0) then 'silent'
+      when w.stop_requested_at is not null then 'stopping'
+      when w.paused_at is not null then 'paused'
+      else 'live'
+    end,
+    w.started_at, w.heartbeat_at, w.stopped_at, w.paused_at, w.paused_by, w.stop_requested_at, w.stop_requested_by,
+    w.concurrency, w.running, w.ahead, w.poll_ms, w.lease_ms, w.queues, w.types, null::jsonb
+  from taskq.workers w
+  where (_after is null or w.id < _after)
+    and (w.stopped_at is null or coalesce((options ->> 'all')::boolean, false))
+    and (not options ? 'name' or w.name = options ->> 'name' or w.id::text = options ->> 'name')
+  order by w.id desc
+  limit _limit;
+end
+$$;

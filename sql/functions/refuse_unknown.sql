@@ -1,0 +1,31 @@
+-- Refuses tasks of types that nobody knows, but for those that the option allow_unknown names (true: for all). Says
+-- which types are known: as JSON in the error's detail, for whoever wants to name the nearest.
+create or replace function taskq.refuse_unknown(_types text[], options jsonb)
+returns void
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  unknown text[];
+begin
+  if options -> 'allow_unknown' = 'true' then
+    return;
+  end if;
+  select array_agg(asked.type) into unknown
+  from unnest(_types) as asked (type)
+  where not exists (select from taskq.task_types y where y.name = asked.type)
+    and not coalesce(options -> 'allow_unknown' ? asked.type, false);
+  if unknown is not null then
+    raise exception 'unknown type %: no worker has registered it', (
+      select string_agg(u.type, ', ') from (select type from unnest(unknown) as u (type) order by 1 limit 5) as u
+    )
+      using errcode = 'invalid_parameter_value', constraint = 'the_type_is_known',
+        detail = 'known types: ' || coalesce(
+          (select json_agg(known.name) from (select y.name from taskq.task_types y order by 1 limit 1000) as known)::text,
+          '[]'
+        ),
+        hint = 'correct it, make it known with taskq types add, or pass {"allow_unknown": true}';
+  end if;
+end
+$$;

@@ -1,0 +1,47 @@
+-- Lets waiting tasks run now: they are due from this moment on, whatever they waited for. Attempts, expiry, keys and
+-- lease_no stay as they are. A row per id: `retried`; `due` (it was due before, and keeps its place); `not_waiting`,
+-- with its status in extra (null: nothing is known of it). Waits for other transactions at most a second per lock.
+create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
+returns table (id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  waiting bigint[];
+  retried bigint[];
+  lane text;
+  lanes text[];
+begin
+  -- A held row is not touched: a lock on it would make its heartbeat and its settle come again.
+  waiting := array(
+    select locked.id
+    from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+    cross join lateral (
+      select t.id from taskq.tasks t
+      where t.id = asked.id and t.lease_owner is null and t.status = 'pending'
+      for no key update
+    ) as locked
+  );
+  ts := clock_timestamp();
+  -- Never into the past: a task would slip behind the cursors.
+  with moved as (
+    update taskq.tasks t set available_at = ts where t.id = any (waiting) and t.available_at > ts
+    returning t.id, t.queue
+  )
+  select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, lanes from moved;
+  foreach lane in array coalesce(lanes, '{}') loop
+    perform taskq.wake(lane, ts);
+  end loop;
+
+  return query
+  select asked.id,
+    case when asked.id = any (retried) then 'retried' when asked.id = any (waiting) then 'due' else 'not_waiting' end,
+    asked.extra
+  from taskq.find_statuses(_ids, waiting) as asked;
+end
+$$;

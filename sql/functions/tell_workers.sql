@@ -1,0 +1,13 @@
+-- Tells a worker (null: all of them) that an operator wants something: it asks at once what, not with its next
+-- heartbeat. A hint like every other NOTIFY.
+create or replace function taskq.tell_workers(_worker integer default null)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  if pg_notification_queue_usage() < 0.5 then
+    perform pg_notify('taskq_orders', coalesce(_worker::text, ''));
+  end if;
+end
+$$;

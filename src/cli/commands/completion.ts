@@ -1,0 +1,51 @@
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { didYouMean } from '../../lib/nearest.ts';
+import type { CliCommand } from '../command.ts';
+import { type Completion, complete } from '../completion/complete.ts';
+import { SHELLS, type Shell } from '../completion/shells.ts';
+
+const NAMES = Object.keys(SHELLS);
+
+/** `taskq completion`: the script that teaches a shell to complete our command lines, and what that script asks. */
+export const completion: CliCommand = {
+  suggestions: { shell: NAMES },
+  declare(command) {
+    command
+      .argument('<shell>', NAMES.join(', '))
+      .argument('[words...]', 'what the script asks with, after --: the words up to the cursor')
+      .usage('[options] <shell>')
+      .addHelpText('after', EXAMPLES);
+  },
+  async run(context, { args }) {
+    const [name = '', ...words] = args;
+    const shell = shellNamed(name);
+    if (words.length === 0) {
+      const { script } = SHELLS[shell];
+      await context.output.answer({ shell, script }, () => script.trimEnd());
+      return;
+    }
+    const completed = await complete(SHELLS[shell].wordsOf(words));
+    await context.output.answer(documentOf(completed), () => linesOf(completed, shell).join('\n'));
+  },
+};
+
+const EXAMPLES = `
+In ~/.bashrc:                    eval "$(taskq completion bash)"
+In ~/.zshrc, after compinit:     eval "$(taskq completion zsh)"
+In ~/.config/fish/config.fish:   taskq completion fish | source`;
+
+function shellNamed(name: string): Shell {
+  if (Object.hasOwn(SHELLS, name)) return name as Shell;
+  const message = `shell ${JSON.stringify(name)}: expected ${NAMES.join(', ')}${didYouMean(name, NAMES)}`;
+  throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
+}
+
+function documentOf(completed: Completion): object {
+  return completed.kind === 'files'
+    ? { files: true, completions: [] }
+    : { files: false, completions: completed.offers };
+}
+
+function linesOf(completed: Completion, shell: Shell): readonly string[] {
+  return completed.kind === 'files' ? [':files'] : completed.offers.map(SHELLS[shell].lineOf);
+}

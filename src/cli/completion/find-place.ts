@@ -1,0 +1,68 @@
+import type { Command, Option } from 'commander';
+import type { CliCommand, CommandEntry } from '../command.ts';
+import { COMMANDS } from '../commands.ts';
+
+/** Where in the tree of commands the cursor of a command line is. */
+export interface Place {
+  readonly command: Command;
+  readonly cli: CliCommand;
+  /** The commands below it. */
+  readonly entries: readonly CommandEntry[];
+  /** The one below it that is meant where none is named. */
+  readonly standIn: Command | undefined;
+  /** How many operands stand before the cursor. */
+  readonly operandsBefore: number;
+  /** The option just before the cursor whose value is to come, or (`optional`) may come. */
+  readonly awaiting: Option | undefined;
+  /** `--` stands before the cursor. */
+  readonly optionsOver: boolean;
+  /** `taskq help` stands there: the name of a command is to come. */
+  readonly isHelp: boolean;
+}
+
+/** Follow the words that stand before the cursor. */
+export async function findPlace(program: Command, words: readonly string[]): Promise<Place> {
+  let command = program;
+  let cli: CliCommand = {};
+  let entries: readonly CommandEntry[] = COMMANDS.flatMap((group) => group.entries);
+  let operandsBefore = 0;
+  let awaiting: Option | undefined;
+  let optionsOver = false;
+  for (const word of words) {
+    const isOption = !optionsOver && /^-./.test(word);
+    if (awaiting !== undefined && !(awaiting.optional && isOption)) {
+      awaiting = undefined;
+    } else if (isOption) {
+      optionsOver = word === '--';
+      awaiting = valueAfter(command, word);
+    } else {
+      const entry = operandsBefore === 0 ? entries.find(({ name }) => name === word) : undefined;
+      if (entry === undefined) {
+        operandsBefore += 1;
+      } else {
+        cli = await entry.load();
+        command = command.commands.find((below) => below.name() === word) ?? command;
+        entries = cli.subcommands ?? [];
+      }
+    }
+  }
+  const defaultName = entries.find(({ isDefault }) => isDefault)?.name;
+  const standIn = command.commands.find((below) => below.name() === defaultName);
+  const isHelp = command === program && words.length === 1 && words[0] === 'help';
+  return { command, cli, entries, standIn, operandsBefore, awaiting, optionsOver, isHelp };
+}
+
+/** The option of this name, of the command or of one above it. */
+export function optionNamed(command: Command, name: string): Option | undefined {
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const found = at.options.find(({ long, short }) => long === name || short === name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The option, if the next word is, or may be, its value. */
+function valueAfter(command: Command, word: string): Option | undefined {
+  const option = word.includes('=') ? undefined : optionNamed(command, word);
+  return option?.required || option?.optional ? option : undefined;
+}

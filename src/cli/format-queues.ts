@@ -1,0 +1,31 @@
+import type { ListedQueue } from '../queue/list-queues.ts';
+import { withCommas } from './count.ts';
+import type { Screen } from './output.ts';
+import { pauseText } from './pause-text.ts';
+import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { formatTable } from './table.ts';
+
+/** A table of queues; empty when there are none. */
+export function formatQueues(queues: readonly ListedQueue[], screen: Screen): string {
+  if (queues.length === 0) return '';
+  return formatTable<ListedQueue>(
+    [
+      { title: 'QUEUE', cell: ({ name }) => name, shrinksTo: 10 },
+      { title: 'WAITING', cell: ({ waiting }) => (waiting ? withCommas(waiting) : '-'), align: 'right' },
+      { title: 'ATTEMPTS', cell: ({ max_attempts }) => attemptsText(max_attempts), align: 'right' },
+      { title: 'TIMEOUT', cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
+      { title: 'EXPIRES', cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },
+      { title: 'BACK-OFF', cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      { title: 'RETENTION', cell: ({ retention }) => retention ?? '-' },
+      { title: 'ERRORS', cell: ({ errors_retention }) => errors_retention ?? '-' },
+      { title: 'DEAD', cell: ({ dead_retention }) => dead_retention ?? '-' },
+      {
+        title: 'PAUSE',
+        cell: (queue) => (queue.paused_at === null ? '-' : pauseText(queue, screen.now)),
+        paint: (text, { paused_at }) => (paused_at === null ? text : screen.paint.yellow(text)),
+      },
+    ],
+    queues,
+    screen,
+  );
+}

@@ -1,0 +1,47 @@
+import type { ListedType } from '../queue/list-types.ts';
+import { withCommas } from './count.ts';
+import type { Screen } from './output.ts';
+import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { formatTable } from './table.ts';
+import { relativeTime } from './times.ts';
+
+/** A table of types; empty when there are none. */
+export function formatTypes(types: readonly ListedType[], screen: Screen): string {
+  if (types.length === 0) return '';
+  return formatTable<ListedType>(
+    [
+      { title: 'TYPE', cell: ({ name }) => name, shrinksTo: 12 },
+      {
+        title: 'WAITING',
+        cell: ({ waiting }) => (waiting ? withCommas(waiting) : '-'),
+        align: 'right',
+      },
+      {
+        title: 'HANDLED BY',
+        cell: ({ workers }) => handlersOf(workers),
+        shrinksTo: 10,
+        paint: (text, { workers, waiting }) =>
+          workers.length === 0 && waiting ? screen.paint.yellow(text) : text,
+      },
+      { title: 'ATTEMPTS', cell: ({ max_attempts }) => attemptsText(max_attempts), align: 'right' },
+      { title: 'TIMEOUT', cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
+      { title: 'BACK-OFF', cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      { title: 'RETENTION', cell: ({ retention }) => retention ?? '-' },
+      { title: 'FIRST SEEN', cell: ({ first_seen_at }) => relativeTime(first_seen_at, screen.now) },
+      { title: 'LAST SEEN', cell: (type) => lastSeen(type, screen.now) },
+    ],
+    types,
+    screen,
+  );
+}
+
+function handlersOf(workers: readonly string[]): string {
+  const [first, ...others] = workers;
+  if (first === undefined) return 'nobody';
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
+function lastSeen({ last_seen_at, workers }: ListedType, now: number): string {
+  if (workers.length > 0) return 'now';
+  return last_seen_at === null ? 'never' : relativeTime(last_seen_at, now);
+}

@@ -1,0 +1,18 @@
+import type { Queryable } from '../lib/database.ts';
+import { listWorkers } from '../queue/list-workers.ts';
+import { showTask } from '../queue/show-task.ts';
+import { printable } from './printable.ts';
+import { roughly } from './times.ts';
+
+/** Say what keeps a task running that was asked to end, as a sentence without its end. */
+export async function whyStillRunning(db: Queryable, id: string): Promise<string> {
+  const owner = (await showTask(db, id))?.lease_owner;
+  if (typeof owner !== 'string') return `see taskq show ${id}`;
+  const [worker] = await listWorkers(db, { all: true, name: owner }, 1);
+  const shown = printable(owner);
+  if (worker?.status === 'silent' || worker?.status === 'lost') {
+    const silentFor = roughly(Date.now() - Date.parse(worker.heartbeat_at));
+    return `worker ${shown} has been silent for ${silentFor}: it is cancelled as soon as another worker finds it`;
+  }
+  return `its handler does not end, but with its worker it will: taskq workers stop ${worker?.id ?? shown}`;
+}

@@ -1,0 +1,79 @@
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean, nearest } from '../lib/nearest.ts';
+
+/** A type that neither the handlers here nor the database knows. */
+export class UnknownTypeError extends TaskqError {
+  override readonly code = 'unknown_type';
+  readonly type: string;
+  /** Of the types that are known, nearest first. */
+  readonly nearest: readonly string[];
+
+  constructor(type: string, known: readonly string[], cause: unknown) {
+    super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}`, {
+      exitCode: EXIT.usage,
+      hint: 'a worker that handles it makes it known when it starts; allowUnknown takes it all the same',
+      cause,
+    });
+    this.name = 'UnknownTypeError';
+    this.type = type;
+    this.nearest = nearest(type, known);
+  }
+}
+
+/** A payload that its handler's schema refuses, or that no database can keep. */
+export class InvalidPayloadError extends TaskqError {
+  override readonly code = 'invalid_payload';
+  readonly type: string;
+  /** What is wrong with it and where: `$.to: expected text`. */
+  readonly problem: string;
+
+  constructor(type: string, problem: string, cause?: unknown) {
+    const options = { exitCode: EXIT.usage, cause };
+    super('invalid_payload', `the payload does not fit ${type}: ${problem}`, options);
+    this.name = 'InvalidPayloadError';
+    this.type = type;
+    this.problem = problem;
+  }
+}
+
+/** An enqueue of many that failed in the middle: transactions that were committed before stay. */
+export class PartlyEnqueuedError extends TaskqError {
+  override readonly code = 'partly_enqueued';
+  /** So many of the first tasks are in. */
+  readonly enqueued: number;
+  /** So many of those that follow may be in: the connection broke before the server answered. */
+  readonly uncertain: number;
+
+  constructor(cause: unknown, enqueued: number, uncertain: number) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const doubt = uncertain > 0 ? `, the next ${uncertain} may be` : '';
+    super('partly_enqueued', `${why}; the first ${enqueued} tasks are enqueued${doubt}`, { cause });
+    this.name = 'PartlyEnqueuedError';
+    this.enqueued = enqueued;
+    this.uncertain = uncertain;
+  }
+}
+
+/** Nothing is known of a task: it never existed, was purged, or outlived its retention. */
+export class NoSuchTaskError extends TaskqError {
+  override readonly code = 'no_such_task';
+  readonly id: string;
+
+  constructor(id: string) {
+    super('no_such_task', `no task ${id}: it never existed, was purged, or outlived its retention`);
+    this.name = 'NoSuchTaskError';
+    this.id = id;
+  }
+}
+
+/** A task has not ended in the time it was waited for. It goes on. */
+export class WaitDeadlineError extends TaskqError {
+  override readonly code = 'wait_deadline';
+  readonly id: string;
+
+  constructor(id: string) {
+    super('wait_deadline', `task ${id} has not ended in time; it goes on`, { exitCode: EXIT.deadline });
+    this.name = 'WaitDeadlineError';
+    this.id = id;
+  }
+}

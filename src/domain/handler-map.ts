@@ -1,0 +1,57 @@
+import type { Cancel, Dead, Retry, Snooze } from './signals.ts';
+import type { StandardSchema } from './standard-schema.ts';
+
+/** Handlers by type, functions or definitions: all that is looked at here is what they take and give. */
+export type HandlerMap = Readonly<Record<string, MappedHandler>>;
+
+type MappedHandler = RunFunction | { readonly schema?: StandardSchema; readonly run: RunFunction };
+
+type RunFunction = (payload: never, ctx: never) => unknown;
+
+/** What is known of the types where no handlers are named: nothing. */
+export type UnknownHandlers = Readonly<Record<string, (payload: unknown, ctx: never) => unknown>>;
+
+export type TypeOf<Handlers> = keyof Handlers & string;
+
+/** What a producer gives a handler: what its schema takes, else what it says of its first parameter. */
+export type PayloadOf<Handlers, Type extends keyof Handlers> = Handlers[Type] extends {
+  readonly schema?: StandardSchema<infer Input, infer _Output>;
+}
+  ? unknown extends Input
+    ? ParameterOf<Handlers[Type]>
+    : Input
+  : ParameterOf<Handlers[Type]>;
+
+type ParameterOf<Handler> = Handler extends { run(payload: infer Payload, ...rest: never): unknown }
+  ? Payload
+  : Handler extends (payload: infer Payload, ...rest: never) => unknown
+    ? Payload
+    : unknown;
+
+/** What is stored as the result of a handler's tasks. */
+export type ResultOf<Handlers, Type extends keyof Handlers> = Handlers[Type] extends
+  | { run(...args: never): infer Returned }
+  | ((...args: never) => infer Returned)
+  ? Stored<Exclude<Awaited<Returned>, Retry | Dead | Snooze | Cancel>>
+  : unknown;
+
+/** What JSON makes of a value: a Date is text afterwards, no value is null, and a property without one is not there. */
+export type Stored<Value> = Value extends string | number | boolean | null
+  ? Value
+  : Value extends void
+    ? null
+    : Value extends bigint
+      ? string
+      : Value extends { toJSON(): infer Json }
+        ? Json
+        : Value extends readonly unknown[]
+          ? { [Index in keyof Value]: Stored<Value[Index]> }
+          : Value extends object
+            ? {
+                [Key in keyof Value as Value[Key] extends symbol | RunFunction ? never : Key]: StoredProperty<
+                  Value[Key]
+                >;
+              }
+            : unknown;
+
+type StoredProperty<Value> = Value extends undefined ? undefined : Stored<Value>;

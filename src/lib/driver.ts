@@ -1,0 +1,40 @@
+import type pg from 'pg';
+import { TaskqError } from './errors.ts';
+
+/** What the driver knows of a connection and its types do not say. */
+interface Inside {
+  readonly processID: number | null;
+  readonly connection: { readonly stream: { destroy(): void } };
+}
+
+/**
+ * Whether a session, whose server process calls itself `pid`, is with the server itself: a pooler hands out process ids
+ * of its own, to be cancelled by.
+ */
+export function isDirect(client: pg.ClientBase, pid: number): boolean {
+  return insideOf(client).processID === pid;
+}
+
+/** Work on a connection, which is destroyed (TaskqError `deadline_passed`) if that takes longer than `deadlineMs`. */
+export async function withDeadline<T>(
+  client: pg.ClientBase,
+  deadlineMs: number,
+  work: () => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      insideOf(client).connection.stream.destroy();
+      reject(new TaskqError('deadline_passed', `the database has not answered for ${deadlineMs} ms`));
+    }, deadlineMs);
+  });
+  try {
+    return await Promise.race([work(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function insideOf(client: pg.ClientBase): Inside {
+  return client as unknown as Inside;
+}

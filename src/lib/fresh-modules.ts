@@ -1,0 +1,75 @@
+import * as node from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
+import type { HookData } from './fresh-modules-thread.ts';
+import { freshUrl } from './fresh-url.ts';
+
+/**
+ * Lets modules be loaded anew, with all they import except packages: each `renew` begins a generation, and what is
+ * loaded after it is read from the files as they are then. Modules of earlier generations stay as they are for who
+ * still runs them, and in memory: this is for development. One for a process: it hooks into how Node finds modules.
+ */
+export class FreshModules {
+  /** Shared with the thread of the hooks. */
+  readonly #generation = new Int32Array(new SharedArrayBuffer(4));
+  readonly #files = new Set<string>();
+
+  constructor() {
+    if ('registerHooks' in node) this.#hookHere(node.registerHooks as RegisterHooks);
+    else this.#hookInThread();
+  }
+
+  /** Begin the next generation. */
+  renew(): void {
+    for (const path of this.#required()) delete cache[path];
+    Atomics.add(this.#generation, 0, 1);
+  }
+
+  /** Every file that was loaded in some generation. */
+  files(): ReadonlySet<string> {
+    for (const path of this.#required()) this.#files.add(path);
+    return this.#files;
+  }
+
+  /** What `require` keeps, and what was translated from TypeScript: both are kept by path. */
+  #required(): string[] {
+    return Object.keys(cache).filter((path) => !path.includes('/node_modules/'));
+  }
+
+  #hookHere(registerHooks: RegisterHooks): void {
+    registerHooks({
+      resolve: (specifier, context, next) => {
+        const found = next(specifier, context);
+        const url = freshUrl(found.url, context.parentURL, this.#generation[0]!);
+        if (url === undefined) return found;
+        this.#files.add(fileURLToPath(found.url));
+        return { ...found, url };
+      },
+    });
+  }
+
+  #hookInThread(): void {
+    const { port1, port2 } = new MessageChannel();
+    port1.on('message', (url: string) => this.#files.add(fileURLToPath(url)));
+    port1.unref();
+    const data: HookData = { generation: this.#generation, files: port2 };
+    node.register('./fresh-modules-thread.js', { parentURL: import.meta.url, data, transferList: [port2] });
+  }
+}
+
+const { cache } = node.createRequire(import.meta.url);
+
+interface Found {
+  readonly url: string;
+}
+
+interface Hooks {
+  resolve(
+    specifier: string,
+    context: { readonly parentURL?: string },
+    next: (specifier: string, context: object) => Found,
+  ): Found;
+}
+
+/** In Node from 22.15 on, which the types of the oldest one we run on do not know. */
+type RegisterHooks = (hooks: Hooks) => unknown;

@@ -1,0 +1,112 @@
+import type { EventLog } from '../worker/events.ts';
+import type { Isolation } from '../worker/handler.ts';
+import type { WorkerEnd } from '../worker/worker-options.ts';
+import { tellListener } from './event-listener.ts';
+import {
+  type CreateWorkerOptions,
+  isolationOf,
+  logLevelOf,
+  settingsOf,
+  typesOf,
+  type WorkerSettings,
+} from './worker-options.ts';
+
+/** How a worker ended. */
+export interface TaskWorkerEnd {
+  /** `retired`: it could not go on as it was, or left something to its lease; another should be started. */
+  readonly how: 'drained' | 'retired';
+  readonly completed: number;
+  readonly failed: number;
+  /** What `untilIdle` left, by why. */
+  readonly left: Readonly<Record<string, number>>;
+}
+
+/** A worker inside an application. It hears no signals and never ends the process. */
+export interface TaskWorker {
+  /**
+   * Begin to claim. Throws where the handlers do not load, the database cannot be reached or the schema does not fit.
+   */
+  start(): Promise<void>;
+  /** Claim no more, wait for what runs within the grace, give the rest back. Resolves when all is recorded. */
+  stop(): Promise<void>;
+  /** How it has ended: by `stop`, by `untilIdle` or `maxTasks`, or because it retired. */
+  readonly ended: Promise<TaskWorkerEnd>;
+}
+
+/** Make a worker for this process. Nothing happens before `start`. Throws TaskqError for an option that cannot be. */
+export function createWorker(options: CreateWorkerOptions): TaskWorker {
+  return new ApplicationWorker(options);
+}
+
+class ApplicationWorker implements TaskWorker {
+  readonly ended: Promise<TaskWorkerEnd>;
+  readonly #handlers: CreateWorkerOptions['handlers'];
+  readonly #types: readonly string[] | null;
+  readonly #isolation: Isolation;
+  readonly #settings: WorkerSettings;
+  readonly #events: EventLog;
+  readonly #stop = new AbortController();
+  #started: Promise<void> | undefined;
+  #end!: (end: TaskWorkerEnd | PromiseLike<TaskWorkerEnd>) => void;
+
+  constructor(options: CreateWorkerOptions) {
+    this.#handlers = options.handlers;
+    this.#types = typesOf(options);
+    this.#isolation = isolationOf(options);
+    this.#settings = settingsOf(options);
+    this.#events = tellListener(options.onEvent ?? (() => {}), logLevelOf(options));
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.ended.catch(() => {}); // `start` says so too
+  }
+
+  start(): Promise<void> {
+    this.#started ??= this.#begin();
+    return this.#started;
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    const isRunning = await this.#started?.then(
+      () => true,
+      () => false,
+    );
+    if (isRunning) await this.ended;
+    else this.#end({ how: 'drained', completed: 0, failed: 0, left: {} });
+  }
+
+  async #begin(): Promise<void> {
+    // Not before: who only enqueues needs none of it.
+    const { runWorker } = await import('../worker/run-worker.ts');
+    const { loadGiven } = await import('./load-given.ts');
+    const handlers = await loadGiven(this.#handlers, this.#types, this.#isolation);
+    await new Promise<void>((started, failed) => {
+      const running = runWorker({
+        ...this.#settings,
+        handlers,
+        events: hearStart(this.#events, started),
+        stop: this.#stop.signal,
+        hurry: NEVER,
+      });
+      running.catch(failed);
+      this.#end(running.then(endOf));
+    });
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+function hearStart(events: EventLog, onStart: () => void): EventLog {
+  return {
+    ...events,
+    event(name, fields) {
+      events.event(name, fields);
+      if (name === 'worker.started') onStart();
+    },
+  };
+}
+
+function endOf({ exitCode, completed, failed, left }: WorkerEnd): TaskWorkerEnd {
+  return { how: exitCode === 0 ? 'drained' : 'retired', completed, failed, left };
+}

@@ -1,0 +1,58 @@
+import { resolve } from 'node:path';
+import type { HandlerMap } from '../domain/handler-map.ts';
+import { checkedName } from '../domain/names.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import type { Isolation } from '../worker/handler.ts';
+import { type Handler, handlerOf } from '../worker/load-handler.ts';
+import { type Handlers, loadHandlers } from '../worker/load-handlers.ts';
+
+/**
+ * Load the handlers an application gives, a map or a directory, of the given types only where some are given;
+ * `isolation` is for those that do not say. Throws TaskqError, which names the type and what is wrong with it.
+ */
+export async function loadGiven(
+  given: string | HandlerMap,
+  types: readonly string[] | null,
+  isolation: Isolation,
+): Promise<Handlers> {
+  // A relative directory starts where the application was started.
+  if (typeof given === 'string') return loadHandlers(resolve(given), types, isolation);
+  const names = Object.keys(given);
+  const unknown = types?.find((type) => !names.includes(type));
+  if (unknown !== undefined) throw refused(`no handler for ${unknown}${didYouMean(unknown, names)}`);
+  if (names.length === 0) throw refused('no handlers were given');
+  const wanted = names.filter((type) => types === null || types.includes(type));
+  return new Map(wanted.map((type) => [type, givenHandler(type, given[type], isolation)]));
+}
+
+function givenHandler(type: string, definition: unknown, isolation: Isolation): Handler {
+  checkedName('type', type);
+  if (typeof definition !== 'function' && typeof (definition as { run?: unknown })?.run !== 'function') {
+    throw refused(
+      `the handler of ${type} is none: expected a function, or an object with a function \`run\``,
+    );
+  }
+  const handler = named(type, () => handlerOf(type, null, definition));
+  if ((handler.isolation ?? isolation) === 'inline') return handler;
+  throw refused(
+    `the handler of ${type} asks for a process of its own: only a file can be run there`,
+    'give createWorker the directory of the handlers',
+  );
+}
+
+function named<T>(type: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof TaskqError)) throw error;
+    throw refused(`the handler of ${type}: ${error.message}`, error.hint);
+  }
+}
+
+function refused(message: string, hint?: string): TaskqError {
+  return new TaskqError('bad_handler', message, {
+    exitCode: EXIT.usage,
+    ...(hint !== undefined && { hint }),
+  });
+}

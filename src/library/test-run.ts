@@ -1,0 +1,112 @@
+import { NoSuchTaskError } from '../domain/errors.ts';
+import type { HandlerMap, UnknownHandlers } from '../domain/handler-map.ts';
+import type { ClaimedTask } from '../domain/task.ts';
+import { checkedTaskId } from '../domain/task-id.ts';
+import { after } from '../lib/after.ts';
+import type { Queryable } from '../lib/database.ts';
+import { TaskqError } from '../lib/errors.ts';
+import { packageVersion } from '../lib/package-root.ts';
+import { ageTask } from '../queue/age-task.ts';
+import { checkSchema } from '../queue/check-schema.ts';
+import { claimOne } from '../queue/claim-one.ts';
+import { askEnds } from '../queue/get-ends.ts';
+import { registerWorker, unregisterWorker } from '../queue/register-worker.ts';
+import { settle } from '../queue/settle.ts';
+import { showTask } from '../queue/show-task.ts';
+import { attemptOf, recordOf, type ShownTaskOf } from '../queue/task-record.ts';
+import { Attempt } from '../worker/attempt.ts';
+import { Context } from '../worker/context.ts';
+import type { EventLog } from '../worker/events.ts';
+import type { Handler } from '../worker/load-handler.ts';
+import { type Handlers, settingsOf } from '../worker/load-handlers.ts';
+import { runInline } from '../worker/run-inline.ts';
+import { loadGiven } from './load-given.ts';
+
+/** As long as a test may take. */
+const LEASE_MS = 3_600_000;
+const MOST_ATTEMPTS = 1000;
+
+/** What a handler logs in a test is nobody's to read. */
+const SILENT: EventLog = { tellsDebug: false, event: () => {}, say: () => {} };
+
+type Shown = ShownTaskOf<UnknownHandlers>;
+
+/** Runs tasks one attempt at a time, without loops and without waiting: a worker of a test. */
+export class TestRun {
+  readonly #db: Queryable;
+  readonly #handlers: Handlers;
+  readonly #workerId: number;
+
+  private constructor(db: Queryable, handlers: Handlers, workerId: number) {
+    this.#db = db;
+    this.#handlers = handlers;
+    this.#workerId = workerId;
+  }
+
+  /** Load the handlers, and let the database know of them as a worker does. */
+  static async begin(db: Queryable, given: string | HandlerMap): Promise<TestRun> {
+    const handlers = await loadGiven(given, null, 'inline');
+    await checkSchema(db);
+    const { workerId } = await registerWorker(db, {
+      name: 'test',
+      uniquePart: 'test',
+      version: packageVersion(),
+      concurrency: 1,
+      leaseMs: LEASE_MS,
+      pollMs: 1000,
+      types: settingsOf(handlers),
+      queues: null,
+      paused: true,
+    });
+    return new TestRun(db, handlers, workerId);
+  }
+
+  /** Leave no worker behind that looks as if it had gone silent. */
+  end(): Promise<void> {
+    return unregisterWorker(this.#db, this.#workerId);
+  }
+
+  async toEnd(id: string): Promise<Shown> {
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      const task = await this.once(id);
+      if (task.finishedAt !== null) return task;
+    }
+    throw new TaskqError('endless', `task ${id} has not ended after ${MOST_ATTEMPTS} attempts`);
+  }
+
+  async once(id: string): Promise<Shown> {
+    const found = await this.#show(checkedTaskId(id));
+    if (found.finishedAt !== null) return found;
+    const handler = this.#handlers.get(found.type);
+    if (handler === undefined) throw new TaskqError('unknown_type', `no handler for ${found.type} was given`);
+    await askEnds(this.#db, [id]); // also of a task without history something is to be left
+    await ageTask(this.#db, id);
+    const task = await claimOne(this.#db, id, { workerId: this.#workerId, leaseMs: LEASE_MS });
+    if (task === undefined) {
+      throw new TaskqError('not_waiting', `task ${id} is ${found.status}: a test runs only what waits`);
+    }
+    await this.#run(task, handler);
+    return this.#show(id);
+  }
+
+  async #run(task: ClaimedTask, handler: Handler): Promise<void> {
+    const attempt = new Attempt(
+      { task, slot: 0, claimedAt: 0 },
+      { timeoutMs: task.timeoutMs, isApart: false },
+    );
+    const { timeoutMs } = attempt;
+    const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));
+    const outcome = await runInline(attempt, handler, new Context(attempt, SILENT));
+    callOff();
+    const conclusion = attempt.conclude(outcome);
+    if (conclusion.kind !== 'settle') return;
+    const ranMs = performance.now() - attempt.startedAt;
+    await settle(this.#db, [{ id: task.id, leaseNo: task.leaseNo, outcome: conclusion.outcome, ranMs }]);
+  }
+
+  async #show(id: string): Promise<Shown> {
+    const shown = await showTask(this.#db, id);
+    if (shown === undefined) throw new NoSuchTaskError(id);
+    return { ...recordOf(shown), errors: shown.errors.map(attemptOf) } as Shown;
+  }
+}

@@ -1,0 +1,141 @@
+import { type SettingField, settingOf } from '../config/settings.ts';
+import type { HandlerMap } from '../domain/handler-map.ts';
+import { checkedUrl } from '../lib/checked-url.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import type { Level } from '../lib/level.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import type { Isolation } from '../worker/handler.ts';
+import type { WorkerOptions } from '../worker/worker-options.ts';
+import type { WorkerEvent } from './event-listener.ts';
+
+/** What `taskq work` takes, for a worker inside an application. Durations as text or in milliseconds. */
+export interface CreateWorkerOptions {
+  readonly databaseUrl: string;
+  /** The same database past a connection pooler, to listen on. */
+  readonly directUrl?: string;
+  /** Handlers by type, functions or definitions; or the directory of their files. */
+  readonly handlers: string | HandlerMap;
+  /** Tasks it runs at a time; 8. */
+  readonly concurrency?: number;
+  /** The queues it serves; every one. */
+  readonly queues?: readonly string[];
+  /** The types it serves; every one it has a handler for. */
+  readonly types?: readonly string[];
+  /** Where the handlers of a directory run that do not say it themselves; inline, in the application's process. */
+  readonly isolation?: Isolation;
+  /** Tasks in one claim; `auto` follows how fast they are done. */
+  readonly batch?: 'auto' | number;
+  /** How long a claimed task is held without a heartbeat; 30 s. */
+  readonly lease?: string | number;
+  /** Time between heartbeats; a third of the lease, and never more. */
+  readonly heartbeat?: string | number;
+  /** How often it looks for tasks when there are none; 1 s. */
+  readonly poll?: string | number;
+  /** How often it looks for tasks of dead workers; 5 s. */
+  readonly rescue?: string | number;
+  /** How long running tasks may finish after `stop`; 25 s. */
+  readonly grace?: string | number;
+  /** What it calls itself; the host. */
+  readonly name?: string;
+  /** Claim nothing until resumed. */
+  readonly paused?: true;
+  /** End when nothing is running, due or to be retried. */
+  readonly untilIdle?: true;
+  /** End after so many tasks. */
+  readonly maxTasks?: number;
+  /** Told what happens, in the words of the daemon's log. What it throws changes nothing. */
+  readonly onEvent?: (event: WorkerEvent) => void;
+  /** How much it is told: what is of this level or above; info. Every single task is told of at `debug`. */
+  readonly logLevel?: Level;
+}
+
+/** What a worker is run with, but what makes it begin and end. */
+export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' | 'hurry'>;
+
+/** Check the options and fill in what they leave open, as the command line does. Throws TaskqError. */
+export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
+  const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
+  if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
+  const { databaseUrl, directUrl, name, maxTasks } = options;
+  if (databaseUrl === undefined) throw refused('databaseUrl is missing');
+  const leaseMs = read(options, 'leaseMs', 'lease') as number;
+  return {
+    databaseUrl: checkedUrl('databaseUrl', databaseUrl),
+    directUrl: directUrl === undefined ? null : checkedUrl('directUrl', directUrl),
+    concurrency: read(options, 'concurrency', 'concurrency') as number,
+    queues: read(options, 'queues', 'queues') as readonly string[] | null,
+    batch: read(options, 'batch', 'batch') as 'auto' | number,
+    leaseMs,
+    heartbeatMs: heartbeatOf(options, leaseMs),
+    pollMs: read(options, 'pollMs', 'poll') as number,
+    rescueMs: read(options, 'rescueMs', 'rescue') as number,
+    graceMs: read(options, 'graceMs', 'grace') as number,
+    name,
+    paused: options.paused === true,
+    untilIdle: options.untilIdle === true,
+    maxTasks: maxTasks === undefined ? null : maxTasksOf(maxTasks),
+    process: 'shared',
+  };
+}
+
+/** The types asked for; null: all. */
+export function typesOf(options: CreateWorkerOptions): readonly string[] | null {
+  return read(options, 'types', 'types') as readonly string[] | null;
+}
+
+/** For handlers that do not say. */
+export function isolationOf(options: CreateWorkerOptions): Isolation {
+  return read(options, 'isolation', 'isolation') as Isolation;
+}
+
+const KEYS: readonly string[] = [
+  'databaseUrl',
+  'directUrl',
+  'handlers',
+  'concurrency',
+  'queues',
+  'types',
+  'isolation',
+  'batch',
+  'lease',
+  'heartbeat',
+  'poll',
+  'rescue',
+  'grace',
+  'name',
+  'paused',
+  'untilIdle',
+  'maxTasks',
+  'onEvent',
+  'logLevel',
+] satisfies readonly (keyof CreateWorkerOptions)[];
+
+/** The lowest level that `onEvent` is told. */
+export function logLevelOf(options: CreateWorkerOptions): Level {
+  return read(options, 'logLevel', 'logLevel') as Level;
+}
+
+function read(options: CreateWorkerOptions, field: SettingField, key: keyof CreateWorkerOptions): unknown {
+  const setting = settingOf(field);
+  const given = options[key];
+  if (given === undefined) return setting.default;
+  const value = setting.parse(given);
+  if (value !== undefined) return value;
+  throw refused(`${key} ${JSON.stringify(given)}: expected ${setting.expects}`);
+}
+
+function heartbeatOf(options: CreateWorkerOptions, leaseMs: number): number {
+  if (options.heartbeat === undefined) return Math.floor(leaseMs / 3);
+  const heartbeatMs = read(options, 'heartbeatMs', 'heartbeat') as number;
+  if (heartbeatMs <= leaseMs / 3) return heartbeatMs;
+  throw refused(`heartbeat ${JSON.stringify(options.heartbeat)}: expected at most a third of the lease`);
+}
+
+function maxTasksOf(maxTasks: number): number {
+  if (Number.isSafeInteger(maxTasks) && maxTasks >= 1) return maxTasks;
+  throw refused(`maxTasks ${String(maxTasks)}: expected a number from 1 on`);
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,84 @@
+import { PartlyEnqueuedError } from '../domain/errors.ts';
+import { isObject } from '../domain/thrown.ts';
+import type { Queryable } from '../lib/database.ts';
+import {
+  type AllowUnknown,
+  bulkOf,
+  type Enqueued,
+  enqueueCounted,
+  enqueueMany,
+  type NewTask,
+} from './enqueue.ts';
+import { refusalOf } from './refusal.ts';
+
+export interface StreamOptions<Item> {
+  /** Checks an item and makes a task of it. */
+  readonly taskOf: (item: Item) => Promise<NewTask>;
+  readonly allowUnknown: AllowUnknown;
+  /** Whose transactions these are. */
+  readonly commits: 'each batch' | 'with the caller';
+  /** Told the answers of each batch, in the order of its tasks, once it is stored. */
+  readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
+}
+
+export interface Streamed {
+  readonly created: number;
+  /** Their keys were held. */
+  readonly existing: number;
+}
+
+/** A batch has so many tasks, or fewer where they are large. */
+const BATCH = 10_000;
+const BATCH_LENGTH = 2 * 1024 * 1024;
+
+/**
+ * Enqueue what an iterable gives, a statement per batch, without holding more than a batch. Where it fails and each
+ * batch is a transaction, PartlyEnqueuedError says how many are in.
+ */
+export async function enqueueStream<Item>(
+  db: Queryable,
+  items: Iterable<Item> | AsyncIterable<Item>,
+  options: StreamOptions<Item>,
+): Promise<Streamed> {
+  let [done, created, sending] = [0, 0, 0];
+  try {
+    for await (const batch of batchesOf(items, options.taskOf)) {
+      sending = batch.length;
+      const bulk = bulkOf(batch, options.allowUnknown);
+      // Ids that nobody wants to know are not sent.
+      const answers = options.onEnqueued && (await enqueueMany(db, bulk));
+      created += answers?.filter((answer) => answer.created).length ?? (await enqueueCounted(db, bulk));
+      sending = 0;
+      done += batch.length;
+      if (answers) options.onEnqueued?.(answers);
+    }
+  } catch (error) {
+    const cause = refusalOf(error, '');
+    if (options.commits === 'with the caller') throw cause;
+    throw new PartlyEnqueuedError(cause, done, isServerError(error) ? 0 : sending);
+  }
+  return { created, existing: done - created };
+}
+
+async function* batchesOf<Item>(
+  items: Iterable<Item> | AsyncIterable<Item>,
+  taskOf: (item: Item) => Promise<NewTask>,
+): AsyncGenerator<NewTask[]> {
+  let batch: NewTask[] = [];
+  let length = 0;
+  for await (const item of items) {
+    const task = await taskOf(item);
+    batch.push(task);
+    length += task.payload.length;
+    if (batch.length < BATCH && length < BATCH_LENGTH) continue;
+    yield batch;
+    batch = [];
+    length = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The server itself refused: it has stored nothing of the batch. */
+function isServerError(error: unknown): boolean {
+  return isObject(error) && 'severity' in error;
+}

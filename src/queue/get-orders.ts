@@ -1,0 +1,52 @@
+import type { Queryable } from '../lib/database.ts';
+
+/** A queue that gives nothing, with who paused it, why, and until when (ISO 8601; null: until resumed). */
+export interface PausedQueue {
+  readonly queue: string;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly until: string | null;
+}
+
+/** What operators want of a worker. */
+export interface Orders {
+  readonly paused: boolean;
+  readonly pausedBy: string | null;
+  readonly stop: boolean;
+  readonly stopBy: string | null;
+  readonly concurrency: number;
+  readonly pollMs: number;
+  /** Null: every queue. */
+  readonly queues: readonly string[] | null;
+  readonly pausedQueues: readonly PausedQueue[];
+}
+
+interface StoredOrders {
+  readonly paused: boolean;
+  readonly paused_by: string | null;
+  readonly stop: boolean;
+  readonly stop_by: string | null;
+  readonly concurrency: number;
+  readonly poll_ms: number;
+  readonly queues: readonly string[] | null;
+  readonly paused_queues: readonly PausedQueue[];
+}
+
+/** Ask what operators want of a worker. Undefined: its row is gone. */
+export async function getOrders(db: Queryable, workerId: number): Promise<Orders | undefined> {
+  const rows = await db.query<{ orders: StoredOrders | null }>({
+    name: 'taskq_get_orders',
+    text: 'select taskq.get_orders($1) as orders',
+    values: [workerId],
+  });
+  const stored = rows[0]!.orders;
+  if (stored === null) return undefined;
+  const { paused, stop, concurrency, queues } = stored;
+  return {
+    ...{ paused, stop, concurrency, queues },
+    pausedBy: stored.paused_by,
+    stopBy: stored.stop_by,
+    pollMs: stored.poll_ms,
+    pausedQueues: stored.paused_queues,
+  };
+}

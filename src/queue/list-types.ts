@@ -1,0 +1,25 @@
+import type { Queryable } from '../lib/database.ts';
+
+/** A known type. What its handler leaves open is null; times are ISO 8601. */
+export interface ListedType {
+  readonly name: string;
+  readonly max_attempts: number | null;
+  readonly timeout_ms: number | null;
+  readonly backoff: Readonly<Record<string, unknown>> | null;
+  readonly retention: string | null;
+  readonly first_seen_at: string;
+  /** Null: it was added, and no worker has registered it yet. */
+  readonly last_seen_at: string | null;
+  /** The live workers that handle it. */
+  readonly workers: readonly string[];
+  /** Null: the live table is too large to be counted here. */
+  readonly waiting: number | null;
+}
+
+/** List the types that are known, in order. */
+export async function listTypes(db: Queryable): Promise<ListedType[]> {
+  const rows = await db.query<{ type: ListedType }>({
+    text: "select to_jsonb(y) - 'extra' as type from taskq.list_types() as y",
+  });
+  return rows.map(({ type }) => type);
+}

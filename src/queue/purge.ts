@@ -1,0 +1,16 @@
+import type { Queryable } from '../lib/database.ts';
+
+export interface PurgeAnswer {
+  readonly id: string;
+  readonly answer: 'purged' | 'not_finished';
+  /** Of one that is not finished; null: nothing is known of it. */
+  readonly status: string | null;
+}
+
+/** Erase finished tasks with the errors of their attempts. A row for each. */
+export function purge(db: Queryable, ids: readonly string[]): Promise<PurgeAnswer[]> {
+  return db.query<PurgeAnswer>({
+    text: "select id, answer, extra ->> 'status' as status from taskq.purge($1)",
+    values: [ids],
+  });
+}

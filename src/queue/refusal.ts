@@ -1,0 +1,52 @@
+import { UnknownTypeError } from '../domain/errors.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+
+/**
+ * Say what an error of the server means for a caller of ours: what our functions refuse, and a schema that is not
+ * there. Every other error, one of the application's own client included, is returned as it is.
+ */
+export function refusalOf(error: unknown, type: string): unknown {
+  if (!isServerError(error)) return error;
+  const { code, message, constraint, detail } = error;
+  if (code === '22023' && constraint === 'the_type_is_known') {
+    return new UnknownTypeError(typeIn(message) ?? type, knownIn(detail), error);
+  }
+  if (code === '22023') return new TaskqError('refused', message, { exitCode: EXIT.usage, cause: error });
+  // No such schema, table or function.
+  if (['3F000', '42P01', '42883'].includes(code) && /\btaskq\b/.test(message)) {
+    return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
+      exitCode: EXIT.schema,
+      hint: 'run taskq migrate',
+      cause: error,
+    });
+  }
+  return error;
+}
+
+/** By its shape: the application's driver may be another copy of ours. */
+interface ServerError extends Error {
+  readonly code: string;
+  readonly constraint?: string;
+  readonly detail?: string;
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return (
+    error instanceof Error &&
+    'severity' in error &&
+    typeof (error as Error & { code?: unknown }).code === 'string'
+  );
+}
+
+/** The first of those that `taskq.refuse_unknown` names. */
+function typeIn(message: string): string | undefined {
+  return /^unknown type (.+?)(?:, .+)?: no worker/.exec(message)?.[1];
+}
+
+function knownIn(detail: string | undefined): readonly string[] {
+  try {
+    return JSON.parse(detail?.replace(/^known types: /, '') ?? '[]') as string[];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,18 @@
+import type { Queryable } from '../lib/database.ts';
+
+/** What can be changed of a running worker; absent: as it is. */
+export interface WorkerSettings {
+  readonly concurrency?: number;
+  readonly poll_ms?: number;
+  /** Null: every queue. */
+  readonly queues?: readonly string[] | null;
+}
+
+/** Change a running worker. False: there is no such worker, or it has ended. */
+export async function setWorker(db: Queryable, workerId: string, settings: WorkerSettings): Promise<boolean> {
+  const rows = await db.query<{ found: boolean }>({
+    text: 'select taskq.set_worker($1, $2) as found',
+    values: [workerId, JSON.stringify(settings)],
+  });
+  return rows[0]!.found;
+}

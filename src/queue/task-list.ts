@@ -1,0 +1,102 @@
+import { checkedName } from '../domain/names.ts';
+import { TASK_STATUSES, type TaskStatus } from '../domain/task.ts';
+import { checkedTaskId } from '../domain/task-id.ts';
+import type { Queryable } from '../lib/database.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import { findTasks, type TaskFilter } from './find-tasks.ts';
+import { sinceOf } from './since.ts';
+import { recordOf, type TaskRecord } from './task-record.ts';
+
+/** Which tasks: every field that is given must fit. */
+export interface ListFilter {
+  readonly status?: TaskStatus | readonly TaskStatus[];
+  /** Waiting after a failed attempt, or dead. */
+  readonly failed?: true;
+  readonly type?: string;
+  readonly queue?: string;
+  readonly key?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  /** Created since then, or died, if it is dead: a Date, ISO 8601, or a duration back from now. */
+  readonly since?: string | Date;
+}
+
+export interface TaskPage<Task> {
+  /** Newest first. */
+  readonly tasks: readonly Task[];
+  /** What to give as `after` for the next page; null: this was the last. */
+  readonly after: string | null;
+}
+
+export interface PageOptions {
+  /** At most so many tasks; 100 unless told. */
+  readonly limit?: number;
+  /** Only what is older than this task. */
+  readonly after?: string | null;
+}
+
+/**
+ * The tasks that fit a filter, newest first. Iterate it for all of them, read a page at a time as they are needed; or
+ * ask for one page, for a list that people leaf through.
+ */
+export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
+  readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
+  readonly #filter: TaskFilter;
+
+  /** `ask` runs what needs the database. */
+  constructor(ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>, filter: ListFilter) {
+    this.#ask = ask;
+    this.#filter = storedFilter(filter);
+  }
+
+  async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
+    const from = after === null ? null : checkedTaskId(after, 'after');
+    const most = checkedLimit(limit);
+    const page = await this.#ask((db) => findTasks(db, this.#filter, most, from));
+    return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Task, void, undefined> {
+    let after: string | null = null;
+    do {
+      const page: TaskPage<Task> = await this.page({ limit: PAGE, after });
+      yield* page.tasks;
+      after = page.after;
+    } while (after !== null);
+  }
+}
+
+const PAGE = 500;
+const MOST = 10_000;
+
+function checkedLimit(limit: unknown): number {
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
+  throw refused(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
+}
+
+function storedFilter({ status, failed, type, queue, key, tags, since, ...others }: ListFilter): TaskFilter {
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) throw refused(`unknown filter "${unknown}"${didYouMean(unknown, FILTERS)}`);
+  return {
+    ...(status !== undefined && { status: [status].flat().map(checkedStatus) }),
+    ...(failed && { failed }),
+    ...(type !== undefined && { type: checkedName('type', type) }),
+    ...(queue !== undefined && { queue: checkedName('queue', queue) }),
+    ...(key !== undefined && { key: checkedName('key', key) }),
+    ...(tags !== undefined && { tags }),
+    ...(since !== undefined && { since: sinceOf(since) }),
+  };
+}
+
+const FILTERS = ['status', 'failed', 'type', 'queue', 'key', 'tags', 'since'];
+
+function checkedStatus(status: string): string {
+  if (TASK_STATUSES.some((known) => known === status)) return status;
+  throw refused(
+    `status ${JSON.stringify(status)}: expected ${TASK_STATUSES.join(', ')}${didYouMean(status, TASK_STATUSES)}`,
+  );
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+}

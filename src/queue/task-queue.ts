@@ -1,0 +1,253 @@
+import { checkPayload } from '../domain/check-payload.ts';
+import { type EnqueueOptions, normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
+import { InvalidPayloadError, NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
+import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
+import { checkedName } from '../domain/names.ts';
+import { storedPayload } from '../domain/payload.ts';
+import type { StandardSchema } from '../domain/standard-schema.ts';
+import { checkedTaskId } from '../domain/task-id.ts';
+import { checkedUrl } from '../lib/checked-url.ts';
+import type { Queryable } from '../lib/database.ts';
+import { toDurationMs } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { type PgClient, type PgPool, queryableOf } from '../lib/pg-client.ts';
+import { type CancelAnswer, cancel } from './cancel.ts';
+import { type Enqueued, enqueue, type NewTask } from './enqueue.ts';
+import { enqueueStream, type Streamed } from './enqueue-stream.ts';
+import { findByKey } from './find-by-key.ts';
+import type { Connection, ConnectionOptions } from './open-connection.ts';
+import { refusalOf } from './refusal.ts';
+import { type ReviveAnswer, revive } from './revive.ts';
+import { showTask } from './show-task.ts';
+import { endOf, type TaskEndOf } from './task-end.ts';
+import { type ListFilter, TaskList } from './task-list.ts';
+import { attemptOf, recordOf, type ShownTaskOf, type TaskOf } from './task-record.ts';
+
+export type TaskQueueOptions<Handlers> = {
+  /** Their schemas are checked before a task is enqueued, and their types need not be known to the database. */
+  readonly handlers?: Handlers;
+  /** The same database past a connection pooler, to hear of ends; without it `wait` may have to poll. */
+  readonly directUrl?: string;
+} & (
+  | { readonly databaseUrl: string; readonly pool?: undefined }
+  /** A `pg.Pool` of the application's own. It is never ended. */
+  | { readonly pool: PgPool; readonly databaseUrl?: undefined }
+);
+
+export interface Joining {
+  /** A client in a transaction of the caller: what is enqueued appears if and only if that commits. */
+  readonly client?: PgClient;
+  /** Take a type that neither the handlers here nor any worker has made known. */
+  readonly allowUnknown?: true;
+}
+
+/** A task for `enqueueMany`. */
+export type TaskInput<Handlers extends HandlerMap = UnknownHandlers> = {
+  [Type in TypeOf<Handlers>]: { readonly type: Type } & PayloadPart<PayloadOf<Handlers, Type>> &
+    EnqueueOptions;
+}[TypeOf<Handlers>];
+
+type PayloadPart<Payload> =
+  IsOptional<Payload> extends true ? { readonly payload?: Payload } : { readonly payload: Payload };
+
+/** What `{}` is good enough for need not be said. */
+type IsOptional<Payload> = Record<never, never> extends Payload ? true : false;
+
+type EnqueueArguments<Payload> =
+  IsOptional<Payload> extends true
+    ? [payload?: Payload, options?: EnqueueOptions & Joining]
+    : [payload: Payload, options?: EnqueueOptions & Joining];
+
+export interface EnqueueManyOptions extends Joining {
+  /** Told the ids of each batch, in the order of its tasks, once it is stored. */
+  readonly onEnqueued?: (answers: readonly Enqueued[]) => void;
+}
+
+export interface ReviveSettings {
+  /** Replaces the payload. */
+  readonly payload?: unknown;
+  readonly delay?: string | number;
+  readonly maxAttempts?: number;
+}
+
+export interface WaitOptions {
+  /** Wait no longer than this, as text or in milliseconds; for as long as it takes unless told. */
+  readonly timeout?: string | number;
+  /** Aborted, it rejects the wait with its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The queue, for an application that enqueues and looks. Nothing is opened before it is needed; `close` ends what was.
+ * Name a map of handlers as its type, or give it as an option, and types, payloads and results are known.
+ */
+export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
+  readonly #handlers: HandlerMap;
+  readonly #options: ConnectionOptions;
+  #connection: Promise<Connection> | undefined;
+  #isClosed = false;
+
+  constructor({ handlers, databaseUrl, pool, directUrl }: TaskQueueOptions<Handlers>) {
+    this.#handlers = handlers ?? {};
+    const direct = directUrl === undefined ? undefined : checkedUrl('directUrl', directUrl);
+    if (databaseUrl !== undefined && pool === undefined) {
+      this.#options = { databaseUrl: checkedUrl('databaseUrl', databaseUrl), directUrl: direct };
+    } else if (pool !== undefined && databaseUrl === undefined) {
+      this.#options = { pool, directUrl: direct };
+    } else {
+      const message = 'a TaskQueue needs a database: give it either databaseUrl or pool';
+      throw new TaskqError('no_database', message, { exitCode: EXIT.usage });
+    }
+  }
+
+  /**
+   * Enqueue a task. A key that is held gives the id of the task that holds it, and `created` false. Throws
+   * UnknownTypeError, InvalidPayloadError, or TaskqError for an option that cannot be.
+   */
+  async enqueue<Type extends TypeOf<Handlers>>(
+    type: Type,
+    ...[payload, { client, allowUnknown, ...options } = {}]: EnqueueArguments<PayloadOf<Handlers, Type>>
+  ): Promise<Enqueued> {
+    const task = await this.#taskOf({ type, payload, ...options });
+    return this.#refusing(type, async () => {
+      const db = client === undefined ? await this.#database() : queryableOf(client);
+      return enqueue(db, task, allowUnknown ?? (Object.hasOwn(this.#handlers, type) ? [type] : []));
+    });
+  }
+
+  /**
+   * Enqueue all that an iterable gives, in batches: a transaction each, or all in the caller's. Holds no more than a
+   * batch in memory. Throws PartlyEnqueuedError, which says how many are in, where it fails in the middle.
+   */
+  async enqueueMany(
+    tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
+    { client, allowUnknown, onEnqueued }: EnqueueManyOptions = {},
+  ): Promise<Streamed> {
+    const db = client === undefined ? await this.#database() : queryableOf(client);
+    return enqueueStream(db, tasks, {
+      taskOf: (item) => this.#taskOf(item),
+      allowUnknown: allowUnknown ?? Object.keys(this.#handlers),
+      commits: client === undefined ? 'each batch' : 'with the caller',
+      onEnqueued,
+    });
+  }
+
+  /** Everything there is to know of a task: by its id, or by the key it holds. Undefined: there is none. */
+  async get(
+    task: string | { readonly queue?: string; readonly key: string },
+  ): Promise<ShownTaskOf<Handlers> | undefined> {
+    return this.#withDatabase(async (db) => {
+      const id = typeof task === 'string' ? checkedTaskId(task) : await holderOf(db, task);
+      const shown = id === undefined ? undefined : await showTask(db, id);
+      if (shown === undefined) return undefined;
+      return { ...recordOf(shown), errors: shown.errors.map(attemptOf) } as ShownTaskOf<Handlers>;
+    });
+  }
+
+  /** The tasks that fit, newest first: iterate them, or ask for a `page`. */
+  list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
+    filter: ListFilter & { readonly type?: Type } = {},
+  ): TaskList<Extract<TaskOf<Handlers>, { readonly type: Type }>> {
+    return new TaskList((work) => this.#withDatabase(work), filter);
+  }
+
+  /** Cancel a task: one that waits ends at once, of one that runs the worker is told. */
+  async cancel(
+    id: string,
+    { reason = null }: { readonly reason?: string | null } = {},
+  ): Promise<CancelAnswer> {
+    return this.#withDatabase(async (db) => (await cancel(db, [checkedTaskId(id)], reason))[0]!);
+  }
+
+  /** Bring a dead letter back: the same id and history, all attempts anew. */
+  async revive(id: string, { payload, delay, maxAttempts }: ReviveSettings = {}): Promise<ReviveAnswer> {
+    const { max_attempts: most } = normaliseEnqueueOptions({ maxAttempts });
+    const options = {
+      ...(payload !== undefined && { payload: storedPayload('the task', payload).text }),
+      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
+      ...(most !== undefined && { maxAttempts: most }),
+    };
+    return this.#withDatabase(async (db) => (await revive(db, [checkedTaskId(id)], options))[0]!);
+  }
+
+  /**
+   * Wait until a task has ended, and say how. Throws WaitDeadlineError when the time is over (the task goes on),
+   * NoSuchTaskError when nothing is known of it, and the signal's reason.
+   */
+  async wait<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
+    id: string,
+    { timeout, signal }: WaitOptions = {},
+  ): Promise<TaskEndOf<Handlers, Type>> {
+    const limits = { signal, ...(timeout !== undefined && { timeoutMs: toDurationMs(timeout, 'timeout') }) };
+    checkedTaskId(id);
+    const { watch } = await this.#open();
+    const waited = await watch.wait(id, limits);
+    if (waited.kind === 'deadline') throw new WaitDeadlineError(id);
+    if (waited.kind === 'gone') throw new NoSuchTaskError(id);
+    return endOf(waited.end) as TaskEndOf<Handlers, Type>;
+  }
+
+  /** End what this queue has opened; whoever waits is told. A pool that was given stays open. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const connection = await this.#connection?.catch(() => undefined);
+    await connection?.close(closed());
+  }
+
+  #open(): Promise<Connection> {
+    if (this.#isClosed) return Promise.reject(closed());
+    // What reaches the database is loaded with its first use: a handler that imports us needs none of it.
+    this.#connection ??= import('./open-connection.ts')
+      .then(({ openConnection }) => openConnection(this.#options))
+      .catch((error: unknown) => {
+        this.#connection = undefined;
+        throw error;
+      });
+    return this.#connection;
+  }
+
+  async #database(): Promise<Queryable> {
+    return (await this.#open()).db;
+  }
+
+  #withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
+    return this.#refusing('', async () => work(await this.#database()));
+  }
+
+  async #refusing<T>(type: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw refusalOf(error, type);
+    }
+  }
+
+  async #taskOf(
+    input: EnqueueOptions & { readonly type: string; readonly payload?: unknown },
+  ): Promise<NewTask> {
+    const { type, payload, ...options } = input;
+    checkedName('type', type);
+    const { text, value } = storedPayload(type, payload);
+    // What is stored is checked, as it will be before it runs: of a Date, its text.
+    const checked = await checkPayload(this.#schemaOf(type), value);
+    if ('problem' in checked) throw new InvalidPayloadError(type, checked.problem);
+    return { type, payload: text, options: normaliseEnqueueOptions(options) };
+  }
+
+  #schemaOf(type: string): StandardSchema | undefined {
+    const handler = Object.hasOwn(this.#handlers, type) ? this.#handlers[type] : undefined;
+    return handler !== undefined && 'schema' in handler ? (handler.schema as StandardSchema) : undefined;
+  }
+}
+
+function holderOf(
+  db: Queryable,
+  { queue = 'default', key }: { readonly queue?: string; readonly key: string },
+): Promise<string | undefined> {
+  return findByKey(db, checkedName('queue', queue), checkedName('key', key));
+}
+
+function closed(): TaskqError {
+  return new TaskqError('closed', 'the queue is closed');
+}

@@ -1,0 +1,111 @@
+import type { Outcome } from '../domain/outcome.ts';
+import type { Attempt } from './attempt.ts';
+import type { EventLog } from './events.ts';
+import { type EndOfRun, HandlerProcess } from './handler-process.ts';
+import type { Handler } from './load-handler.ts';
+import { isSuspect } from './suspects.ts';
+
+/** A handler that was loaded from a file: another process can load it too. */
+export type LoadedHandler = Handler & { readonly path: string };
+
+/** A process that has had no task for so long is ended. */
+const IDLE_MS = 30_000;
+
+/**
+ * The processes in which handlers run that are not to share the worker's. Starting one takes as long as starting
+ * Node; so each runs one task after the other, and there are as many as have run at a time.
+ */
+export class HandlerProcesses {
+  readonly #graceMs: number;
+  readonly #events: EventLog;
+  /** Those without a task, the one that has just run last. */
+  #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
+  readonly #busy = new Set<HandlerProcess>();
+
+  constructor({ graceMs, events }: { readonly graceMs: number; readonly events: EventLog }) {
+    this.#graceMs = graceMs;
+    this.#events = events;
+  }
+
+  /**
+   * Run a handler in a process, a suspect in one that nothing runs in before or after. The request to end goes on to
+   * it; after the grace it is killed, with all that it has started. Never rejects.
+   *
+   * A process that dies may have died of what an earlier task has left in it. So where one dies that has run others,
+   * the task is run again in a fresh one before anything is held against it.
+   */
+  async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
+    const process = isSuspect(attempt.held.task) ? this.#startForOne() : this.#take();
+    const { outcome, died } = await this.#runIn(process, attempt, handler);
+    if (!died || process.runs === 1 || attempt.aborted !== undefined) return outcome;
+    return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
+  }
+
+  /** Let no process that has loaded the handlers' old code run another task. */
+  retire(): void {
+    for (const { process, timer } of this.#idle) {
+      clearTimeout(timer);
+      process.kill();
+    }
+    this.#idle = [];
+    for (const process of this.#busy) process.spend();
+  }
+
+  /** End all of them. */
+  close(): void {
+    this.retire();
+    for (const process of this.#busy) process.kill();
+  }
+
+  async #runIn(process: HandlerProcess, attempt: Attempt, { path }: LoadedHandler): Promise<EndOfRun> {
+    const { id, type, queue, payload, attempts } = attempt.held.task;
+    let killer: NodeJS.Timeout | undefined;
+    attempt.onAbort = (reason) => {
+      process.abort(reason);
+      // Somebody else has the task already, or is about to: there is nothing to be gracious about.
+      const patienceMs = reason === 'lost' || reason === 'shutdown' ? 0 : this.#graceMs;
+      killer = setTimeout(() => {
+        attempt.killed = true;
+        process.kill();
+      }, patienceMs);
+    };
+    this.#busy.add(process);
+    const running = process.run({ path, payload, context: { id, type, queue, attempt: attempts + 1 } });
+    if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
+    const end = await running;
+    clearTimeout(killer);
+    attempt.onAbort = undefined;
+    this.#busy.delete(process);
+    this.#putBack(process);
+    return end;
+  }
+
+  /** For one task and no other. */
+  #startForOne(): HandlerProcess {
+    const process = new HandlerProcess(this.#events);
+    process.spend();
+    return process;
+  }
+
+  #take(): HandlerProcess {
+    for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) {
+      clearTimeout(last.timer);
+      if (last.process.isReusable) return last.process;
+      last.process.kill();
+    }
+    return new HandlerProcess(this.#events);
+  }
+
+  #putBack(process: HandlerProcess): void {
+    if (!process.isReusable) {
+      process.kill();
+      return;
+    }
+    process.rest();
+    const timer = setTimeout(() => {
+      this.#idle = this.#idle.filter((idle) => idle.process !== process);
+      process.kill();
+    }, IDLE_MS).unref();
+    this.#idle.push({ process, timer });
+  }
+}

@@ -1,0 +1,58 @@
+import { backingOffMs } from '../lib/backing-off.ts';
+import { Bell } from '../lib/bell.ts';
+import { isPassing, type Queryable } from '../lib/database.ts';
+import { reloadWorker } from '../queue/register-worker.ts';
+import type { Heartbeats } from './heartbeats.ts';
+import { type Handlers, settingsOf } from './load-handlers.ts';
+import type { WatchedHandlers } from './watched-handlers.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/** At most so many names in a log line. */
+const MOST_NAMES = 20;
+
+/**
+ * Look once for changed handlers. A set that loads as a whole is told to the database, then used; of one that does
+ * not, a log line says why, and the one before stays.
+ */
+export async function reload(
+  watched: WatchedHandlers,
+  db: Queryable,
+  state: WorkerState,
+  heartbeats: Heartbeats,
+): Promise<void> {
+  const { stop, options } = state;
+  const { events } = options;
+  const news = await watched.reload(stop);
+  if (news === undefined || stop.aborted) return;
+  const changed = news.changed.slice(0, MOST_NAMES);
+  if ('error' in news) {
+    events.event('handlers.not_reloaded', { changed, error: news.error.message });
+    return;
+  }
+  const { handlers } = news;
+  await tellDatabase(db, state, handlers);
+  const before = new Set(state.types);
+  state.exchange(handlers);
+  heartbeats.tellCursors(state.cursor.snapshot());
+  events.event('handlers.reloaded', {
+    changed,
+    added: [...handlers.keys()].filter((type) => !before.has(type)),
+    removed: [...before].filter((type) => !handlers.has(type)),
+  });
+}
+
+/** First, so that whatever a new handler's first attempt comes to is decided by what the handler says. */
+async function tellDatabase(
+  db: Queryable,
+  { workerId, stop }: WorkerState,
+  handlers: Handlers,
+): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await reloadWorker(db, workerId, settingsOf(handlers));
+    } catch (error) {
+      if (!isPassing(error) || stop.aborted) throw error;
+      await new Bell().wait(backingOffMs(failures, Math.random()), stop);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Retry } from '../domain/signals.ts';
+import { parseExact } from '../lib/exact-json.ts';
+import type { TaskContext } from './handler.ts';
+
+/** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */
+const TRY_AGAIN = 75;
+
+/** Of what a program writes to stdout so much is read; a result that can be stored is far smaller. */
+const MAX_RESULT_BYTES = 8 * 1024 * 1024;
+const MAX_TAIL_BYTES = 3000;
+const MAX_LINE_BYTES = 2000;
+
+/**
+ * Run a program on a task: its payload on stdin, as JSON; `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE` and `TASKQ_ATTEMPT`
+ * in its environment. Exit code 0: what it wrote to stdout is the result, as JSON where it is JSON, else as text;
+ * nothing is no result. 75: try again (throws Retry). All else throws, with the end of what it wrote to stderr. Each
+ * line of stderr is logged. Told to end it gets SIGTERM; its worker ends it after the grace.
+ */
+export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
+  const { id, type, queue, attempt } = ctx;
+  const program = spawn(path, [], {
+    env: {
+      ...process.env,
+      TASKQ_ID: id,
+      TASKQ_TYPE: type,
+      TASKQ_QUEUE: queue,
+      TASKQ_ATTEMPT: String(attempt),
+    },
+  });
+  const terminate = () => program.kill('SIGTERM');
+  ctx.signal.addEventListener('abort', terminate);
+  // It need not read its payload.
+  program.stdin.on('error', () => {});
+  program.stdin.end(payload);
+  const result = keepHead(program.stdout, MAX_RESULT_BYTES);
+  const tail = keepTail(program.stderr, MAX_TAIL_BYTES);
+  logLines(program.stderr, (line) => ctx.log.info(line));
+  const closed = once(program, 'close').catch(() => {});
+  try {
+    const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
+    // What it has started may hold its output open for ever.
+    await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
+    if (exitCode === 0) return resultOf(result());
+    if (exitCode === TRY_AGAIN)
+      throw new Retry({ message: lastLine(tail()) ?? 'it asked for another attempt' });
+    throw new ProgramFailed(path, { exitCode, signal, tail: tail() });
+  } catch (error) {
+    throw isSystemError(error) ? new Error(notStarted(path, error)) : error;
+  } finally {
+    ctx.signal.removeEventListener('abort', terminate);
+  }
+}
+
+interface Failure {
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** The end of stderr. */
+  readonly tail: string;
+}
+
+/** A program that did not end with 0. Its stack is the end of what it wrote to stderr. */
+class ProgramFailed extends Error {
+  readonly code: string;
+
+  constructor(path: string, { exitCode, signal, tail }: Failure) {
+    const how = signal === null ? `exit code ${exitCode}` : signal;
+    super([`${basename(path)} ended with ${how}`, lastLine(tail)].filter(Boolean).join(': '));
+    this.name = 'ProgramFailed';
+    this.code = signal ?? String(exitCode);
+    this.stack = tail;
+  }
+}
+
+function notStarted(path: string, error: NodeJS.ErrnoException): string {
+  const why =
+    error.code === 'ENOENT'
+      ? 'the program that its first line names is not here'
+      : `the system says ${error.code}`;
+  return `${path} cannot be started: ${why}`;
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function resultOf(written: string): unknown {
+  const text = written.trim();
+  if (text === '') return undefined;
+  try {
+    return parseExact(text);
+  } catch {
+    return text;
+  }
+}
+
+function lastLine(text: string): string | undefined {
+  return text.trim().split('\n').at(-1) || undefined;
+}
+
+function keepHead(stream: Readable, maxBytes: number): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (bytes < maxBytes) chunks.push(chunk);
+    bytes += chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString();
+}
+
+function keepTail(stream: Readable, maxBytes: number): () => string {
+  let tail = Buffer.alloc(0);
+  stream.on('data', (chunk: Buffer) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-maxBytes);
+  });
+  return () => tail.toString();
+}
+
+/** A line that does not end is passed on in pieces. */
+function logLines(stream: Readable, log: (line: string) => void): void {
+  const decoder = new StringDecoder();
+  let rest = '';
+  const say = (line: string) => {
+    if (line.trim() !== '') log(line.trimEnd());
+  };
+  stream.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.write(chunk)).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) say(line);
+    if (rest.length > MAX_LINE_BYTES) {
+      say(rest);
+      rest = '';
+    }
+  });
+  stream.on('end', () => say(rest));
+}

@@ -1,0 +1,83 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SuperviseOptions } from './supervise.ts';
+import type { FromSupervised, ToSupervised } from './supervised-messages.ts';
+
+export interface WorkerProcessOptions extends Pick<SuperviseOptions, 'start' | 'onLine' | 'stop' | 'hurry'> {
+  /** It claims tasks. */
+  readonly onStarted: () => void;
+}
+
+export interface WorkerProcessEnd {
+  readonly pid: number | undefined;
+  /** Null: it was ended by a signal, or could not be made at all. */
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** It ended because it was asked to, or had nothing more to do, and left nothing behind. */
+  readonly inOrder: boolean;
+  /** It got so far as to claim tasks. */
+  readonly started: boolean;
+  readonly livedMs: number;
+}
+
+/** One that was hurried and has not ended by then is killed: its main thread does not answer. */
+const HURRIED_MS = 5000;
+/** Whatever a handler has left running may keep the pipe open; that is no reason to wait. */
+const LAST_LINES_MS = 500;
+
+/** Run one worker process to its end; what it is asked meanwhile is passed on. Never rejects. */
+export async function runWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcessEnd> {
+  const { stop, hurry, onLine, onStarted } = options;
+  const startedAt = performance.now();
+  const child = options.start();
+  const told = new Set<FromSupervised['kind']>();
+  child.on('message', ({ kind }: FromSupervised) => {
+    told.add(kind);
+    if (kind === 'started') onStarted();
+  });
+  if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', onLine);
+
+  let killer: NodeJS.Timeout | undefined;
+  const onStop = () => tell(child, { kind: 'stop' });
+  const onHurry = () => {
+    tell(child, { kind: 'hurry' });
+    killer = setTimeout(killGroup, HURRIED_MS, child);
+  };
+  stop.addEventListener('abort', onStop);
+  hurry.addEventListener('abort', onHurry);
+  await endOf(child);
+  stop.removeEventListener('abort', onStop);
+  hurry.removeEventListener('abort', onHurry);
+  clearTimeout(killer);
+
+  const { pid, exitCode, signalCode: signal } = child;
+  // A handler may end its process with 0 too.
+  const inOrder = (exitCode === 0 && told.has('stopped')) || (hurry.aborted && (exitCode ?? 0) > 128);
+  const livedMs = performance.now() - startedAt;
+  return { pid, exitCode, signal, inOrder, started: told.has('started'), livedMs };
+}
+
+/** Until it is gone and its last lines are in. */
+async function endOf(child: ChildProcess): Promise<void> {
+  const closed = once(child, 'close').catch(() => {});
+  try {
+    await once(child, 'exit');
+  } catch {
+    return; // It could not be made: there are too many processes, say.
+  }
+  await Promise.race([closed, sleep(LAST_LINES_MS)]);
+}
+
+function tell(child: ChildProcess, message: ToSupervised): void {
+  if (child.connected) child.send(message, () => {});
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
+}

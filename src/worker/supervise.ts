@@ -1,0 +1,77 @@
+import type { ChildProcess } from 'node:child_process';
+import { backingOffMs } from '../lib/backing-off.ts';
+import { Bell } from '../lib/bell.ts';
+import type { EventLog } from './events.ts';
+import { runWorkerProcess } from './run-worker-process.ts';
+
+export interface SuperviseOptions {
+  readonly processes: number;
+  /** Starts one more worker in a process group of its own, with a channel and a pipe for its stdout. */
+  readonly start: () => ChildProcess;
+  /** Told every line that a worker prints, whole. */
+  readonly onLine: (line: string) => void;
+  readonly events: EventLog;
+  /** Ask the workers to drain, and start no more. */
+  readonly stop: AbortSignal;
+  /** Ask them to wait no longer. */
+  readonly hurry: AbortSignal;
+}
+
+/** One that dies is started again after up to a second, doubling with each further death to half a minute. */
+const RESTARTING = { baseMs: 1000, maxMs: 30_000 };
+/** One that lived so long has not died in a row. */
+const LIVED_MS = 60_000;
+
+/**
+ * Keep so many worker processes running, until each has ended in order. The first shows whether any can start. Where
+ * all of them last failed to start, the others are not waited for either: whoever started this has to know. Resolves
+ * to the exit code: 0, 1 where one did not end in order when it was asked to, or that of those that cannot start.
+ */
+export async function supervise(options: SuperviseOptions): Promise<number> {
+  const { processes, events } = options;
+  const giveUp = new AbortController();
+  const stop = AbortSignal.any([options.stop, giveUp.signal]);
+  /** The places that are to be filled, each with the exit code of its last worker if that could not start. */
+  const places = new Map<number, number | undefined>();
+  const firstUp = new Bell();
+
+  async function fill(place: number): Promise<number> {
+    places.set(place, undefined);
+    for (let failures = 0; !stop.aborted; ) {
+      const end = await runWorkerProcess({
+        ...options,
+        stop,
+        onStarted: () => {
+          places.set(place, undefined);
+          firstUp.ring();
+        },
+      });
+      if (end.inOrder || stop.aborted) {
+        places.delete(place);
+        return end.inOrder || !end.started ? 0 : 1;
+      }
+      if (!end.started) places.set(place, end.exitCode ?? 1);
+      const unable = [...places.values()];
+      if (!unable.includes(undefined)) {
+        giveUp.abort();
+        return unable[0]!;
+      }
+      failures = end.livedMs >= LIVED_MS ? 1 : failures + 1;
+      const pauseMs = backingOffMs(failures, Math.random(), RESTARTING);
+      events.event('worker.died', {
+        pid: end.pid,
+        exit_code: end.exitCode,
+        signal: end.signal,
+        lived_ms: Math.round(end.livedMs),
+        restart_in_ms: Math.round(pauseMs),
+      });
+      await new Bell().wait(pauseMs, stop);
+    }
+    return 0;
+  }
+
+  const first = fill(0);
+  await Promise.race([first, firstUp.wait(Infinity, stop)]);
+  const others = Array.from({ length: stop.aborted ? 0 : processes - 1 }, (_, n) => fill(n + 1));
+  return Math.max(...(await Promise.all([first, ...others])));
+}

@@ -1,0 +1,95 @@
+import { extname, relative } from 'node:path';
+import { Bell } from '../lib/bell.ts';
+import { FreshModules } from '../lib/fresh-modules.ts';
+import { MODULE_EXTENSIONS } from '../lib/load-module.ts';
+import { changesBetween, type Snapshot, takeSnapshot } from '../lib/snapshot.ts';
+import type { Isolation } from './handler.ts';
+import { type Handlers, loadHandlers } from './load-handlers.ts';
+
+/** What became of changed files: a whole set of handlers, or why there is none. */
+export type Reload = {
+  /** Relative to the handlers' directory. */
+  readonly changed: readonly string[];
+} & ({ readonly handlers: Handlers } | { readonly error: Error });
+
+/** A file that has not finished loading by then counts as one that does not load. */
+const LOAD_MS = 10_000;
+
+/**
+ * The handlers of a directory, loaded anew when their files change. It compares states of the files instead of
+ * waiting for events: those are lost where the directory is deleted and made again, on network and container mounts,
+ * and beyond the limit of watches; a state is not.
+ */
+export class WatchedHandlers {
+  readonly #directory: string;
+  readonly #types: readonly string[] | null;
+  readonly #isolation: Isolation;
+  readonly #modules = new FreshModules();
+  /** The state that was last loaded, or tried. */
+  #loaded: Snapshot | undefined;
+  /** The state at the last look. */
+  #seen: Snapshot | undefined;
+
+  constructor(directory: string, types: readonly string[] | null, isolation: Isolation) {
+    this.#directory = directory;
+    this.#types = types;
+    this.#isolation = isolation;
+  }
+
+  /** Load the first set. Throws as `loadHandlers` does. */
+  async load(): Promise<Handlers> {
+    this.#loaded = await this.#look();
+    this.#seen = this.#loaded;
+    return this.#loadAll();
+  }
+
+  /**
+   * Look once whether files have changed since the last load, and load a whole set if they have. Undefined: nothing
+   * has changed, or somebody is still writing. A set that was loaded while files changed is not given out.
+   */
+  async reload(signal: AbortSignal): Promise<Reload | undefined> {
+    const before = this.#seen!;
+    const now = await this.#look();
+    this.#seen = now;
+    if (changesBetween(before, now).length > 0) return undefined;
+    const changed = changesBetween(this.#loaded!, now).map((path) => relative(this.#directory, path));
+    if (changed.length === 0) {
+      this.#loaded = now; // with what has become known of files elsewhere
+      return undefined;
+    }
+    const loaded = await this.#tryToLoad(signal);
+    this.#seen = await this.#look();
+    if (changesBetween(now, this.#seen).length > 0) return undefined;
+    this.#loaded = this.#seen;
+    return { changed, ...loaded };
+  }
+
+  async #tryToLoad(signal: AbortSignal): Promise<{ handlers: Handlers } | { error: Error }> {
+    const bell = new Bell();
+    try {
+      const ended = await Promise.race([this.#loadAll(), bell.wait(LOAD_MS, signal)]);
+      if (typeof ended !== 'string') return { handlers: ended };
+      return { error: new Error(`${this.#directory} has not loaded for ${LOAD_MS} ms`) };
+    } catch (error) {
+      return { error: error instanceof Error ? error : new Error(String(error)) };
+    } finally {
+      bell.ring();
+    }
+  }
+
+  #loadAll(): Promise<Handlers> {
+    this.#modules.renew();
+    return loadHandlers(this.#directory, this.#types, this.#isolation);
+  }
+
+  #look(): Promise<Snapshot> {
+    return takeSnapshot(this.#directory, this.#modules.files(), isCode);
+  }
+}
+
+/** Not what a handler may write beside itself: a log file there would keep the directory from ever being quiet. */
+function isCode(name: string, mode: number): boolean {
+  return CODE.has(extname(name)) || (mode & 0o111) !== 0;
+}
+
+const CODE: ReadonlySet<string> = new Set([...MODULE_EXTENSIONS, '.json']);

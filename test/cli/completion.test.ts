@@ -1,0 +1,176 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { binaryOnPath } from '../support/binary-on-path.ts';
+import { runTaskq } from '../support/run-taskq.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { sitDown, type Typist } from '../support/typing.ts';
+
+/** What may follow these words, as a shell without ways of its own asks. */
+async function offered(...words: string[]): Promise<string[]> {
+  const { stdout } = await runTaskq(['completion', 'bash', '--', ...words]);
+  return stdout.split('\n').slice(0, -1);
+}
+
+const GLOBAL = ['--help', '--database-url', '--config', '--json', '--quiet', '--no-color', '--version'];
+
+describe('what is offered', () => {
+  test('first, the commands; then those below one, and those that begin so', async () => {
+    expect(await offered('')).toEqual(expect.arrayContaining(['enqueue', 'work', 'dead', 'queues', 'help']));
+    expect(await offered('dead', '')).toEqual(['list', 'show', 'revive', 'discard', 'add']);
+    expect(await offered('workers', 'p')).toEqual(['pause']);
+    expect(await offered('help', 'mi')).toEqual(['migrate']);
+    expect(await offered('dead', 'list', '')).toEqual([]);
+  });
+
+  test('the options of the command and the global ones, but for those that stand there', async () => {
+    expect(await offered('purge', '--')).toEqual(['--yes', ...GLOBAL]);
+    expect(await offered('--json', 'purge', '--yes', '7', '--')).toEqual(
+      GLOBAL.filter((name) => name !== '--json'),
+    );
+    expect(await offered('dead', 'revive', '--pay')).toEqual(['--payload']);
+    expect(await offered('enqueue', 'x', '--tag', 'a=b', '--ta')).toEqual(['--tag']);
+    expect(await offered('workers', '--al')).toEqual(['--all']);
+    expect(await offered('purge', '--', '--')).toEqual([]);
+  });
+
+  test('fixed values, after a blank and after an equals sign', async () => {
+    expect(await offered('list', '--status', 'c')).toEqual(['completed', 'cancelled']);
+    expect(await offered('enqueue', 'x', '--priority', '')).toEqual([
+      ...'0123456789',
+      'critical',
+      'high',
+      'medium',
+      'low',
+    ]);
+    expect(await offered('enqueue', 'x', '--key-for', '')).toEqual(['live', '24h', 'ever']);
+    expect(await offered('queues', 'set', 'q', '--timeout', '')).toEqual(['default']);
+    expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    // bash cuts the word at the sign, and replaces what follows it.
+    expect(await offered('list', '--status', '=', 'p')).toEqual(['pending']);
+    expect((await runTaskq(['completion', 'fish', '--', 'list', '--status=p'])).stdout).toBe(
+      '--status=pending\t\n',
+    );
+  });
+
+  test('nothing where only you know what comes, and no option where a value must stand', async () => {
+    expect(await offered('enqueue', 'x', '--delay', '')).toEqual([]);
+    expect(await offered('enqueue', 'x', '--delay', '--')).toEqual([]);
+    expect(await offered('enqueue', 'x', '--wait', '--pri')).toEqual(['--priority']);
+    expect(await offered('show', '')).toEqual([]);
+    expect(await offered('no-such-command', '')).toEqual([]);
+  });
+
+  test('for a file or a directory, those of the shell', async () => {
+    expect(await offered('enqueue', 'x', '--file', '')).toEqual([':files']);
+    expect(await offered('work', '--handlers', 'ha')).toEqual([':files']);
+    expect(await offered('--config', '')).toEqual([':files']);
+  });
+
+  test('with --json as one document', async () => {
+    const { stdout } = await runTaskq(['completion', '--json', 'zsh', '--', 'dead', 'li']);
+    expect(JSON.parse(stdout)).toEqual({
+      files: false,
+      completions: [{ value: 'list', about: 'list dead letters, newest first' }],
+    });
+  });
+
+  test('without a large package: it is waited for at each press of a key', async () => {
+    const { stderr } = await runTaskq(['completion', 'zsh', '--', 'enqueue', '--'], {
+      env: { NODE_DEBUG: 'esm,module' },
+    });
+    expect(stderr).toMatch(/commander/);
+    expect(stderr).not.toMatch(/node_modules\/(pg|ora|cosmiconfig|pino|jiti|string-width)\//);
+  });
+});
+
+test.each([
+  [['tcsh'], 'shell "tcsh": expected bash, zsh, fish'],
+  [['fih'], 'shell "fih": expected bash, zsh, fish (did you mean "fish"?)'],
+  [[], "missing required argument 'shell' — see taskq completion --help"],
+])('taskq completion %j says which shells there are, exit 2', async (args, said) => {
+  expect(await runTaskq(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
+});
+
+/** In CI each shell must be there. */
+function isMissing(shell: string): boolean {
+  try {
+    execFileSync(shell, ['-c', 'true']);
+    return false;
+  } catch {
+    if (process.env.CI) throw new Error(`apt-get install ${shell}`);
+    return true;
+  }
+}
+
+/** A completed line is run: it prints its words instead, between bars. */
+const TELLS = `[ "$1" = completion ] || { printf 'ran'; printf '|%s' "$@"; echo '|'; exit; }`;
+
+const SHELLS = [
+  {
+    shell: 'bash',
+    command: 'bash --norc --noprofile -i',
+    setUp: [`PS1='ready> '`, 'eval "$(taskq completion bash)"', 'eval "$(taskq completion bash)"'],
+  },
+  {
+    shell: 'zsh',
+    command: 'zsh -f -i',
+    setUp: [`PS1='ready> '`, 'autoload -U compinit; compinit -u -D', 'eval "$(taskq completion zsh)"'],
+  },
+].filter(({ shell }) => !isMissing(shell));
+
+describe.each(SHELLS)('at a terminal, in $shell', ({ command, setUp }) => {
+  let typist: Typist;
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    await writeFile(join(directory, 'payloads.ndjson'), '');
+    const path = `${await binaryOnPath(TELLS)}:${process.env.PATH}`;
+    typist = sitDown(command, { PATH: path, HOME: await temporaryDirectory() }, directory);
+    for (const line of [...setUp, 'echo set-up is over']) await typist.type(`${line}\r`, /ready> $/);
+  });
+  afterAll(() => typist.leave());
+
+  test.each([
+    ['taskq mig\t\r', /ran\|migrate\|/],
+    ['taskq dead rev\t1\r', /ran\|dead\|revive\|1\|/],
+    ['taskq list --sta\tpen\t\r', /ran\|list\|--status\|pending\|/],
+    ['taskq list --status=pen\t--limit 1\r', /ran\|list\|--status=pending\|--limit\|1\|/],
+    ['taskq enqueue x --file pay\t\r', /ran\|enqueue\|x\|--file\|payloads\.ndjson\|/],
+    [`taskq enqueue x '{"a": "b c"}' --prio\thi\t\r`, /ran\|enqueue\|x\|\{"a": "b c"\}\|--priority\|high\|/],
+  ])('%j', async (keys, shows) => {
+    await typist.type(keys, new RegExp(`${shows.source}\\s[^]*ready> $`));
+  });
+
+  test('what is being typed is not run for it', async () => {
+    await typist.type('taskq enqueue "$(touch evaluated)" --prio\t', /--priority/);
+    await typist.type('\u0015true\r', /ready> $/);
+    expect(await readdir(directory)).toEqual(['payloads.ndjson']);
+  });
+});
+
+test.skipIf(isMissing('fish'))('in fish, as fish itself lists completions', async () => {
+  const directory = await temporaryDirectory();
+  await mkdir(join(directory, 'handlers'));
+  const path = `${await binaryOnPath()}:${process.env.PATH}`;
+  const listed = async (line: string) => {
+    const script = `taskq completion fish | source; complete -C '${line}'`;
+    const env = { PATH: path, HOME: directory };
+    const { stdout } = await promisify(execFile)('fish', ['--no-config', '-c', script], {
+      cwd: directory,
+      env,
+    });
+    return stdout.trimEnd().split('\n');
+  };
+  expect(await listed('taskq ')).toContain('migrate\tbring the schema of the database up to this taskq');
+  expect(await listed('taskq dead re')).toEqual([
+    'revive\tbring dead letters back: same id and history, all attempts anew',
+  ]);
+  expect(await listed('taskq list --status pen')).toEqual(['pending']);
+  expect(await listed('taskq list --status=pen')).toEqual(['--status=pending']);
+  expect(await listed('taskq work --handlers han')).toEqual(['handlers/']);
+  expect(await listed('taskq show ')).toEqual(['']);
+});

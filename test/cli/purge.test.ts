@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq purge', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  /** A task that ended. */
+  async function enqueueEnded(): Promise<string> {
+    const id = await project.enqueue();
+    await project.run(['cancel', id]);
+    return id;
+  }
+
+  test('erases finished tasks; what they were nobody can tell any more', async () => {
+    const ids = [await enqueueEnded(), await enqueueEnded()];
+    expect(await project.run(['purge', ...ids, '--yes'])).toMatchObject({
+      code: 0,
+      stdout: 'purged 2 tasks\n',
+      stderr: '',
+    });
+    expect(await project.run(['show', ids[0]!])).toMatchObject({ code: 1 });
+  });
+
+  test('asks, and where nobody can be asked needs --yes', async () => {
+    const id = await enqueueEnded();
+    expect(await project.run(['purge', id, id])).toMatchObject({
+      code: 2,
+      stderr:
+        'taskq: this would erase 1 finished task for good, and there is no terminal to ask — say --yes\n',
+    });
+    expect(await project.json(['show', id])).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('what is not finished is named with the verb for it, and the rest is purged; exit 1', async () => {
+    const [ended, waiting, dead] = [
+      await enqueueEnded(),
+      await project.enqueue(),
+      await project.enqueueDead(),
+    ];
+    expect(await project.run(['purge', ended, waiting, dead, '999999', '--yes'])).toMatchObject({
+      code: 1,
+      stdout: 'purged 1 task\n',
+      stderr: `taskq: task ${waiting} waits for its turn — cancel it first: taskq cancel ${waiting}
+taskq: task ${dead} is a dead letter — discard it: taskq dead discard ${dead}
+taskq: no task 999999: it never existed, was purged, or outlived its retention
+`,
+    });
+    expect(await project.json(['show', dead])).toMatchObject({ status: 'dead' });
+  });
+});

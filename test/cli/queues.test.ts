@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq queues', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  test('without anything to list it says so', async () => {
+    expect(await project.run(['queues'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'no queue has a task, a setting or a pause\n',
+    });
+  });
+
+  test('pause: says who, why and until when, and so does the list, until it is resumed', async () => {
+    await project.enqueue({ queue: 'mail' });
+    const said =
+      /paused (?:now|\S+ ago) by \S+@\S+, for \S+ more \(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\): deploy of ann/;
+    const { code, stdout } = await project.run([
+      'queues',
+      'pause',
+      'mail',
+      '--reason',
+      'deploy of ann',
+      '--for',
+      '2h',
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^mail is ${said.source}\n$`));
+    const listed = await project.run(['queues']);
+    const [head, row] = listed.stdout.trimEnd().split('\n');
+    expect(head).toMatch(
+      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +PAUSE$/,
+    );
+    expect(row).toMatch(/^mail +1 .* paused \S.* by \S+@\S+, for .* more \(.*\): deploy of ann$/);
+    expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
+      code: 0,
+      stdout: 'mail goes on\n',
+    });
+    expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
+      code: 0,
+      stdout: 'mail is not paused\n',
+    });
+    expect((await project.run(['queues', 'list'])).stdout).not.toContain('paused');
+  });
+
+  test('pause without an end lasts until it is resumed; a queue that had no task is named with the nearest', async () => {
+    await project.enqueue({ queue: 'reports' });
+    const { code, stdout, stderr } = await project.run(['queues', 'pause', 'reprots']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'queue "reprots" has had no task so far (did you mean "reports"?)\n',
+    });
+    expect(stdout).toMatch(/^reprots is paused (?:now|\S+ ago) by \S+, until it is resumed\n$/);
+    await project.run(['queues', 'resume', 'reprots']);
+    expect((await project.json(['queues'])).queues.map(({ name }: { name: string }) => name)).not.toContain(
+      'reprots',
+    );
+  });
+
+  test('set: what is set is listed, the rest stays, and default takes it away', async () => {
+    await project.run([
+      'queues',
+      'set',
+      'slow',
+      '--max-attempts',
+      'unlimited',
+      '--timeout',
+      '1h30m',
+      '--expires',
+      '30d',
+    ]);
+    const { stdout } = await project.run([
+      ...[
+        'queues',
+        'set',
+        'slow',
+        '--retention',
+        'ever',
+        '--dead-retention',
+        '90d',
+        '--errors-retention',
+        'none',
+      ],
+      ...['--expires', 'default'],
+    ]);
+    expect(stdout.split('\n')[1]!.split(/ +/)).toEqual([
+      ...['slow', '-', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-'],
+    ]);
+    expect(await project.json(['queues', 'set', 'slow', '--max-attempts', '5'])).toMatchObject({
+      name: 'slow',
+      max_attempts: 5,
+      timeout_ms: 5_400_000,
+      expires_ms: null,
+      retention: 'ever',
+      errors_retention: 'none',
+      dead_retention: '90d',
+    });
+  });
+
+  test.each([
+    [['set', 'q'], 'say what to set, such as --retention 7d'],
+    [
+      ['set', 'q', '--dead-retention', 'none'],
+      '--dead-retention "none": expected ever, default, or whole days such as 90d',
+    ],
+    [
+      ['set', 'q', '--retention', '36h'],
+      '--retention "36h": expected none, ever, default, or whole days such as 7d',
+    ],
+    [['set', 'q', '--timeout', '0s'], '--timeout "0s": expected more than 0'],
+    [['set', 'q', '--max-attempts', '0'], 'maxAttempts "0": expected a whole number from 1, or unlimited'],
+    [
+      ['set', 'q', '--expires', 'soon'],
+      '--expires "soon": expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M',
+    ],
+    [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
+    [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
+  ])('taskq queues %j is refused with what was expected, exit 2', async (args, said) => {
+    expect(await project.run(['queues', ...args])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `taskq: ${said}\n`,
+    });
+    expect((await project.json(['queues'])).queues.map(({ name }: { name: string }) => name)).not.toContain(
+      'q',
+    );
+  });
+});

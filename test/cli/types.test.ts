@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+describe('taskq types', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  test('without one it says where they come from', async () => {
+    expect(await project.run(['types'])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: 'no types: a worker registers those it has handlers for\n',
+    });
+  });
+
+  test('add: a task of the type is no longer refused', async () => {
+    expect(await project.run(['enqueue', 'report'])).toMatchObject({ code: 2 });
+    expect(await project.run(['types', 'add', 'report', 'invoice'])).toMatchObject({
+      code: 0,
+      stdout: 'invoice added\nreport added\n',
+    });
+    expect(await project.run(['enqueue', 'report'])).toMatchObject({ code: 0 });
+    expect(await project.run(['types', 'add', 'report'])).toMatchObject({
+      code: 0,
+      stdout: 'report is known already\n',
+    });
+  });
+
+  test('list: what a handler says, who handles it now, what waits, and when it was seen', async () => {
+    await project.write(
+      'handlers/timed.mjs',
+      "export default { timeout: '90s', maxAttempts: 'unlimited', retention: '2d', backoff: { kind: 'fixed', base: '10m' }, run() {} };",
+    );
+    await project.run(['work', '--until-idle', '--poll', '50ms']);
+    await project.client.query(
+      `select taskq.register_worker('{"host": "far", "pid": 7, "unique_part": "ab", "concurrency": 1, "lease_ms": 600000, "types": {"double": {}}}')`,
+    );
+    const { stdout } = await project.run(['types', 'list']);
+    const [head, ...rows] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(
+      /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +BACK-OFF +RETENTION +FIRST SEEN +LAST SEEN$/,
+    );
+    expect(rows).toEqual([
+      expect.stringMatching(/^double +- +far:7:ab +- +- +- +- +.* now$/),
+      expect.stringMatching(/^invoice +- +nobody .* never$/),
+      expect.stringMatching(/^report +1 +nobody .* never$/),
+      expect.stringMatching(/^send-email /),
+      expect.stringMatching(/^timed +- +nobody +unlimited +1m30s +fixed 10m +2d /),
+    ]);
+  });
+
+  test('a name that no handler could have is refused, exit 2', async () => {
+    expect(await project.run(['types', 'add', 'fine', '../x'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: type "../x": . and .. are not allowed\n',
+    });
+    expect((await project.json(['types'])).types.map(({ name }: { name: string }) => name)).not.toContain(
+      'fine',
+    );
+  });
+});

@@ -1,0 +1,2 @@
+/** Says which process it ran in. */
+export default async () => ({ pid: process.pid });

@@ -1,0 +1,169 @@
+import { Cancel, Dead, defineHandler, Retry, Snooze, type TaskContext } from 'taskq';
+import { runAttempt, runTask } from 'taskq/testing';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { claimOne, registerWorker } from '../queue/worker.ts';
+import { useLibrary } from './use-queue.ts';
+
+const library = useLibrary();
+
+const handlers = {
+  /** Fails twice, then succeeds. */
+  flaky: (_: unknown, { attempt }: TaskContext) => {
+    if (attempt < 3) throw new Error(`attempt ${attempt}`);
+    return { attempts: attempt };
+  },
+  hopeless: defineHandler({
+    maxAttempts: 4,
+    backoff: { kind: 'fixed', base: '1h' },
+    run() {
+      throw new Error('down');
+    },
+  }),
+  /** Looks until it is done, and says each time how far it is. */
+  poll: async (payload: { done: number }, ctx: TaskContext) => {
+    seen.push(ctx.id);
+    if (seen.length < payload.done) throw new Snooze('10m', { result: { seen: seen.length } });
+    return { seen: seen.length };
+  },
+  asks: () => {
+    throw new Retry({ delay: '1m', message: 'the other side is busy', result: { status: 503 } });
+  },
+  gone: () => {
+    throw new Dead('no such mailbox');
+  },
+  unwanted: () => {
+    throw new Cancel('unsubscribed');
+  },
+  checked: defineHandler({ schema: z.object({ n: z.number() }), run: ({ n }) => n }),
+  slow: defineHandler({
+    timeout: '50ms',
+    maxAttempts: 1,
+    run: (_, ctx) =>
+      new Promise((resolve) => ctx.signal.addEventListener('abort', () => resolve('too late'))),
+  }),
+};
+
+let seen: string[] = [];
+
+/** Enqueue a task and run it to its end. */
+async function run(type: keyof typeof handlers, payload: unknown = {}, options: object = {}) {
+  seen = [];
+  const { id } = await library.open().enqueue(type, payload, { allowUnknown: true, ...options });
+  return runTask(id, { databaseUrl: library.url, handlers });
+}
+
+describe('runTask', () => {
+  test('runs a task to its end, through every back-off at once', async () => {
+    expect(await run('flaky', {}, { backoff: { kind: 'fixed', base: '1h' } })).toMatchObject({
+      status: 'completed',
+      attempts: 2,
+      result: { attempts: 3 },
+      errors: [
+        { attempt: 1, outcome: 'failed', error: { message: 'attempt 1' } },
+        { attempt: 2, outcome: 'failed', error: { message: 'attempt 2' } },
+      ],
+    });
+  });
+
+  test('what it has to wait for is what would be waited for: the rows say so', async () => {
+    const task = await run('hopeless');
+    expect(task).toMatchObject({ status: 'dead', reason: 'attempts_spent', attempts: 4 });
+    const retries = task.errors.map(
+      ({ at, retryAt }) => retryAt && (retryAt.getTime() - at.getTime()) / 3_600_000,
+    );
+    expect(retries.slice(0, 3).every((hours) => hours !== null && hours >= 0.8 && hours <= 1.2)).toBe(true);
+    expect(retries[3]).toBeNull();
+    // Four attempts with an hour between: it is that much older.
+    expect(task.finishedAt!.getTime() - task.createdAt.getTime()).toBeGreaterThan(3 * 0.8 * 3_600_000);
+  });
+
+  test('a task that polls leaves what it saw by attempt, and burns none', async () => {
+    expect(await run('poll', { done: 3 }, { delay: '2d' })).toMatchObject({
+      status: 'completed',
+      attempts: 0,
+      result: { seen: 3 },
+      errors: [
+        { outcome: 'snoozed', error: null, result: { seen: 1 } },
+        { outcome: 'snoozed', error: null, result: { seen: 2 } },
+      ],
+    });
+  });
+
+  test('what Retry brings is kept with its attempt too', async () => {
+    expect(await run('asks', {}, { maxAttempts: 2 })).toMatchObject({
+      status: 'dead',
+      errors: [
+        { attempt: 1, error: { message: 'the other side is busy' }, result: { status: 503 } },
+        { attempt: 2, result: { status: 503 } },
+      ],
+    });
+  });
+
+  test.each([
+    ['gone', {}, { status: 'dead', reason: 'no such mailbox' }],
+    ['unwanted', {}, { status: 'cancelled', reason: 'unsubscribed' }],
+    ['checked', { n: 'one' }, { status: 'dead', reason: 'invalid_payload' }],
+    ['slow', {}, { status: 'dead', error: { name: 'TimeoutError', message: 'ran longer than 50ms' } }],
+  ] as const)('every end is the one a worker would record: %s', async (type, payload, end) => {
+    expect(await run(type, payload)).toMatchObject(end);
+  });
+
+  test('a task that leaves no history is told once all the same', async () => {
+    expect(await run('checked', { n: 7 }, { retention: 'none' })).toMatchObject({
+      status: 'completed',
+      result: 7,
+    });
+  });
+
+  test('everything can happen in a transaction that is rolled back', async () => {
+    const { client } = await library.session();
+    await client.query('begin');
+    const { id } = await library.open().enqueue('flaky', {}, { client, allowUnknown: true });
+    expect(await runTask(id, { client, handlers })).toMatchObject({ status: 'completed', attempts: 2 });
+    await client.query('rollback');
+    expect(await library.open().get(id)).toBeUndefined();
+    expect(await library.admin.value('select count(*) from taskq.workers')).toBe('0');
+  });
+
+  test('other tasks of the database are left alone', async () => {
+    const other = await library.open().enqueue('flaky', {}, { allowUnknown: true });
+    await run('flaky');
+    expect(await library.open().get(other.id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+});
+
+describe('runAttempt', () => {
+  test('runs one attempt, and shows what has become of the task', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('flaky', {}, { allowUnknown: true });
+    const options = { databaseUrl: library.url, handlers };
+    expect(await runAttempt(id, options)).toMatchObject({ status: 'pending', attempts: 1 });
+    expect(await runAttempt(id, options)).toMatchObject({ status: 'pending', attempts: 2 });
+    expect(await runAttempt(id, options)).toMatchObject({ status: 'completed' });
+    expect(await runAttempt(id, options)).toMatchObject({ status: 'completed', attempts: 2 });
+  });
+});
+
+describe('refuses', () => {
+  test('a task that nobody knows', async () => {
+    await expect(runTask('4711', { databaseUrl: library.url, handlers })).rejects.toMatchObject({
+      code: 'no_such_task',
+    });
+  });
+
+  test('a type it was given no handler for, and leaves the task as it was', async () => {
+    const { id } = await library.open().enqueue('work');
+    await expect(runTask(id, { databaseUrl: library.url, handlers })).rejects.toThrow(
+      'no handler for work was given',
+    );
+    expect(await library.open().get(id)).toMatchObject({ status: 'pending' });
+  });
+
+  test('a task that a worker has', async () => {
+    const { id } = await library.open().enqueue('work');
+    await claimOne(await registerWorker(library.admin));
+    const options = { databaseUrl: library.url, handlers: { work: () => {} } };
+    await expect(runTask(id, options)).rejects.toMatchObject({ code: 'not_waiting' });
+  });
+});

@@ -1,0 +1,287 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createWorker, defineHandler, type TaskContext, type TaskWorker, type WorkerEvent } from 'taskq';
+import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { waitUntil } from '../queue/waiting.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { useLibrary } from './use-queue.ts';
+
+const library = useLibrary();
+
+type Options = Parameters<typeof createWorker>[0];
+
+const workers: TaskWorker[] = [];
+
+afterEach(async () => {
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()));
+});
+
+/** Make a worker that is stopped after the test, and hear what it tells. */
+function make(options: Omit<Options, 'databaseUrl'>): { worker: TaskWorker; events: WorkerEvent[] } {
+  const events: WorkerEvent[] = [];
+  const worker = createWorker({
+    databaseUrl: library.url,
+    poll: '50ms',
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  workers.push(worker);
+  return { worker, events };
+}
+
+/** A promise and what resolves it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe('a worker inside an application', () => {
+  test('runs tasks by functions from start to stop, and makes their types known', async () => {
+    const handlers = {
+      greet: async (payload: { name: string }) => `hello ${payload.name}`,
+      add: defineHandler({ schema: z.object({ a: z.number(), b: z.number() }), run: ({ a, b }) => a + b }),
+    };
+    const { worker } = make({ handlers });
+    await worker.start();
+    const queue = library.open<typeof handlers>();
+    const greeting = await queue.enqueue('greet', { name: 'Ann' });
+    const sum = await queue.enqueue('add', { a: 1, b: 2 });
+    expect(await queue.wait<'greet'>(greeting.id)).toMatchObject({
+      status: 'completed',
+      result: 'hello Ann',
+    });
+    expect(await queue.wait<'add'>(sum.id)).toMatchObject({ status: 'completed', result: 3 });
+    await worker.stop();
+    expect(await worker.ended).toEqual({ how: 'drained', completed: 2, failed: 0, left: {} });
+    const late = await queue.enqueue('greet', { name: 'Bea' });
+    expect(await queue.get(late.id)).toMatchObject({ status: 'pending' });
+  });
+
+  test('a payload that fails its schema when it runs is dead at once', async () => {
+    const { worker } = make({
+      handlers: { add: defineHandler({ schema: z.object({ a: z.number() }), run: ({ a }) => a }) },
+    });
+    await worker.start();
+    const queue = library.open();
+    const { id } = await queue.enqueue('add', { a: 'one' });
+    expect(await queue.wait(id)).toMatchObject({
+      status: 'dead',
+      reason: 'invalid_payload',
+      error: { message: expect.stringMatching(/^\$\.a: .*expected number/) },
+    });
+    expect(await queue.get(id)).toMatchObject({ attempts: 1, errors: [{ attempt: 1 }] });
+  });
+
+  test('runs the files of a directory, those that took a worker with them in a process of their own', async () => {
+    const { worker } = make({ handlers: fileURLToPath(new URL('handlers', import.meta.url)) });
+    await worker.start();
+    const queue = library.open();
+    const { id } = await queue.enqueue('where');
+    expect(await queue.wait(id)).toMatchObject({ result: { pid: process.pid } });
+    const suspect = await queue.enqueue('where', {}, { delay: '1h' });
+    await library.admin.rows(
+      'update taskq.tasks set losses = 1, available_at = clock_timestamp() where id = $1',
+      suspect.id,
+    );
+    const end = await queue.wait(suspect.id);
+    expect(end).toMatchObject({ status: 'completed', result: { pid: expect.any(Number) } });
+    expect(end).not.toMatchObject({ result: { pid: process.pid } });
+  });
+
+  test('stop waits for what runs, and gives the rest back', async () => {
+    const { opened, open } = gate();
+    const begun = gate();
+    const { worker } = make({
+      concurrency: 1,
+      handlers: {
+        slow: async () => {
+          begun.open();
+          await opened;
+          return 'done';
+        },
+      },
+    });
+    await worker.start();
+    const queue = library.open();
+    const first = await queue.enqueue('slow');
+    await begun.opened;
+    const second = await queue.enqueue('slow');
+    const stopped = worker.stop();
+    open();
+    await stopped;
+    expect(await queue.get(first.id)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(await queue.get(second.id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('until idle it ends by itself', async () => {
+    const queue = library.open();
+    await queue.enqueueMany(Array.from({ length: 50 }, () => ({ type: 'work' })));
+    const { worker } = make({ handlers: { work: () => {} }, untilIdle: true });
+    await worker.start();
+    expect(await worker.ended).toMatchObject({ how: 'drained', completed: 50 });
+  });
+
+  test('tells what happens, and a listener that throws changes nothing', async () => {
+    const warned = once(process, 'warning');
+    const events: WorkerEvent[] = [];
+    const { worker } = make({
+      handlers: {
+        work: (_: unknown, ctx: TaskContext) => {
+          ctx.log.info('half way', { rows: 7 });
+          throw new Error('no luck');
+        },
+      },
+      onEvent(event) {
+        events.push(event);
+        throw new Error('the listener is broken');
+      },
+    });
+    await worker.start();
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', {}, { maxAttempts: 1 });
+    expect(await queue.wait(id)).toMatchObject({ status: 'dead', error: { message: 'no luck' } });
+    await worker.stop();
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        event: 'task.log',
+        level: 'info',
+        message: 'half way',
+        rows: 7,
+        task_id: id,
+      }),
+    );
+    expect(events).toContainEqual(
+      expect.objectContaining({ event: 'task.died', level: 'error', task_id: id, type: 'work' }),
+    );
+    // Of every single task it is told only when it asks to be.
+    expect(events.filter(({ level }) => level === 'debug')).toEqual([]);
+    expect(await warned).toMatchObject([{ message: expect.stringContaining('the listener is broken') }]);
+  });
+
+  test('an abort says why to the handler that runs on', async () => {
+    const begun = gate();
+    const { worker } = make({
+      heartbeat: '100ms',
+      handlers: {
+        work: async (_: unknown, ctx: TaskContext) => {
+          begun.open();
+          await once(ctx.signal, 'abort');
+          throw new Error(String(ctx.signal.reason));
+        },
+      },
+    });
+    await worker.start();
+    const queue = library.open();
+    const { id } = await queue.enqueue('work');
+    await begun.opened;
+    expect(await queue.cancel(id, { reason: 'not wanted' })).toMatchObject({ answer: 'requested' });
+    expect(await queue.wait(id)).toMatchObject({ status: 'cancelled', reason: 'not wanted' });
+  });
+
+  test('leaves the process as it is: no signal handler, no catcher of errors', async () => {
+    const counted = () =>
+      ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection', 'exit', 'beforeExit'].map(
+        (name) => process.listenerCount(name),
+      );
+    const before = counted();
+    const { worker } = make({ handlers: { work: () => {} } });
+    await worker.start();
+    expect(counted()).toEqual(before);
+    await worker.stop();
+    expect(counted()).toEqual(before);
+  });
+
+  test('a handler that keeps the event loop past its time loses its leases, and the process lives', async () => {
+    const program = `
+      import { existsSync } from 'node:fs';
+      import { createWorker } from 'taskq';
+      const worker = createWorker({
+        databaseUrl: process.env.DATABASE_URL,
+        lease: '1s', heartbeat: '200ms', grace: 0, logLevel: 'debug',
+        handlers: { block: { timeout: '100ms', run: () => { while (!existsSync(process.env.GATE)); } } },
+        onEvent({ event }) {
+          console.log(event);
+          if (event === 'lease.lost') void worker.stop();
+        },
+      });
+      await worker.start();`;
+    const directory = await temporaryDirectory();
+    const gate = join(directory, 'open');
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      env: { ...process.env, DATABASE_URL: library.url, GATE: gate },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    try {
+      await waitUntil(async () => said.includes('worker.started'), 'it did not start');
+      const queue = library.open();
+      const { id } = await queue.enqueue('block');
+      await waitUntil(async () => said.includes('task.started'), 'the task did not start');
+      const { worker: other } = make({
+        rescue: '100ms',
+        heartbeat: '100ms',
+        handlers: { block: () => 'taken' },
+      });
+      await other.start();
+      expect(await queue.wait(id)).toMatchObject({ status: 'completed', result: 'taken' });
+      await writeFile(gate, '');
+      await once(child, 'close');
+      expect(said).toMatch(/lease\.lost\n(.+\n)*worker\.stopped\n$/);
+      expect(child.exitCode).toBe(0);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+});
+
+describe('a worker that cannot start', () => {
+  test.each([
+    [{ handlers: {} }, /no handlers were given/],
+    [{ handlers: { work: 'work.js' } }, /the handler of work is none: expected a function/],
+    [
+      { handlers: { work: { run: () => {}, timeout: 'soon' } } },
+      /the handler of work: timeout "soon": expected/,
+    ],
+    [
+      { handlers: { work: { run: () => {}, isolation: 'process' } } },
+      /asks for a process of its own: only a file/,
+    ],
+    [{ handlers: { '../work': () => {} } }, /type "..\/work": . and .. are not allowed/],
+    [{ handlers: { work: () => {} }, types: ['wrok', 'work'] }, /no handler for wrok/],
+    [{ handlers: '/nowhere/handlers' }, /the handlers' directory \/nowhere\/handlers does not exist/],
+  ])('says why: %j', async (options, message) => {
+    const { worker } = make(options as unknown as Options);
+    await expect(worker.start()).rejects.toThrow(message);
+  });
+
+  test.each([
+    [{ concurency: 8 }, /unknown option "concurency" \(did you mean "concurrency"\?\)/],
+    [{ concurrency: 0 }, /concurrency 0: expected a whole number from 1 to 10000/],
+    [{ lease: 'long' }, /lease "long": expected a duration of at least 100ms/],
+    [{ heartbeat: '20s' }, /heartbeat "20s": expected at most a third of the lease/],
+    [{ databaseUrl: undefined }, /databaseUrl is missing/],
+  ])('is not even made with options that cannot be: %j', (options, message) => {
+    const given = {
+      databaseUrl: 'postgres://localhost/x',
+      handlers: { work: () => {} },
+      ...options,
+    } as Options;
+    expect(() => createWorker(given)).toThrow(message);
+  });
+
+  test('names the database that cannot be reached', async () => {
+    const worker = createWorker({ databaseUrl: 'postgres://127.0.0.1:1/none', handlers: { work: () => {} } });
+    await expect(worker.start()).rejects.toMatchObject({ code: 'connection_failed' });
+    await worker.stop();
+  });
+});

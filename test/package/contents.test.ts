@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
+
+interface Packed {
+  readonly files: readonly { readonly path: string }[];
+  readonly unpackedSize: number;
+}
+
+const read = (path: string) => readFileSync(join(REPOSITORY, path), 'utf8');
+
+const below = (directory: string) =>
+  readdirSync(join(REPOSITORY, directory), { recursive: true, encoding: 'utf8' });
+
+describe('the package', () => {
+  let packed: Packed;
+  let paths: readonly string[];
+
+  beforeAll(() => {
+    // Without its scripts: they build anew, and other tests run what is built.
+    const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+      cwd: REPOSITORY,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    [packed] = JSON.parse(said) as [Packed];
+    paths = packed.files.map(({ path }) => path).sort();
+  });
+
+  test('has the built sources, the SQL, the binary and what explains them, and nothing else', () => {
+    const built = below('src')
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => [`dist/${path.replace(/ts$/, 'js')}`, `dist/${path.replace(/ts$/, 'd.ts')}`]);
+    const sql = below('sql')
+      .filter((path) => /\.(sql|json)$/.test(path))
+      .map((path) => `sql/${path}`);
+    const explained = ['docs', 'examples'].flatMap((directory) =>
+      below(directory).map((path) => `${directory}/${path}`),
+    );
+    const others = ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'];
+    expect(paths).toEqual([...built, ...sql, ...explained, ...others].sort());
+  });
+
+  test('points to no source that is not in it', () => {
+    const pointing = paths.filter((path) => /\.js$/.test(path) && /sourceMappingURL/.test(read(path)));
+    expect(pointing).toEqual([]);
+  });
+
+  test('is small', () => {
+    expect(packed.unpackedSize).toBeLessThan(1_500_000);
+  });
+});
+
+describe('its dependencies', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(read('package.json')) as {
+    dependencies: Record<string, string>;
+    optionalDependencies: Record<string, string>;
+  };
+
+  test('are pinned', () => {
+    const versions = Object.values({ ...dependencies, ...optionalDependencies });
+    expect(versions.filter((version) => !/^\d+\.\d+\.\d+/.test(version))).toEqual([]);
+  });
+
+  test('are those that are imported, no more and no fewer', () => {
+    const names = below('src')
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => [...read(`src/${path}`).matchAll(/(?:\bfrom |\bimport\()'([@a-z][^']*)'/g)])
+      .map(([, from]) =>
+        from!
+          .split('/')
+          .slice(0, from!.startsWith('@') ? 2 : 1)
+          .join('/'),
+      )
+      .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name));
+    expect([...new Set(names)].sort()).toEqual(Object.keys(dependencies).sort());
+  });
+
+  test('have each a reason in ARCHITECTURE.md', () => {
+    const table = read('ARCHITECTURE.md').split('## Packages')[1]!;
+    const named = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell]) =>
+      cell!.split(',').map((name) => name.trim()),
+    );
+    expect(Object.keys(dependencies).filter((name) => !named.includes(name))).toEqual([]);
+  });
+});

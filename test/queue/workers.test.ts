@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { getOrders } from '../../src/queue/get-orders.ts';
+import { heartbeat } from '../../src/queue/heartbeat.ts';
+import { listWorkers } from '../../src/queue/list-workers.ts';
+import { pauseQueue } from '../../src/queue/pause-queue.ts';
+import { pauseWorker, resumeWorker } from '../../src/queue/pause-worker.ts';
+import { unregisterWorker } from '../../src/queue/register-worker.ts';
+import { setWorker } from '../../src/queue/set-worker.ts';
+import { stopWorker } from '../../src/queue/stop-worker.ts';
+import { listenTo } from './listening.ts';
+import { enqueue, silence } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { LEASE_MS, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+/** A worker's number, as operators name it. */
+const register = async () => String((await registerWorker(queue.admin)).id);
+
+describe('the list', () => {
+  test('says of each what it does, newest first, and who is behind it', async () => {
+    const [live, paused, stopping, silent] = [
+      await register(),
+      await register(),
+      await register(),
+      await register(),
+    ];
+    await pauseWorker(queue.admin, paused, 'ann@host');
+    await pauseWorker(queue.admin, paused, 'bob@host');
+    await stopWorker(queue.admin, stopping, 'ann@host');
+    await silence(queue.admin, Number(silent), LEASE_MS + 1000);
+    expect(await listWorkers(queue.admin, {}, 9)).toMatchObject([
+      { id: silent, status: 'silent' },
+      { id: stopping, status: 'stopping', stop_requested_by: 'ann@host' },
+      { id: paused, status: 'paused', paused_by: 'ann@host' },
+      { id: live, status: 'live', queues: null, types: ['work'], paused_at: null, stopped_at: null },
+    ]);
+  });
+
+  test('has those that ended only where they are asked for, and tells a lost one from one that stopped', async () => {
+    const [stopped, lost, live] = [await register(), await register(), await register()];
+    await unregisterWorker(queue.admin, Number(stopped));
+    await silence(queue.admin, Number(lost), LEASE_MS + 1000);
+    await queue.admin.rows('select * from taskq.begin_rescue(true)');
+    await queue.admin.rows('select taskq.end_rescue(1)');
+    expect(await listWorkers(queue.admin, {}, 9)).toMatchObject([{ id: live }]);
+    expect(await listWorkers(queue.admin, { all: true }, 9)).toMatchObject([
+      { id: live, status: 'live' },
+      { id: lost, status: 'lost' },
+      { id: stopped, status: 'stopped' },
+    ]);
+  });
+
+  test('comes in pages, and finds one by its number or its full name', async () => {
+    const [first, second, third] = [await register(), await register(), await register()];
+    expect(await listWorkers(queue.admin, {}, 2)).toMatchObject([{ id: third }, { id: second }]);
+    expect(await listWorkers(queue.admin, {}, 2, second)).toMatchObject([{ id: first }]);
+    await queue.admin.rows("update taskq.workers set name = 'host:1:' || id");
+    expect(await listWorkers(queue.admin, { name: second }, 1)).toMatchObject([{ id: second }]);
+    expect(await listWorkers(queue.admin, { name: `host:1:${second}` }, 1)).toMatchObject([{ id: second }]);
+    expect(await listWorkers(queue.admin, { name: 'nobody:1:x' }, 1)).toEqual([]);
+  });
+
+  test('has what a worker said it holds, until it says something else', async () => {
+    const id = await register();
+    const beat = (counts?: { running: number; ahead: number }) =>
+      heartbeat(queue.admin, {
+        workerId: Number(id),
+        held: [],
+        leaseMs: LEASE_MS,
+        ...(counts && { counts }),
+      });
+    await beat({ running: 3, ahead: 40 });
+    await beat();
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 3, ahead: 40 }]);
+    await beat({ running: 0, ahead: 0 });
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 0, ahead: 0 }]);
+  });
+});
+
+describe('an order', () => {
+  test('is in what the worker asks for, and it is told to ask', async () => {
+    const id = await register();
+    const orders = await listenTo(queue, 'taskq_orders');
+    expect(await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a', 'b'] })).toBe(
+      true,
+    );
+    expect(await pauseWorker(queue.admin, id, 'ann@host')).toBe(true);
+    expect(await stopWorker(queue.admin, id, 'bob@host')).toBe(true);
+    expect(await getOrders(queue.admin, Number(id))).toEqual({
+      paused: true,
+      pausedBy: 'ann@host',
+      stop: true,
+      stopBy: 'bob@host',
+      concurrency: 3,
+      pollMs: 2000,
+      queues: ['a', 'b'],
+      pausedQueues: [],
+    });
+    await orders.heard();
+    expect(new Set(orders.told)).toEqual(new Set([id]));
+  });
+
+  test('changes only what it names; every queue is no list of queues', async () => {
+    const id = await register();
+    await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a'] });
+    await setWorker(queue.admin, id, { poll_ms: 500 });
+    expect(await getOrders(queue.admin, Number(id))).toMatchObject({
+      concurrency: 3,
+      pollMs: 500,
+      queues: ['a'],
+    });
+    await setWorker(queue.admin, id, { queues: null });
+    expect(await getOrders(queue.admin, Number(id))).toMatchObject({
+      concurrency: 3,
+      pollMs: 500,
+      queues: null,
+    });
+  });
+
+  test('that makes no sense is refused by the database, too', async () => {
+    const id = await register();
+    await expect(setWorker(queue.admin, id, { concurrency: 0 })).rejects.toThrow(
+      'a_worker_has_1_to_10000_slots',
+    );
+    await expect(setWorker(queue.admin, id, { queues: [] })).rejects.toThrow('a_worker_serves_a_queue');
+    await expect(setWorker(queue.admin, id, { slots: 3 } as object)).rejects.toThrow(
+      'unknown setting of a worker: slots',
+    );
+  });
+
+  test('reaches no worker that has ended, and none that never was', async () => {
+    const id = await register();
+    await unregisterWorker(queue.admin, Number(id));
+    for (const worker of [id, '999999']) {
+      expect(await pauseWorker(queue.admin, worker, 'ann')).toBe(false);
+      expect(await stopWorker(queue.admin, worker, 'ann')).toBe(false);
+      expect(await setWorker(queue.admin, worker, { concurrency: 1 })).toBe(false);
+      expect(await resumeWorker(queue.admin, worker)).toBe(false);
+    }
+    expect(await getOrders(queue.admin, 999_999)).toBeUndefined();
+  });
+
+  test('a paused worker claims nothing, resumed it claims again and is woken', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await pauseWorker(queue.admin, String(worker.id), 'ann');
+    expect(await worker.claim()).toEqual([]);
+    const wakes = await listenTo(queue, 'taskq_wake');
+    expect(await resumeWorker(queue.admin, String(worker.id))).toBe(true);
+    expect(await resumeWorker(queue.admin, String(worker.id))).toBe(false);
+    await wakes.heard();
+    expect(await worker.claim()).toMatchObject([{ id }]);
+  });
+
+  test('a paused queue is told to all workers, with who, why and until when; one whose time is over is not', async () => {
+    const id = await register();
+    const orders = await listenTo(queue, 'taskq_orders');
+    await pauseQueue(queue.admin, 'mail', { by: 'ann', reason: 'deploy', forMs: null });
+    await pauseQueue(queue.admin, 'over', { by: 'ann', reason: null, forMs: 60_000 });
+    await queue.admin.rows(
+      "update taskq.queues set paused_until = clock_timestamp() - interval '1 ms' where name = 'over'",
+    );
+    await orders.heard();
+    expect(new Set(orders.told)).toEqual(new Set(['']));
+    expect((await getOrders(queue.admin, Number(id)))!.pausedQueues).toEqual([
+      { queue: 'mail', by: 'ann', reason: 'deploy', until: null },
+    ]);
+  });
+});

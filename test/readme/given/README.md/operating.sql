@@ -1,0 +1,1 @@
+alter table taskq.workers alter column id restart with 11;

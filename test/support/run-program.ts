@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A Node program of its own, with what it has said so far on both streams. */
+export interface RunningProgram {
+  output(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Its exit code, or the signal that ended it. */
+  readonly exit: Promise<number | NodeJS.Signals>;
+  /** Ends it, if it runs. */
+  kill(): Promise<unknown>;
+}
+
+export function startProgram(path: string, env: Readonly<Record<string, string>>): RunningProgram {
+  const child = spawn(process.execPath, [path], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exit = once(child, 'close').then(([code, signal]) => code ?? signal);
+  return {
+    output: () => output,
+    signal: (signal) => void child.kill(signal),
+    exit,
+    kill: () => {
+      child.kill('SIGKILL');
+      return exit;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { witness } from './_witness.mjs';
+
+/** Keeps its thread busy for `ms`, from `after` on, and listens to nobody meanwhile; for ever without. */
+export async function spin({ ms = Infinity, after = 0 }, ctx) {
+  await witness(ctx, 'start');
+  if (after > 0) await sleep(after);
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+  await witness(ctx, 'end');
+  return { pid: process.pid };
+}

@@ -1,0 +1,4 @@
+import { crash } from './_crash.mjs';
+
+export const isolation = 'process';
+export default crash;

@@ -1,0 +1,10 @@
+import { spawn } from 'node:child_process';
+import { witness } from './_witness.mjs';
+
+/** Keeps its thread busy for ever, in a process of its own that has started another one. */
+async function spin(_payload, ctx) {
+  await witness(ctx, 'started', spawn('sleep', ['3600'], { stdio: 'ignore' }).pid);
+  for (;;);
+}
+
+export default { isolation: 'process', run: spin };

@@ -1,0 +1,226 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** Heartbeats that come too late to be what a test waits for. */
+const RARE_HEARTBEATS = { TASKQ_LEASE: '90s', TASKQ_HEARTBEAT: '30s' };
+const BEFORE_A_HEARTBEAT_MS = 20_000;
+
+/** Waits until so many tasks have each status. */
+function counts(expected: Readonly<Record<string, number>>, limitMs?: number): Promise<void> {
+  return until(
+    async () => JSON.stringify(sorted(await queue.counts())) === JSON.stringify(sorted(expected)),
+    async () => `expected ${JSON.stringify(expected)}: ${JSON.stringify(await queue.counts())}`,
+    limitMs,
+  );
+}
+
+function sorted(record: Readonly<Record<string, number>>): [string, number][] {
+  return Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+async function started(
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = RARE_HEARTBEATS,
+) {
+  const worker = queue.work(args, { env });
+  const { worker_id } = await worker.waitForLog(event('worker.started'));
+  return { worker, id: String(worker_id) };
+}
+
+/** A task that nobody knows of until `makeDueSilently`, which tells nobody either. */
+async function enqueueUntold(type: string, payload: object = {}, options: object = {}): Promise<string> {
+  const id = await queue.enqueue(type, payload, { ...options, delay_ms: 3_600_000 });
+  await queue.rows("update taskq.tasks set status = 'blocked', available_at = 'infinity' where id = $1", id);
+  return id;
+}
+
+const makeDueSilently = (id: string) =>
+  queue.rows("update taskq.tasks set status = 'pending', available_at = clock_timestamp() where id = $1", id);
+
+describe('taskq workers set, on a running worker,', () => {
+  test('--concurrency: it has more slots at once, and fewer when what runs has ended', async () => {
+    const ids = await queue.enqueueSome(12, 'wait', { until: 'go' });
+    const { worker, id } = await started(['--concurrency', '1', '--batch', '1']);
+    await counts({ running: 1, pending: 11 });
+    expect(await queue.run('workers', 'set', id, '--concurrency', '5')).toMatchObject({ code: 0 });
+    await counts({ running: 5, pending: 7 });
+    expect(await worker.waitForLog(event('worker.changed'))).toMatchObject({ concurrency: 5, queues: 'all' });
+    await queue.run('workers', 'set', id, '--concurrency', '2');
+    await worker.waitForLog((line) => line.event === 'worker.changed' && line.concurrency === 2);
+    for (const done of ids.slice(0, 3)) await queue.witness(done, 'go');
+    await counts({ completed: 3, running: 2, pending: 7 });
+    await queue.witness(ids[3]!, 'go');
+    await counts({ completed: 4, running: 2, pending: 6 });
+  });
+
+  test('--concurrency: what it has claimed ahead starts in the new slots', async () => {
+    await queue.enqueueSome(6, 'wait', { until: 'go' });
+    const { id } = await started(['--concurrency', '1', '--batch', '6']);
+    await until(
+      async () => (await queue.value<number>('select count(*)::int from witness')) > 0,
+      async () => 'nothing starts',
+    );
+    await queue.run('workers', 'set', id, '--concurrency', '6');
+    await until(
+      async () => (await queue.value<number>('select count(*)::int from witness')) === 6,
+      async () => JSON.stringify(await queue.counts()),
+    );
+  });
+
+  test('--queues: it serves the others from then on, and gives back what it has claimed ahead', async () => {
+    const [first, ...ahead] = await queue.enqueueSome(4, 'wait', { until: 'go' }, { queue: 'a' });
+    const { worker, id } = await started(['--queues', 'a', '--concurrency', '1', '--batch', '4']);
+    await counts({ running: 1, leased: 3 });
+    await queue.run('workers', 'set', id, '--queues', 'b,c');
+    await counts({ running: 1, pending: 3 });
+    const other = await queue.enqueue('hello-js', {}, { queue: 'c' });
+    await queue.witness(first!, 'go');
+    await queue.hasStatus(other, 'completed');
+    expect(await queue.rows('select distinct attempts, releases, losses from taskq.tasks')).toEqual([
+      { attempts: 0, releases: 0, losses: 0 },
+    ]);
+    for (const task of ahead) await queue.witness(task, 'go');
+    await queue.run('workers', 'set', id, '--all-queues');
+    await counts({ completed: 5 });
+    expect(eventsOf(worker, 'worker.changed').map(({ queues }) => queues)).toEqual([['b', 'c'], 'all']);
+  });
+
+  test('--poll: it looks so often for what nobody told it of', async () => {
+    const { worker, id } = await started(['--poll', '10m']);
+    const untold = await enqueueUntold('hello-js');
+    const told = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
+    await queue.run('retry', told);
+    await queue.hasStatus(told, 'completed', BEFORE_A_HEARTBEAT_MS);
+    await queue.run('workers', 'set', id, '--poll', '200ms');
+    await worker.waitForLog(event('worker.changed'));
+    await makeDueSilently(untold);
+    await queue.hasStatus(untold, 'completed', BEFORE_A_HEARTBEAT_MS);
+  });
+});
+
+describe('taskq workers pause', () => {
+  test('empties what the worker has claimed ahead, unburned; what runs, runs on; resumed it goes on', async () => {
+    const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
+    const { worker, id } = await started(['--concurrency', '1', '--batch', '4']);
+    await counts({ running: 1, leased: 3 });
+    const { stdout } = await queue.run('workers', 'pause', id);
+    expect(stdout).toMatch(new RegExp(`^worker ${id} \\(.*\\) claims nothing until it is resumed\n$`));
+    await counts({ running: 1, pending: 3 });
+    expect(await worker.waitForLog(event('worker.paused'))).toMatchObject({
+      by: expect.stringContaining('@'),
+    });
+    for (const task of ids) await queue.witness(task, 'go');
+    await counts({ completed: 1, pending: 3 });
+    expect(await queue.rows('select distinct attempts, releases, losses from taskq.tasks')).toEqual([
+      { attempts: 0, releases: 0, losses: 0 },
+    ]);
+    await queue.run('workers', 'resume', id);
+    await counts({ completed: 4 });
+  });
+
+  test('is in time for a slot that becomes free the moment after', async () => {
+    const [first] = await queue.enqueueSome(4, 'wait', { until: 'go' });
+    const { worker, id } = await started(['--concurrency', '1', '--batch', '4']);
+    await counts({ running: 1, leased: 3 });
+    await queue.rows("select taskq.pause_worker($1, 'a test')", id);
+    await worker.waitForLog(event('worker.paused'));
+    await queue.witness(first!, 'go');
+    await counts({ completed: 1, pending: 3 });
+    expect(eventsOf(worker, 'task.started')).toHaveLength(1);
+  });
+
+  test('is heard of with the next heartbeat where the notification is lost', async () => {
+    const { worker, id } = await started([], {});
+    await queue.rows('update taskq.workers set paused_at = clock_timestamp() where id = $1', id);
+    await worker.waitForLog(event('worker.paused'));
+    await queue.rows('update taskq.workers set paused_at = null where id = $1', id);
+    await worker.waitForLog(event('worker.resumed'));
+    await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  });
+});
+
+describe('taskq queues pause', () => {
+  test('empties what was claimed ahead of that queue alone, and says who paused it and why', async () => {
+    const a = await queue.enqueueSome(3, 'wait', { until: 'go' }, { queue: 'a', priority: 1 });
+    const b = await queue.enqueueSome(2, 'wait', { until: 'go' }, { queue: 'b' });
+    const { worker } = await started(['--concurrency', '1', '--batch', '5']);
+    await counts({ running: 1, leased: 4 });
+    await queue.run('queues', 'pause', 'a', '--reason', 'deploy');
+    await until(
+      async () =>
+        (await queue.value<number>("select count(*)::int from taskq.tasks where status = 'pending'")) === 2,
+      async () => JSON.stringify(await queue.rows('select id, queue, status from taskq.tasks')),
+    );
+    expect(await queue.rows("select distinct queue from taskq.tasks where status = 'pending'")).toEqual([
+      { queue: 'a' },
+    ]);
+    expect(await worker.waitForLog(event('queue.paused'))).toMatchObject({
+      queue: 'a',
+      reason: 'deploy',
+      until: null,
+    });
+    for (const task of [...a, ...b]) await queue.witness(task, 'go');
+    await counts({ completed: 3, pending: 2 });
+    await queue.run('queues', 'resume', 'a');
+    await counts({ completed: 5 });
+    await worker.waitForLog(event('queue.resumed'));
+  });
+
+  test('--for: ends by itself, also for a worker that nobody tells and that looks rarely', async () => {
+    const { worker } = await started(['--poll', '10m']);
+    await queue.run('queues', 'pause', 'a', '--for', '2s');
+    await worker.waitForLog(event('queue.paused'));
+    const id = await queue.enqueue('hello-js', {}, { queue: 'a' });
+    await queue.hasStatus(id, 'completed', BEFORE_A_HEARTBEAT_MS);
+    const paused = await queue.value<boolean>(
+      'select paused_until <= f.started_at from taskq.queues, taskq.finished_tasks f',
+    );
+    expect(paused).toBe(true);
+  });
+});
+
+describe('taskq queues set', () => {
+  test('--timeout: holds for a task that a sleeping worker finds by itself', async () => {
+    const id = await enqueueUntold('wait', { until: 'never' }, { max_attempts: 1 });
+    const { worker } = await started(['--grace', '300ms'], { TASKQ_POLL: '100ms' });
+    await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+    await queue.run('queues', 'set', 'default', '--timeout', '300ms');
+    // A worker looks once a second which timeouts apply.
+    for (const end = performance.now() + 1100; performance.now() < end; ) {
+      await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+    }
+    await makeDueSilently(id);
+    expect(await worker.waitForLog(event('task.died', id))).toMatchObject({
+      error: { name: 'TimeoutError' },
+    });
+  });
+});
+
+describe('taskq workers stop', () => {
+  test('is a drain as by SIGTERM: what runs may finish, what waits is given back, exit 0', async () => {
+    const [first] = await queue.enqueueSome(3, 'wait', { until: 'go' });
+    const { worker, id } = await started(['--concurrency', '1', '--batch', '3']);
+    await counts({ running: 1, leased: 2 });
+    const name = await queue.value<string>('select name from taskq.workers');
+    expect(await queue.run('workers', 'stop', name)).toMatchObject({
+      code: 0,
+      stdout: `worker ${id} (${name}) was asked to stop\n`,
+    });
+    expect(await worker.waitForLog(event('worker.stopping'))).toMatchObject({
+      by: expect.stringContaining('@'),
+    });
+    await counts({ running: 1, pending: 2 });
+    await queue.witness(first!, 'go');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.counts()).toEqual({ completed: 1, pending: 2 });
+    expect(await queue.value('select stopped_at is not null from taskq.workers')).toBe(true);
+  });
+
+  test('ends a worker that was paused and one that sleeps', async () => {
+    const { worker, id } = await started(['--paused', '--poll', '10m']);
+    await queue.run('workers', 'stop', id);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+  });
+});

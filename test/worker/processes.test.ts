@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { waitUntilGone } from '../../src/embedded/processes.ts';
+import { event, eventsOf, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+describe('a process of its own', () => {
+  test('runs one task after the other', async () => {
+    const ids = await queue.enqueueSome(20, 'wait-apart', {});
+    const worker = queue.work(['--until-idle', '--concurrency', '2']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    const pids = new Set<number>();
+    for (const id of ids) pids.add((await queue.witnessed(id))[0]!.pid);
+    expect(pids.size).toBeLessThanOrEqual(2);
+    expect(pids).not.toContain(worker.pid);
+  });
+
+  test('is gone when its worker has ended', async () => {
+    const id = await queue.enqueue('wait-apart', {});
+    await queue.work(['--until-idle']).exit;
+    const { pid } = (await queue.witnessed(id))[0]!;
+    expect(await waitUntilGone([pid], 5000)).toBe(true);
+  });
+
+  test('that dies of what an earlier task left in it burns no attempt of the one that runs', async () => {
+    const leaver = await queue.enqueue('leave-behind', { what: 'exit', ms: 500 });
+    const worker = queue.work(['--concurrency', '1']);
+    await queue.hasStatus(leaver, 'completed');
+    const innocent = await queue.enqueue('wait-apart', { until: ['never', 'go'] });
+    await queue.saw(innocent, 'start', { times: 2 });
+    await queue.witness(innocent, 'go');
+    await queue.hasStatus(innocent, 'completed');
+    const [first, second] = (await queue.witnessed(innocent)).filter(({ event }) => event === 'start');
+    expect(first!.pid).toBe((await queue.witnessed(leaver))[0]!.pid);
+    expect(second!.pid).not.toBe(first!.pid);
+    expect(await queue.task(innocent)).toMatchObject({ attempts: 0, losses: 0, lease_no: 1 });
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('is fresh for what is run again, however many have nothing to do: a poison runs twice and no more', async () => {
+    const before = await queue.enqueueSome(4, 'wait-apart', { until: 'go' });
+    const worker = queue.work(['--concurrency', '4']);
+    for (const id of before) await queue.saw(id, 'start');
+    for (const id of before) await queue.witness(id, 'go');
+    for (const id of before) await queue.hasStatus(id, 'completed');
+    const poison = await queue.enqueue('crash-apart', { how: 'exit' }, { max_attempts: 1 });
+    await queue.hasStatus(poison, 'dead');
+    expect(await queue.witnessed(poison)).toHaveLength(2);
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('in which something throws that an earlier task left is not used again, and nobody is blamed', async () => {
+    const leaver = await queue.enqueue('leave-behind', { what: 'throw', ms: 300 });
+    const worker = queue.work(['--concurrency', '1']);
+    await queue.hasStatus(leaver, 'completed');
+    const innocent = await queue.enqueue('wait-apart', { until: 'go' });
+    await queue.saw(innocent, 'start');
+    const line = await worker.waitForLog((said) => said.msg === 'what this task left behind has failed');
+    expect(line).toMatchObject({ task_id: leaver, error: 'Error: left behind' });
+    await queue.witness(innocent, 'go');
+    await queue.hasStatus(innocent, 'completed');
+    const next = await queue.enqueue('wait-apart', {});
+    await queue.hasStatus(next, 'completed');
+    expect(await queue.task(innocent)).toMatchObject({ attempts: 0 });
+    expect((await queue.witnessed(next))[0]!.pid).not.toBe((await queue.witnessed(innocent))[0]!.pid);
+  });
+
+  test('that a handler keeps busy for ever is killed after timeout and grace, and its neighbours go on', async () => {
+    const neighbour = await queue.enqueue('wait-apart', { until: 'go' });
+    const here = await queue.enqueue('wait', { until: 'go' });
+    const endless = await queue.enqueue('spin-apart', {}, { timeout_ms: 1000, max_attempts: 1 });
+    const worker = queue.work(['--grace', '300ms']);
+    await queue.hasStatus(endless, 'dead');
+    expect(await queue.task(endless)).toMatchObject({ attempts: 1, error: { name: 'TimeoutError' } });
+    for (const id of [neighbour, here]) {
+      await queue.witness(id, 'go');
+      await queue.hasStatus(id, 'completed');
+      expect(await queue.task(id)).toMatchObject({ attempts: 0, losses: 0 });
+    }
+    expect(eventsOf(worker, 'task.abandoned')).toEqual([]);
+  });
+
+  test.each([
+    ['exit', 'exit code 0'],
+    ['abort', 'SIGABRT'],
+    ['segv', 'SIGSEGV'],
+    ['memory', 'SIGABRT'],
+  ])(
+    'that ends by %s is a failed attempt which names it, and takes nobody with it',
+    async (how, message) => {
+      const neighbour = await queue.enqueue('wait-apart', { until: 'go' });
+      const poison = await queue.enqueue('crash-apart', { how }, { max_attempts: 2 });
+      const worker = queue.work([], { env: { NODE_OPTIONS: '--max-old-space-size=64' } });
+      await queue.hasStatus(poison, 'dead');
+      expect(await queue.task(poison)).toMatchObject({
+        attempts: 2,
+        error: { name: 'ChildDied', message: expect.stringContaining(message) },
+      });
+      await queue.witness(neighbour, 'go');
+      await queue.hasStatus(neighbour, 'completed');
+      worker.kill('SIGTERM');
+      expect(await worker.exit).toEqual({ code: 0, signal: null });
+      expect(await queue.task(neighbour)).toMatchObject({ attempts: 0, losses: 0 });
+    },
+    60_000,
+  );
+});
+
+describe('--isolation process', () => {
+  test('runs in processes what does not say otherwise itself', async () => {
+    const [apart, here] = [await queue.enqueue('wait', {}), await queue.enqueue('wait-here', {})];
+    const worker = queue.work(['--until-idle', '--isolation', 'process']);
+    await worker.waitForLog(event('worker.started'));
+    await worker.exit;
+    expect((await queue.witnessed(apart))[0]!.pid).not.toBe(worker.pid);
+    expect((await queue.witnessed(here))[0]!.pid).toBe(worker.pid);
+  });
+
+  test('is refused when it is neither inline nor process', async () => {
+    const worker = queue.work(['--isolation', 'thread']);
+    expect(await worker.exit).toEqual({ code: 2, signal: null });
+    expect(worker.stderr()).toContain('inline or process');
+  });
+});

@@ -1,0 +1,305 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { RunningTaskq } from '../support/start-taskq.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+type Files = Readonly<Record<string, string>>;
+
+/** Writes files below a directory. */
+async function write(directory: string, files: Files): Promise<void> {
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, name)), { recursive: true });
+    await writeFile(join(directory, name), text);
+  }
+}
+
+/** A worker that watches a directory with these files. */
+async function watching(files: Files, args: readonly string[] = []) {
+  const root = await temporaryDirectory();
+  const handlers = join(root, 'handlers');
+  await write(handlers, files);
+  const worker = queue.work(['--watch', ...args], { handlers });
+  await worker.waitForLog(event('worker.started'));
+  return { root, handlers, worker };
+}
+
+/** Waits for the so-many-th line of that event. */
+async function logged(worker: RunningTaskq, name: string, times = 1) {
+  await until(
+    async () => eventsOf(worker, name).length >= times,
+    async () => `not ${times} times ${name}:\n${worker.stdout()}${worker.stderr()}`,
+  );
+  return eventsOf(worker, name)[times - 1]!;
+}
+
+async function resultOf(type: string, payload: unknown = {}): Promise<unknown> {
+  const id = await queue.enqueue(type, payload);
+  await queue.hasStatus(id, 'completed');
+  return (await queue.task(id)).result;
+}
+
+/** Says its version once a file is there. */
+const waiting = (version: number) => `
+  import { existsSync } from 'node:fs';
+  import { setTimeout as sleep } from 'node:timers/promises';
+  export default async ({ until }) => {
+    while (!existsSync(until)) await sleep(10);
+    return ${version};
+  };`;
+
+describe('work --watch', () => {
+  test('runs a changed handler from the next start on; what runs keeps the old one', async () => {
+    const { root, handlers, worker } = await watching({ 'slow.mjs': waiting(1) });
+    const go = join(root, 'go');
+    const before = await queue.enqueue('slow', { until: go });
+    await worker.waitForLog(event('task.started', before));
+    await write(handlers, { 'slow.mjs': waiting(2) });
+    expect(await logged(worker, 'handlers.reloaded')).toMatchObject({
+      changed: ['slow.mjs'],
+      added: [],
+      removed: [],
+    });
+    const after = await queue.enqueue('slow', { until: go });
+    await worker.waitForLog(event('task.started', after));
+    await writeFile(go, '');
+    await queue.hasStatus(before, 'completed');
+    await queue.hasStatus(after, 'completed');
+    expect((await queue.task(before)).result).toBe(1);
+    expect((await queue.task(after)).result).toBe(2);
+  });
+
+  const imported: [string, Files, string, (version: number) => string][] = [
+    [
+      'a TypeScript helper',
+      { 'h.ts': "import { v } from './_lib.ts'; export default () => v;" },
+      '_lib.ts',
+      (v) => `export const v: number = ${v};`,
+    ],
+    [
+      'an ES module of an ES module',
+      {
+        'h.mjs': "export { v as default } from './_a.mjs';",
+        '_a.mjs': "import { n } from './_b.mjs'; export const v = () => n;",
+      },
+      '_b.mjs',
+      (v) => `export const n = ${v};`,
+    ],
+    [
+      'an ES module of TypeScript',
+      { 'h.ts': "import { v } from './_lib.mjs'; export default () => v as number;" },
+      '_lib.mjs',
+      (v) => `export const v = ${v};`,
+    ],
+    [
+      'a CommonJS module',
+      { 'h.cjs': "const { v } = require('./_lib.cjs'); module.exports = () => v;" },
+      '_lib.cjs',
+      (v) => `exports.v = ${v};`,
+    ],
+    [
+      'JSON',
+      {
+        'h.mjs': "import { v } from './_read.cjs'; export default () => v;",
+        '_read.cjs': "exports.v = require('./_d.json').v;",
+      },
+      '_d.json',
+      (v) => `{ "v": ${v} }`,
+    ],
+    [
+      'a module outside of the directory',
+      { 'h.ts': "import { v } from '../src/mail.ts'; export default () => v;" },
+      '../src/mail.ts',
+      (v) => `export const v: number = ${v};`,
+    ],
+    [
+      'a handler that runs in a process of its own',
+      {},
+      'h.mjs',
+      (v) => `export const isolation = 'process'; export default () => ${v};`,
+    ],
+  ];
+  test.each(imported)('loads anew %s', async (_, files, name, text) => {
+    const { handlers, worker } = await watching({ ...files, [name]: text(1) });
+    expect(await resultOf('h')).toBe(1);
+    for (const version of [2, 3]) {
+      await write(handlers, { [name]: text(version) });
+      expect(await logged(worker, 'handlers.reloaded', version - 1)).toMatchObject({ changed: [name] });
+      expect(await resultOf('h')).toBe(version);
+    }
+  });
+
+  const broken: [string, string, string, RegExp][] = [
+    ['with a syntax error', 'h.mjs', 'export default (', /h\.mjs: Unexpected/],
+    ['of TypeScript with a syntax error', '_lib.ts', 'export const v: = 1;', /_lib\.ts:1/],
+    ['that throws when it is loaded', 'h.mjs', 'throw new Error("no key")', /h\.mjs: no key/],
+    ['that exports no handler', 'h.mjs', 'export const x = 1;', /h\.mjs: exports no handler/],
+    ['that is another one of its type', 'h.cjs', 'module.exports = () => 1;', /two files handle h: .*h\.cjs/],
+  ];
+  test.each(broken)(
+    'keeps all that was there where one file %s, says which, and goes on',
+    async (_, name, text, said) => {
+      const good = {
+        'h.mjs': 'export default () => "old";',
+        't.ts': "import { v } from './_lib.ts'; export default () => v;",
+        '_lib.ts': 'export const v: number = 1;',
+      };
+      const { handlers, worker } = await watching(good);
+      await write(handlers, { [name]: text, 'new.mjs': 'export default () => "new";' });
+      const line = await logged(worker, 'handlers.not_reloaded');
+      expect(line).toMatchObject({ level: 'error', changed: expect.arrayContaining([name]) });
+      expect(line.error).toMatch(said);
+      expect(line.error).not.toContain('\n');
+      expect([await resultOf('h'), await resultOf('t')]).toEqual(['old', 1]);
+      expect(await queue.value("select count(*)::int from taskq.task_types where name = 'new'")).toBe(0);
+      if (!(name in good)) await rm(join(handlers, name));
+      await write(handlers, { ...good, 'h.mjs': 'export default () => "mended";' });
+      await logged(worker, 'handlers.reloaded');
+      expect([await resultOf('h'), await resultOf('new')]).toEqual(['mended', 'new']);
+      expect(eventsOf(worker, 'handlers.not_reloaded')).toHaveLength(1);
+    },
+  );
+
+  test('registers what is new with its settings, and claims no more what is gone', async () => {
+    const { handlers, worker } = await watching({ 'gone.mjs': 'export default () => 1;' });
+    const early = await queue.enqueue('fresh');
+    await rm(join(handlers, 'gone.mjs'));
+    await write(handlers, {
+      'fresh.mjs': 'export default { maxAttempts: 7, timeout: "9s", run: () => "here" };',
+    });
+    expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ added: ['fresh'], removed: ['gone'] });
+    await queue.hasStatus(early, 'completed');
+    expect(await queue.value('select types from taskq.workers')).toEqual(['fresh']);
+    expect(
+      await queue.rows("select max_attempts, timeout_ms from taskq.task_types where name = 'fresh'"),
+    ).toEqual([{ max_attempts: 7, timeout_ms: '9000' }]);
+    const left = await queue.enqueue('gone');
+    expect(await resultOf('fresh')).toBe('here');
+    expect(await queue.task(left)).toMatchObject({ status: 'pending', lease_no: 0 });
+  });
+
+  test('gives back unburned what it had claimed ahead for a handler that is gone', async () => {
+    const { root, handlers, worker } = await watching(
+      { 'slow.mjs': waiting(1), 'other.mjs': 'export default () => 1;' },
+      ['--concurrency', '2', '--batch', '6'],
+    );
+    const ids = await queue.enqueueSome(8, 'slow', { until: join(root, 'go') });
+    await worker.waitForLog(event('task.started'));
+    await rm(join(handlers, 'slow.mjs'));
+    await logged(worker, 'handlers.reloaded');
+    await until(
+      async () => (await queue.value("select count(*)::int from taskq.tasks where status = 'leased'")) === 0,
+      async () => JSON.stringify(await queue.counts()),
+    );
+    expect(await queue.counts()).toEqual({ running: 2, pending: 6 });
+    await writeFile(join(root, 'go'), '');
+    for (const id of ids.slice(0, 2)) await queue.hasStatus(id, 'completed');
+    expect(await resultOf('other')).toBe(1);
+    expect(await queue.counts()).toEqual({ completed: 3, pending: 6 });
+    expect(await queue.rows('select distinct attempts, losses, releases from taskq.tasks')).toEqual([
+      { attempts: 0, losses: 0, releases: 0 },
+    ]);
+  });
+
+  test('goes on when the directory is deleted and made again', async () => {
+    const { handlers, worker } = await watching({ 'h.mjs': 'export default () => 1;' });
+    await rm(handlers, { recursive: true });
+    expect((await logged(worker, 'handlers.not_reloaded')).error).toContain(handlers);
+    expect(await resultOf('h')).toBe(1);
+    await write(handlers, { 'deep/er.mjs': 'export default () => 2;' });
+    await logged(worker, 'handlers.reloaded');
+    expect(await resultOf('deep/er')).toBe(2);
+    await write(handlers, { 'deep/er.mjs': 'export default () => 3;' });
+    await logged(worker, 'handlers.reloaded', 2);
+    expect(await resultOf('deep/er')).toBe(3);
+  });
+
+  test('takes a save by rename, and ignores what an editor or a handler leaves beside', async () => {
+    const { handlers, worker } = await watching({ 'h.mjs': 'export default () => 1;' });
+    await write(handlers, { '.h.mjs.swp': 'x', 'h.mjs~': 'x', 'handler.log': 'x', 'notes.txt': 'x' });
+    await write(handlers, { '.h.mjs.new': 'export default () => 2;' });
+    await rename(join(handlers, '.h.mjs.new'), join(handlers, 'h.mjs'));
+    expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ changed: ['h.mjs'] });
+    expect(await resultOf('h')).toBe(2);
+  });
+
+  test('never yields half a set under load, and disturbs no task (R21)', async () => {
+    const { root, handlers, worker } = await watching(setOf(0), ['--concurrency', '4']);
+    const ids: string[] = [];
+    for (let version = 1; version <= 6; version++) {
+      ids.push(...(await queue.enqueueSome(50, 'one')), ...(await queue.enqueueSome(50, 'two')));
+      const next = join(root, `next-${version}`);
+      // Every other set does not load: its second file is broken.
+      await write(
+        next,
+        version % 2 === 1 ? { ...setOf(version), 'two.ts': 'export default (' } : setOf(version),
+      );
+      await rename(handlers, join(root, `old-${version}`));
+      await rename(next, handlers);
+      await logged(
+        worker,
+        version % 2 === 1 ? 'handlers.not_reloaded' : 'handlers.reloaded',
+        Math.ceil(version / 2),
+      );
+    }
+    await queue.drained();
+    const results = await queue.rows<{ own: number; lib: number; shared: number }>(
+      `select (result ->> 'own')::int as own, (result ->> 'lib')::int as lib, (result ->> 'shared')::int as shared
+      from taskq.finished_tasks where status = 'completed' and attempts = 0 and losses = 0`,
+    );
+    expect(results).toHaveLength(ids.length);
+    expect(results.filter(({ own, lib, shared }) => own !== lib || own !== shared)).toEqual([]);
+    expect(new Set(results.map(({ own }) => own % 2))).toEqual(new Set([0]));
+    expect(eventsOf(worker, 'task.failed')).toEqual([]);
+  });
+
+  test('does not use a set whose files changed while it was loaded', async () => {
+    const version = (number: number) => `export default () => ${number};`;
+    const { handlers, worker } = await watching({ 'a.mjs': version(1), 'z.mjs': version(1) });
+    // The last file to be loaded replaces the first one, and itself.
+    const replace = (name: string) =>
+      `writeFileSync(${JSON.stringify(join(handlers, name))}, ${JSON.stringify(version(3))});`;
+    await write(handlers, {
+      'a.mjs': version(2),
+      'z.mjs': `import { writeFileSync } from 'node:fs'; ${replace('a.mjs')} ${replace('z.mjs')} ${version(2)}`,
+    });
+    await logged(worker, 'handlers.reloaded');
+    expect([await resultOf('a'), await resultOf('z')]).toEqual([3, 3]);
+    expect(eventsOf(worker, 'handlers.reloaded')).toHaveLength(1);
+  });
+
+  test('starts with a thousand files, and finds the one that changes', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, n) => [`d${n % 10}/h${n}.mjs`, `export default () => ${n};`]),
+    );
+    const { handlers, worker } = await watching(files);
+    await write(handlers, { 'd7/h777.mjs': 'export default () => "changed";' });
+    expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ changed: ['d7/h777.mjs'] });
+    expect(await resultOf('d7/h777')).toBe('changed');
+    expect(await resultOf('d8/h888')).toBe(888);
+  });
+
+  test('refuses at its start what work without it refuses', async () => {
+    const root = await temporaryDirectory();
+    await write(root, { 'bad.mjs': 'export default (' });
+    const worker = queue.work(['--watch'], { handlers: root });
+    expect(await worker.exit).toEqual({ code: 2, signal: null });
+    expect(worker.stderr()).toContain('bad.mjs');
+  });
+});
+
+/** Two handlers and two helpers of one version, which say it. */
+function setOf(version: number): Files {
+  const handler = (path: string) =>
+    `import { lib } from './_lib.ts'; import { shared } from '${path}';
+     export default () => ({ own: ${version}, lib, shared });`;
+  return {
+    'one.mjs': handler('./_shared.mjs').replace("import { lib } from './_lib.ts';", 'const lib = shared;'),
+    'two.ts': handler('./_shared.mjs'),
+    '_lib.ts': `export const lib: number = ${version};`,
+    '_shared.mjs': `export const shared = ${version};`,
+  };
+}
