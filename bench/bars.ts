@@ -1,0 +1,7 @@
+import { DRAIN } from './bars/drain.ts';
+import { ENDURANCE } from './bars/endurance.ts';
+import { LATENCY_AND_ENQUEUE } from './bars/latency-and-enqueue.ts';
+import type { Bar } from './lib/bars.ts';
+
+/** What taskq wants to reach. Ratios hold inside one run; times and sizes are limits as they stand. */
+export const BARS: readonly Bar[] = [...DRAIN, ...LATENCY_AND_ENQUEUE, ...ENDURANCE];

@@ -1,0 +1,13 @@
+import { createRequire } from 'node:module';
+
+/*
+ * Loaded before a worker that is to poll only: no connection of this process hears a notification, as behind a pooler
+ * that shares connections. Threads load it, too.
+ */
+
+const require = createRequire(new URL('../../dist/', import.meta.url));
+const { Client } = require('pg') as { Client: { prototype: NodeJS.EventEmitter } };
+const { emit } = Client.prototype;
+Client.prototype.emit = function (this: NodeJS.EventEmitter, event: string | symbol, ...rest: unknown[]) {
+  return event === 'notification' ? false : emit.call(this, event, ...rest);
+};

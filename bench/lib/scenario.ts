@@ -1,0 +1,32 @@
+import type { Peer, Place, SystemName } from '../peers/peer.ts';
+import type { Unit } from './notes.ts';
+import type { Undo } from './undo.ts';
+
+/** What a scenario works with. */
+export interface Bench {
+  readonly quick: boolean;
+  readonly rounds: number;
+  readonly undo: Undo;
+  /** The systems that can run here. */
+  has(system: SystemName): boolean;
+  peer(system: SystemName): Promise<Peer>;
+  /** An empty place with the system's schema. */
+  place(system: SystemName): Promise<Place>;
+  /** Give a place back. */
+  leave(system: SystemName, place: Place): Promise<void>;
+  /** The CPU time that PostgreSQL has used so far; undefined where that is not known. */
+  serverCpuMs(): Promise<number | undefined>;
+  /** Keep a value of this scenario; the values of several rounds belong together. */
+  note(what: string, who: string, value: number, unit: Unit): void;
+  /** Say what is being done. */
+  say(text: string): void;
+}
+
+export interface Scenario {
+  readonly name: string;
+  /** What it measures, for the table. */
+  readonly title: string;
+  /** Asked for by name alone. */
+  readonly apart?: true;
+  run(bench: Bench): Promise<void>;
+}

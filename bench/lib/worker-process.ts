@@ -1,0 +1,53 @@
+import { loadPeer } from '../peers/load-peer.ts';
+import type { Working, WorkOrder } from '../peers/peer.ts';
+import { makeHandler } from './handlers.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+
+/*
+ * The entry of a worker's process: it loads what it needs, says so, starts when it is told, and tells every few
+ * milliseconds what it has done.
+ */
+
+const PROGRESS_MS = 10;
+
+const order = JSON.parse(process.argv[2]!) as WorkOrder;
+const { run, counted } = makeHandler(order.handler);
+const peer = await loadPeer(order.system);
+const start = await peer.prepare(order, run);
+let working: Promise<Working> | undefined;
+let cpu = process.cpuUsage();
+
+process.on('message', async (message: ToWorker) => {
+  if (message.kind === 'go') {
+    cpu = process.cpuUsage();
+    working = Promise.resolve(start());
+    setInterval(tellProgress, PROGRESS_MS).unref();
+    await working;
+  } else {
+    await (await working)?.stop();
+    tellProgress();
+    const { user, system } = process.cpuUsage(cpu);
+    tell({ kind: 'stopped', cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() });
+    process.disconnect?.();
+  }
+});
+// Without its parent nobody would end it.
+process.on('disconnect', () => process.exit());
+// Ctrl-C reaches the whole group; the parent says when to stop.
+process.on('SIGINT', () => {});
+tell({ kind: 'ready' });
+
+let lastRssAt = 0;
+let rssBytes = 0;
+function tellProgress(): void {
+  const done = counted.takeDone();
+  if (performance.now() - lastRssAt > 250) {
+    rssBytes = process.memoryUsage.rss();
+    lastRssAt = performance.now();
+  } else if (done === 0) return;
+  tell({ kind: 'progress', done, starts: counted.takeStarts(), rssBytes });
+}
+
+function tell(message: FromWorker): void {
+  if (process.send !== undefined && process.connected) process.send(message);
+}

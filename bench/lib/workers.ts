@@ -1,0 +1,141 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { WorkOrder } from '../peers/peer.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+import type { Undo } from './undo.ts';
+
+export interface WorkersEnd {
+  /** Of all processes together, from `go` on. */
+  readonly cpuMs: number;
+  /** Of the largest. */
+  readonly rssBytes: number;
+}
+
+/** Worker processes of one system, loaded and waiting for `go`. */
+export interface Workers {
+  readonly pids: readonly number[];
+  go(): void;
+  /** Tasks that ended well, by what the processes say. */
+  done(): number;
+  /** When each task started (`clockMs`), by its number; the first time. */
+  readonly starts: ReadonlyMap<number, number>;
+  /** The largest resident size of late. */
+  rssBytes(): number;
+  /** Resolves when so many are done, or after `limitMs`. */
+  waitForDone(count: number, limitMs: number): Promise<'done' | 'late'>;
+  /** End them in order. */
+  stop(): Promise<WorkersEnd>;
+  /** Kill one without a word. */
+  kill(pid: number): void;
+}
+
+/** How long a worker may take to end in order. */
+const STOP_MS = 40_000;
+
+/** Fork `count` worker processes; resolves when all are ready. */
+export async function startWorkers(undo: Undo, order: WorkOrder, count: number): Promise<Workers> {
+  const entry = new URL('./worker-process.ts', import.meta.url);
+  const execArgv = order.polling ? ['--import', new URL('./deaf.ts', import.meta.url).href] : [];
+  const children = Array.from({ length: count }, () =>
+    // What a worker logs goes to stderr: stdout is the table's.
+    fork(entry, [JSON.stringify(order)], { execArgv, stdio: ['ignore', 2, 2, 'ipc'] }),
+  );
+  const killAll = undo.add(() => Promise.all(children.map(kill)));
+  const starts = new Map<number, number>();
+  const rss = new Map<number, number>();
+  let done = 0;
+  let stopping = false;
+  let onDone = () => {};
+  let onDeath = (_error: Error) => {};
+  const deaths = new Promise<never>((_, reject) => {
+    onDeath = reject;
+  });
+  deaths.catch(() => {});
+  for (const child of children) {
+    child.on('message', (message: FromWorker) => {
+      if (message.kind !== 'progress') return;
+      done += message.done;
+      rss.set(child.pid!, message.rssBytes);
+      for (const [n, at] of message.starts) if (!starts.has(n)) starts.set(n, at);
+      onDone();
+    });
+    child.on('exit', (code, signal) => {
+      if (!stopping && signal !== 'SIGKILL')
+        onDeath(new Error(`a worker of ${order.system} ended with ${code ?? signal}`));
+    });
+  }
+  await Promise.race([deaths, Promise.all(children.map((child) => heard(child, 'ready')))]);
+  return {
+    pids: children.map((child) => child.pid!),
+    starts,
+    go() {
+      for (const child of children) tell(child, { kind: 'go' });
+    },
+    done: () => done,
+    rssBytes: () => Math.max(0, ...rss.values()),
+    async waitForDone(wanted, limitMs) {
+      let timer: NodeJS.Timeout | undefined;
+      const outcome = new Promise<'done' | 'late'>((resolve) => {
+        onDone = () => {
+          if (done >= wanted) resolve('done');
+        };
+        onDone();
+        timer = setTimeout(() => resolve('late'), limitMs);
+      });
+      try {
+        return await Promise.race([deaths, outcome]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async stop() {
+      stopping = true;
+      const alive = children.filter((child) => child.connected);
+      const timer = setTimeout(() => void killAll(), STOP_MS);
+      const ends = await Promise.all(
+        alive.map(async (child) => {
+          const exit = once(child, 'exit');
+          const stopped = heard(child, 'stopped');
+          tell(child, { kind: 'stop' });
+          const end = await Promise.race([stopped, exit.then(() => undefined)]);
+          await exit;
+          return end;
+        }),
+      );
+      clearTimeout(timer);
+      await killAll();
+      const told = ends.filter((end) => end !== undefined);
+      return {
+        cpuMs: told.reduce((sum, end) => sum + end.cpuMs, 0),
+        rssBytes: Math.max(0, ...told.map((end) => end.rssBytes)),
+      };
+    },
+    kill(pid) {
+      children.find((child) => child.pid === pid)?.kill('SIGKILL');
+    },
+  };
+}
+
+type Told<Kind extends FromWorker['kind']> = Extract<FromWorker, { kind: Kind }>;
+
+function heard<Kind extends FromWorker['kind']>(child: ChildProcess, kind: Kind): Promise<Told<Kind>> {
+  return new Promise((resolve) => {
+    const hear = (message: FromWorker) => {
+      if (message.kind !== kind) return;
+      child.off('message', hear);
+      resolve(message as Told<Kind>);
+    };
+    child.on('message', hear);
+  });
+}
+
+function tell(child: ChildProcess, message: ToWorker): void {
+  if (child.connected) child.send(message);
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exit;
+}

@@ -1,0 +1,69 @@
+import { Logger, makeWorkerUtils, run as runGraphile, runMigrations } from 'graphile-worker';
+import pg from 'pg';
+import { withClient } from '../lib/client.ts';
+import type { Payload } from '../lib/payload.ts';
+import type { Peer, WorkOrder } from './peer.ts';
+
+export const TASK = 'bench';
+
+/** Says errors alone. */
+export const quiet = new Logger(() => (level, message) => {
+  if (level === 'error') console.error(`graphile-worker: ${message}`);
+});
+
+/** What its own benchmark uses (perfTest/graphile.config.js), and its page on performance recommends. */
+const BEST: GraphileConfig.WorkerOptions = {
+  concurrentJobs: 24,
+  maxPoolSize: 25,
+  localQueue: { size: 500, refetchDelay: { durationMs: 10 } },
+  completeJobBatchDelay: 0,
+  failJobBatchDelay: 0,
+};
+
+export const graphileWorker: Peer = {
+  store: 'postgres',
+  install: (place) => runMigrations({ connectionString: place, logger: quiet }),
+  addStatement: `select graphile_worker.add_job('${TASK}', $1)`,
+  async openProducer(place, connections) {
+    const pgPool = new pg.Pool({ connectionString: place, max: connections, idleTimeoutMillis: 0 });
+    pgPool.on('error', () => {});
+    pgPool.on('connect', (client) => client.on('error', () => {}));
+    const utils = await makeWorkerUtils({ pgPool, logger: quiet });
+    return {
+      add: (payload) => utils.addJob(TASK, payload),
+      addMany: (payloads) => utils.addJobs(payloads.map((payload) => ({ identifier: TASK, payload }))),
+      async close() {
+        await utils.release();
+        await pgPool.end();
+      },
+    };
+  },
+  countLeft: (place) =>
+    withClient(place, async (client) => {
+      const { rows } = await client.query<{ left: string }>(
+        'select count(*) as left from graphile_worker._private_jobs',
+      );
+      return Number(rows[0]!.left);
+    }),
+  prepare: async (order, run) => async () => {
+    const runner = await runGraphile(
+      {
+        preset: {
+          worker: {
+            connectionString: order.place,
+            crontabFile: '/nowhere',
+            logger: quiet,
+            ...settingsOf(order),
+          },
+        },
+        noHandleSignals: true,
+      },
+      { [TASK]: (payload, { job }) => void run(payload as Payload, job.attempts) },
+    );
+    return { stop: () => runner.stop() };
+  },
+};
+
+function settingsOf({ tuning, concurrency = 8 }: WorkOrder): GraphileConfig.WorkerOptions {
+  return tuning === 'best' ? BEST : { concurrentJobs: concurrency };
+}

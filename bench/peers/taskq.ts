@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { TaskQueue } from '../../dist/index.js';
+import { migrate } from '../../dist/queue/migrate.js';
+import { withClient } from '../lib/client.ts';
+import type { Run } from '../lib/handlers.ts';
+import type { Payload } from '../lib/payload.ts';
+import type { Peer, Place, Producer, Working, WorkOrder } from './peer.ts';
+
+/** The type of every task of the bench. */
+export const TYPE = 'bench';
+
+/** As many slots as graphile-worker's own benchmark has. */
+const BEST_CONCURRENCY = 24;
+
+export const taskq: Peer = {
+  store: 'postgres',
+  install: (place) => migrate({ databaseUrl: place }).then(() => {}),
+  addStatement: `select id from taskq.enqueue('${TYPE}', $1, '{"allow_unknown": ["${TYPE}"]}')`,
+  openProducer,
+  countLeft: (place) =>
+    withClient(place, async (client) => {
+      const { rows } = await client.query<{ left: string }>('select count(*) as left from taskq.tasks');
+      return Number(rows[0]!.left);
+    }),
+  prepare,
+};
+
+async function openProducer(place: Place, connections: number): Promise<Producer> {
+  const pool = new pg.Pool({ connectionString: place, max: connections, idleTimeoutMillis: 0 });
+  const queue = new TaskQueue({ pool });
+  return {
+    add: (payload) => queue.enqueue(TYPE, payload, { allowUnknown: true }),
+    addMany: (payloads) =>
+      queue.enqueueMany(
+        payloads.map((payload) => ({ type: TYPE, payload })),
+        { allowUnknown: true },
+      ),
+    async close() {
+      await queue.close();
+      await pool.end();
+    },
+  };
+}
+
+/** The worker an application runs; `taskq work` is the same behind a command. */
+async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working>> {
+  const { createWorker } = await import('../../dist/index.js');
+  // What `start` loads, for who only enqueues needs none of it; the peers load all of theirs here, too.
+  await import('../../dist/worker/run-worker.js');
+  const handler = {
+    ...(!order.history && { retention: 'none' }),
+    ...(order.handler.kind === 'flaky' && { backoff: { kind: 'fixed', base: '5s', jitter: 0 } as const }),
+    run: (payload: Payload, { attempt }: { readonly attempt: number }) => run(payload, attempt),
+  };
+  return async () => {
+    const worker = createWorker({
+      databaseUrl: order.place,
+      handlers: { [TYPE]: handler },
+      concurrency: concurrencyOf(order),
+      onEvent: (event) => {
+        if (event.level === 'error') console.error('taskq:', event);
+      },
+    });
+    await worker.start();
+    return { stop: () => worker.stop() };
+  };
+}
+
+function concurrencyOf({ concurrency, tuning }: WorkOrder): number {
+  return concurrency ?? (tuning === 'best' ? BEST_CONCURRENCY : 8);
+}

@@ -1,0 +1,23 @@
+import type { Scenario } from './lib/scenario.ts';
+import { depth } from './scenarios/depth.ts';
+import { drain } from './scenarios/drain.ts';
+import { enqueue } from './scenarios/enqueue.ts';
+import { idle } from './scenarios/idle.ts';
+import { latency } from './scenarios/latency.ts';
+import { slots } from './scenarios/slots.ts';
+import { slow } from './scenarios/slow.ts';
+import { snapshot } from './scenarios/snapshot.ts';
+import { steady } from './scenarios/steady.ts';
+
+/** Every scenario, in the order in which they run. */
+export const SCENARIOS: readonly Scenario[] = [
+  drain,
+  snapshot,
+  latency,
+  enqueue,
+  depth,
+  steady,
+  slots,
+  idle,
+  slow,
+];

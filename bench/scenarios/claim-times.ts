@@ -1,0 +1,109 @@
+import pg from 'pg';
+import { clockMs } from '../lib/clock.ts';
+import type { Bench } from '../lib/scenario.ts';
+import { percentile } from '../lib/statistics.ts';
+
+/** Waiting tasks of the bench's type, made in the database itself. */
+export const WAITING = `insert into taskq.tasks (type, payload, available_at, not_before, created_at)
+  select 'bench', jsonb_build_object('n', n), ts, ts, ts
+  from clock_timestamp() as ts, generate_series(1, $1::integer) as n`;
+
+const ROUNDS = 30;
+
+/** Claims of 100 with each number of tasks waiting, after what is to lie around has been made. */
+export async function claimTimes(
+  bench: Bench,
+  waiting: readonly number[],
+  around: readonly (readonly [text: string, count: number])[],
+  beside?: string,
+): Promise<void> {
+  const place = await bench.place('taskq');
+  const client = new pg.Client({ connectionString: place });
+  await client.connect();
+  for (const [text, count] of around) await client.query(text, [count]);
+  let made = 0;
+  for (const count of waiting) {
+    const what = beside ?? `${count.toLocaleString('en')} waiting`;
+    bench.say(`${what}: taskq`);
+    await client.query(WAITING, [count - made]);
+    made = count;
+    await client.query('vacuum (analyze) taskq.tasks');
+    await client.query('checkpoint');
+    const session = new Session(await connect(place));
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) times.push(await session.claim());
+    bench.note(`${what}, claim of 100`, 'taskq', percentile(times, 50)!, 'ms');
+    bench.note(`${what}, whole tables read`, 'taskq', await scansOf(session), 'count');
+    await session.client.end();
+  }
+  await client.end();
+  await bench.leave('taskq', place);
+}
+
+/** How many statements of a claim, a heartbeat and a settle read one of the large tables from end to end. */
+async function scansOf(session: Session): Promise<number> {
+  const { client } = session;
+  let scans = 0;
+  client.on('notice', ({ message = '' }) => {
+    if (/Seq Scan on (tasks|finished_tasks|dead_tasks|task_errors)/.test(message)) scans += 1;
+  });
+  await client.query(`load 'auto_explain'`);
+  await client.query(`set auto_explain.log_min_duration = 0`);
+  await client.query(`set auto_explain.log_nested_statements = on`);
+  await client.query(`set client_min_messages = log`);
+  for (let round = 0; round < 3; round++) await session.claim();
+  await session.heartbeat();
+  await session.settle();
+  return scans;
+}
+
+/** One worker's connection, as the daemon uses it, with its cursor. */
+class Session {
+  readonly client: pg.Client;
+  #cursor: (string | null)[] = new Array<string | null>(20).fill(null);
+  #held: { id: string; lease_no: number }[] = [];
+
+  constructor(client: pg.Client) {
+    this.client = client;
+  }
+
+  /** Returns how long it took. */
+  async claim(): Promise<number> {
+    const began = clockMs();
+    const { rows } = await this.client.query<{ id: string; lease_no: number; available_at_us: string }>({
+      name: 'claim',
+      text: `select * from taskq.claim(1, '{default}', '{bench}', 0, 100, 30000, $1, null)`,
+      values: [this.#cursor],
+    });
+    const took = clockMs() - began;
+    const last = rows.toSorted((a, b) => Number(a.id) - Number(b.id)).at(-1);
+    if (last === undefined) throw new Error('the claim found nothing');
+    [this.#cursor[4], this.#cursor[5]] = [last.available_at_us, last.id];
+    this.#held = rows;
+    return took;
+  }
+
+  async heartbeat(): Promise<void> {
+    const ids = this.#held.map(({ id }) => id);
+    const nos = this.#held.map(({ lease_no }) => lease_no);
+    await this.client.query('select * from taskq.heartbeat(1, $1, $2, $3, 60000)', [
+      ids,
+      nos,
+      ids.map(() => 1),
+    ]);
+  }
+
+  async settle(): Promise<void> {
+    const ids = this.#held.map(({ id }) => id);
+    await this.client.query('select * from taskq.complete($1, $2)', [
+      ids,
+      this.#held.map(({ lease_no }) => lease_no),
+    ]);
+  }
+}
+
+async function connect(place: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: place });
+  await client.connect();
+  return client;
+}

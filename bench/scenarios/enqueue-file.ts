@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { clockMs } from '../lib/clock.ts';
+import { payloadText, SMALL } from '../lib/payload.ts';
+import type { Bench } from '../lib/scenario.ts';
+import type { Place } from '../peers/peer.ts';
+import { TYPE } from '../peers/taskq.ts';
+
+const TASKQ = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
+
+/** `taskq enqueue --file`, from its start to its end. */
+export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
+  const tasks = bench.quick ? 50_000 : 1_000_000;
+  const what = `--file of ${tasks.toLocaleString('en')}`;
+  bench.say(`${what}: taskq`);
+  const began = clockMs();
+  const taskq = spawn(
+    process.execPath,
+    [TASKQ, 'enqueue', TYPE, '--file', '-', '--allow-unknown', '--quiet', '--database-url', place],
+    { stdio: ['pipe', 'ignore', 2] },
+  );
+  const remove = bench.undo.add(async () => void taskq.kill('SIGKILL'));
+  let peakMb = 0;
+  const watch = setInterval(async () => {
+    peakMb = Math.max(peakMb, await peakOf(taskq.pid!));
+  }, 100);
+  Readable.from(lines(tasks)).pipe(taskq.stdin!);
+  const [code] = await once(taskq, 'exit');
+  clearInterval(watch);
+  await remove();
+  if (code !== 0) throw new Error(`taskq enqueue --file ended with ${code}`);
+  bench.note(what, 'taskq', tasks / ((clockMs() - began) / 1000), 'tasks/s');
+  if (peakMb > 0) bench.note('--file, RSS', 'taskq', peakMb, 'MB');
+}
+
+function* lines(count: number): Generator<string> {
+  for (let from = 0; from < count; from += 1000) {
+    yield Array.from(
+      { length: Math.min(1000, count - from) },
+      (_, n) => `${payloadText(from + n, SMALL)}\n`,
+    ).join('');
+  }
+}
+
+/** The largest resident size so far, in MB; 0 where there is no /proc or the process is gone. */
+async function peakOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
+}

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../lib/client.ts';
+import { clockMs } from '../lib/clock.ts';
+
+interface Largest {
+  bytes: number;
+  dead: number;
+}
+
+export interface Sizes {
+  readonly first: Readonly<Largest>;
+  readonly second: Readonly<Largest>;
+  /** What table and indexes would take with the rows alone that were live near the end. */
+  readonly liveBytes: number;
+  readonly walBytes: number;
+}
+
+/** The largest sizes of the live table in each half of the next `ms`, and the WAL written meanwhile. */
+export function watchSizes(place: string, ms: number): Promise<Sizes> {
+  return withClient(place, async (client) => {
+    const [first, second]: [Largest, Largest] = [
+      { bytes: 0, dead: 0 },
+      { bytes: 0, dead: 0 },
+    ];
+    const look = async () => {
+      const { rows } = await client.query<{ bytes: string; dead: string; wal: string }>(LOOK);
+      return { bytes: Number(rows[0]!.bytes), dead: Number(rows[0]!.dead), wal: Number(rows[0]!.wal) };
+    };
+    const before = (await look()).wal;
+    const began = clockMs();
+    let wal = before;
+    let live: number | undefined;
+    while (clockMs() - began < ms) {
+      await sleep(1000);
+      const found = await look();
+      const half = clockMs() - began < ms / 2 ? first : second;
+      half.bytes = Math.max(half.bytes, found.bytes);
+      half.dead = Math.max(half.dead, found.dead);
+      wal = found.wal;
+      // Before the end: the long ones end with it.
+      if (clockMs() - began > 0.9 * ms) live ??= await liveBytes(place);
+    }
+    return { first, second, liveBytes: live ?? 0, walBytes: wal - before };
+  });
+}
+
+const LOOK = `select pg_total_relation_size('taskq.tasks') as bytes, pg_current_wal_insert_lsn() - '0/0' as wal,
+  (select n_dead_tup from pg_stat_user_tables where relid = 'taskq.tasks'::regclass) as dead`;
+
+/** The live rows are copied, and the copy is thrown away. */
+function liveBytes(place: string): Promise<number> {
+  return withClient(place, async (client) => {
+    await client.query('begin');
+    await client.query(
+      'create table taskq_bench_live (like taskq.tasks including all) with (fillfactor = 45)',
+    );
+    await client.query('insert into taskq_bench_live select * from taskq.tasks');
+    const { rows } = await client.query<{ bytes: string }>(
+      `select pg_total_relation_size('taskq_bench_live') as bytes`,
+    );
+    await client.query('rollback');
+    return Number(rows[0]!.bytes);
+  });
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { withClient } from '../lib/client.ts';
+import { clockMs } from '../lib/clock.ts';
+import { fill } from '../lib/fill.ts';
+import type { Bench } from '../lib/scenario.ts';
+import { startWorkers } from '../lib/workers.ts';
+import type { Place, WorkOrder } from '../peers/peer.ts';
+
+export interface WorkOff {
+  readonly order: Omit<WorkOrder, 'place'>;
+  readonly processes: number;
+  readonly tasks: number;
+  readonly bytes: number;
+  /** After so long it is measured by what was done. */
+  readonly limitMs: number;
+  /** Done once the tasks are there, before the workers start; what it returns is done at the end. */
+  readonly meanwhile?: (place: Place) => Promise<() => Promise<void>>;
+}
+
+export interface WorkedOff {
+  readonly tasksPerS: number;
+  readonly done: number;
+  /** Of the worker processes. */
+  readonly cpuMsPerTask: number;
+  /** Of PostgreSQL, as far as it is known and used. */
+  readonly serverCpuMsPerTask: number | undefined;
+  /** Undefined on Redis. */
+  readonly walBytesPerTask: number | undefined;
+}
+
+/**
+ * Fill an empty place and let workers work it off. The clock runs from `go`, given to processes that have loaded what
+ * they need, until the store says that nothing is left: it is asked when the processes have counted all.
+ */
+export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
+  const { system } = work.order;
+  const peer = await bench.peer(system);
+  const place = await bench.place(system);
+  await fill(peer, place, work.tasks, work.bytes);
+  const isPostgres = peer.store === 'postgres';
+  // Nobody is to meet the vacuum or the checkpoint that another's filling has left behind.
+  if (isPostgres)
+    await withClient(place, (client) =>
+      client.query('vacuum (analyze)').then(() => client.query('checkpoint')),
+    );
+  const after = await work.meanwhile?.(place);
+  const workers = await startWorkers(bench.undo, { ...work.order, place }, work.processes);
+  const walBefore = isPostgres ? await walAt(place) : 0;
+  const cpuBefore = await bench.serverCpuMs();
+  const began = clockMs();
+  workers.go();
+  let left = work.tasks;
+  if ((await workers.waitForDone(work.tasks, work.limitMs)) === 'done') {
+    for (;;) {
+      left = await peer.countLeft(place);
+      if (left === 0 || clockMs() - began > work.limitMs) break;
+      await sleep(5);
+    }
+  } else {
+    left = await peer.countLeft(place);
+  }
+  const ms = clockMs() - began;
+  const wal = isPostgres ? (await walAt(place)) - walBefore : undefined;
+  const cpuAfter = await bench.serverCpuMs();
+  const counted = workers.done();
+  const { cpuMs } = await workers.stop();
+  await after?.();
+  await bench.leave(system, place);
+  if (left === 0 && counted !== work.tasks) {
+    throw new Error(`${system} ran ${counted} handlers for ${work.tasks} tasks`);
+  }
+  const done = work.tasks - left;
+  return {
+    tasksPerS: done / (ms / 1000),
+    done,
+    cpuMsPerTask: cpuMs / Math.max(1, done),
+    serverCpuMsPerTask:
+      isPostgres && cpuBefore !== undefined && cpuAfter !== undefined
+        ? (cpuAfter - cpuBefore) / Math.max(1, done)
+        : undefined,
+    walBytesPerTask: wal === undefined ? undefined : wal / Math.max(1, done),
+  };
+}
+
+function walAt(place: Place): Promise<number> {
+  return withClient(place, async (client) => {
+    const { rows } = await client.query<{ at: string }>(`select pg_current_wal_insert_lsn() - '0/0' as at`);
+    return Number(rows[0]!.at);
+  });
+}
