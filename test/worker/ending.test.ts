@@ -23,7 +23,7 @@ describe('SIGTERM', () => {
       async () => JSON.stringify(await queue.counts()),
     );
     for (const id of ids) await queue.witness(id, 'go');
-    expect(await worker.exit).toEqual(NOW);
+    expect(await worker.exit, worker.stdout()).toEqual(NOW);
     expect(await queue.counts()).toEqual({ completed: 5, pending: 15 });
     expect(
       await queue.rows('select attempts, losses, releases, lease_owner from taskq.tasks group by 1, 2, 3, 4'),
@@ -36,7 +36,7 @@ describe('SIGTERM', () => {
     const ids = await queue.enqueueSome(4, 'wait', { until: ['never', 'go'] });
     const worker = await running(ids, ['--grace', '500ms']);
     worker.kill();
-    expect(await worker.exit).toEqual(NOW);
+    expect(await worker.exit, worker.stdout()).toEqual(NOW);
     expect(
       await queue.rows('select attempts, losses, releases, status from taskq.tasks group by 1, 2, 3, 4'),
     ).toEqual([{ attempts: 0, losses: 0, releases: 1, status: 'pending' }]);
@@ -82,7 +82,7 @@ describe('SIGTERM', () => {
     const id = await queue.enqueue('wait', { until: ['never', 'go'], deaf: true });
     const worker = await running([id], ['--grace', '300ms']);
     worker.kill();
-    expect(await worker.exit).toEqual(NOW);
+    expect(await worker.exit, worker.stdout()).toEqual(NOW);
     expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0, releases: 1 });
     await queue.witness(id, 'go');
     await queue.work(['--until-idle']).exit;
@@ -95,7 +95,7 @@ describe('SIGTERM', () => {
     const [start] = await queue.witnessed(id);
     expect(start!.pid).not.toBe(worker.pid);
     worker.kill();
-    expect(await worker.exit).toEqual(NOW);
+    expect(await worker.exit, worker.stdout()).toEqual(NOW);
     expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0, releases: 1 });
     expect(isAlive(start!.pid)).toBe(false);
   });
