@@ -3,6 +3,8 @@ import { isObject } from '../domain/thrown.ts';
 import type { Queryable } from '../lib/database.ts';
 import {
   type AllowUnknown,
+  BULK_LENGTH,
+  BULK_TASKS,
   bulkOf,
   type Enqueued,
   enqueueCounted,
@@ -26,10 +28,6 @@ export interface Streamed {
   /** Their keys were held. */
   readonly existing: number;
 }
-
-/** A batch has so many tasks, or fewer where they are large. */
-const BATCH = 10_000;
-const BATCH_LENGTH = 2 * 1024 * 1024;
 
 /**
  * Enqueue what an iterable gives, a statement per batch, without holding more than a batch. Where it fails and each
@@ -70,7 +68,7 @@ async function* batchesOf<Item>(
     const task = await taskOf(item);
     batch.push(task);
     length += task.payload.length;
-    if (batch.length < BATCH && length < BATCH_LENGTH) continue;
+    if (batch.length < BULK_TASKS && length < BULK_LENGTH) continue;
     yield batch;
     batch = [];
     length = 0;

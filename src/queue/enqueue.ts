@@ -37,7 +37,12 @@ export interface Bulk {
   readonly values: readonly [tasks: string, options: string];
 }
 
-/** Write tasks for one call: some ten thousand are best. What all of them say alike is said once. */
+/** More in one call gains nothing. */
+export const BULK_TASKS = 10_000;
+/** Nor is a statement to be much longer than so many characters of payloads. */
+export const BULK_LENGTH = 2 * 1024 * 1024;
+
+/** Write tasks for one call. What all of them say alike is said once. */
 export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = []): Bulk {
   const common = commonSayings(tasks);
   const texts = tasks.map(({ payload, ...said }) => {

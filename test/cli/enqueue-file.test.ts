@@ -175,7 +175,7 @@ describe('taskq enqueue --file', () => {
   test('SIGINT in the middle ends after the transaction under way, and says how many are in', async () => {
     const { taskq, goOn } = await stuckInTheMiddle('g');
     taskq.kill('SIGINT');
-    await sleep(100);
+    await sleep(1000);
     await goOn();
     expect(await taskq.exit).toEqual({ code: 130, signal: null });
     // Where the machine is slow, a line of progress stands before it.

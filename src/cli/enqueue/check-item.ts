@@ -21,20 +21,37 @@ export interface ItemRules {
   readonly lookUp: LookUpType;
 }
 
-/** Make what checks items, each by itself, and makes tasks of them. */
-export function itemChecker(rules: ItemRules): (item: InputItem) => Promise<CheckedItem> {
+/**
+ * Make what checks items, each by itself, and makes tasks of them: at once, unless a type has to be looked up first or
+ * its handler has a schema. (To wait for each of a million lines would take longer than to check them.)
+ */
+export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem | Promise<CheckedItem> {
   const optionsByType = new Map<string, StoredEnqueueOptions>();
 
-  const check = async (text: string): Promise<NewTask> => {
+  const check = (text: string): NewTask | Promise<NewTask> => {
     const value = parseJson(text);
     const envelope =
       rules.form === 'envelope' ? envelopeOf(text, value) : { payload: text, value, options: {} };
     const name = envelope.type ?? rules.type;
     if (name === undefined) throw problem('it has no "type", and the command line names none');
-    const type = await rules.lookUp(name);
-    const payload = payloadProblem(envelope.payload, envelope.value) ?? (await type.check(envelope.value));
-    if (payload !== null) throw problem(`payload: ${payload}`);
-    return { type: name, payload: envelope.payload, options: optionsOf(type, envelope.options) };
+    const type = rules.lookUp(name);
+    return type instanceof Promise || type.check !== undefined
+      ? checkInTime(type, envelope)
+      : taskOf(type, envelope, payloadProblem(envelope.payload, envelope.value));
+  };
+
+  const checkInTime = async (
+    looked: KnownType | Promise<KnownType>,
+    envelope: Envelope,
+  ): Promise<NewTask> => {
+    const type = await looked;
+    const { payload, value } = envelope;
+    return taskOf(type, envelope, payloadProblem(payload, value) ?? (await type.check?.(value)) ?? null);
+  };
+
+  const taskOf = (type: KnownType, { payload, options }: Envelope, fault: string | null): NewTask => {
+    if (fault !== null) throw problem(`payload: ${fault}`);
+    return { type: type.name, payload, options: optionsOf(type, options) };
   };
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
@@ -48,13 +65,17 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => Promise<Chec
     return known;
   };
 
-  return async (item) => {
+  return (item) => {
     if (item.text === null) return { problem: `${item.name}: ${item.problem ?? 'unreadable'}` };
-    try {
-      return { task: await check(item.text) };
-    } catch (error) {
+    const refused = (error: unknown): CheckedItem => {
       if (!(error instanceof TaskqError) || FATAL.includes(error.code)) throw error;
       return { problem: `${placeOf(item, error)}${messageOf(error)}` };
+    };
+    try {
+      const task = check(item.text);
+      return task instanceof Promise ? task.then((made) => ({ task: made }), refused) : { task };
+    } catch (error) {
+      return refused(error);
     }
   };
 }

@@ -63,13 +63,15 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   try {
     for await (const items of inputItems(input, file)) {
       for (const item of items) {
-        const checked = await check(item);
-        if ('task' in checked) await spool.add({ ...checked.task, line: item.line });
+        const answer = check(item);
+        const checked = answer instanceof Promise ? await answer : answer;
+        if ('task' in checked) spool.add(checked.task, item.line);
         else {
           bad += 1;
           if (bad <= MAX_NAMED) named.push(checked.problem);
         }
       }
+      await spool.write();
       progress.update(`reading ${nameOf(file)}: ${countOf(spool.count, 'task')}`);
     }
   } finally {

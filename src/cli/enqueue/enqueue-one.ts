@@ -31,7 +31,7 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const payload = parsePayload(text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
   const { handler, check } = await lookUp(type);
-  const problem = await check(payload.value);
+  const problem = (await check?.(payload.value)) ?? null;
   if (problem !== null) throw refusedPayload(type, problem);
   const { values } = await context.config();
   const stored = mergedOptions(saidInConfig(values, type, handler), said);

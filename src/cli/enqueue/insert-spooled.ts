@@ -1,21 +1,17 @@
 import { isServerError } from '../../lib/database.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { oneAhead } from '../../lib/one-ahead.ts';
-import { type Bulk, bulkOf, enqueueCounted } from '../../queue/enqueue.ts';
+import { enqueueCounted } from '../../queue/enqueue.ts';
 import type { Context } from '../context.ts';
 import { withCommas } from '../count.ts';
 import { startProgress } from '../progress.ts';
-import type { Spool } from './spool.ts';
+import type { Spool, SpooledBulk } from './spool.ts';
 
 export interface Inserted {
   readonly created: number;
   /** Their key was held. */
   readonly existing: number;
 }
-
-/** A transaction has so many tasks, or fewer where they are large. */
-const BATCH = 10_000;
-const BATCH_LENGTH = 2 * 1024 * 1024;
 
 /**
  * Enqueue what is spooled, a transaction per batch. A failure or a signal in the middle throws TaskqError, which says
@@ -29,14 +25,14 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   let [done, created] = [0, 0];
   try {
     // The server stores one batch while the next is read.
-    for await (const batch of oneAhead(batchesOf(spool))) {
-      if (context.signal.aborted) throw interrupted(context, done, batch, all);
+    for await (const spooled of oneAhead(spool.bulks())) {
+      if (context.signal.aborted) throw interrupted(context, done, spooled, all);
       try {
-        created += await enqueueCounted(db, batch.bulk);
+        created += await enqueueCounted(db, spooled.bulk);
       } catch (error) {
-        throw inTheMiddle(context.explain(error), isServerError(error), { done, batch, all });
+        throw inTheMiddle(context.explain(error), isServerError(error), { done, spooled, all });
       }
-      done += batch.bulk.count;
+      done += spooled.bulk.count;
       progress.update(`enqueued ${withCommas(done)} of ${all} tasks`);
     }
   } finally {
@@ -45,47 +41,34 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   return { created, existing: done - created };
 }
 
-interface Batch {
-  readonly bulk: Bulk;
-  /** Where it begins in the input. */
-  readonly line: number;
-}
-
-async function* batchesOf(spool: Spool): AsyncGenerator<Batch> {
-  for await (const tasks of spool.batches(BATCH, BATCH_LENGTH)) {
-    // Their types were looked up when they were read.
-    yield { bulk: bulkOf(tasks, true), line: tasks[0]!.line };
-  }
-}
-
 interface Middle {
   readonly done: number;
-  readonly batch: Batch;
+  readonly spooled: SpooledBulk;
   readonly all: string;
 }
 
 /** Unless the server itself refused, nobody knows whether it has stored the batch. */
-function inTheMiddle(error: unknown, wasRefused: boolean, { done, batch, all }: Middle): unknown {
+function inTheMiddle(error: unknown, wasRefused: boolean, { done, spooled, all }: Middle): unknown {
   if (!(error instanceof TaskqError)) return error;
-  const doubt = wasRefused ? '' : `, the next ${withCommas(batch.bulk.count)} may be`;
+  const doubt = wasRefused ? '' : `, the next ${withCommas(spooled.bulk.count)} may be`;
   return new TaskqError(
     error.code,
     `${error.message}; ${withCommas(done)} of ${all} tasks are enqueued${doubt}`,
     {
       exitCode: error.exitCode,
-      hint: `the rest begins at line ${batch.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
+      hint: `the rest begins at line ${spooled.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
       cause: error,
     },
   );
 }
 
-function interrupted(context: Context, done: number, batch: Batch, all: string): TaskqError {
+function interrupted(context: Context, done: number, spooled: SpooledBulk, all: string): TaskqError {
   return new TaskqError(
     'interrupted',
     `interrupted by ${context.signal.reason}: ${withCommas(done)} of ${all} tasks are enqueued`,
     {
       exitCode: EXIT.failed,
-      hint: `the rest begins at line ${batch.line}`,
+      hint: `the rest begins at line ${spooled.line}`,
     },
   );
 }

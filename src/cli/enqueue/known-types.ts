@@ -1,5 +1,6 @@
 import { checkPayload } from '../../domain/check-payload.ts';
 import { checkedName } from '../../domain/names.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { knownTypes } from '../../queue/known-types.ts';
@@ -12,12 +13,12 @@ export interface KnownType {
   readonly name: string;
   /** Undefined: it has none here. */
   readonly handler: Handler | undefined;
-  /** What the handler's schema has against a payload; null: nothing. */
-  check(payload: unknown): Promise<string | null>;
+  /** What the handler's schema has against a payload; null: nothing. Undefined: it has no schema. */
+  readonly check: ((payload: unknown) => Promise<string | null>) | undefined;
 }
 
-/** Looks types up, each once. */
-export type LookUpType = (name: string) => Promise<KnownType>;
+/** Looks types up, each once: the second time the answer is there. */
+export type LookUpType = (name: string) => KnownType | Promise<KnownType>;
 
 /**
  * Make what looks types up: among the handlers here, then among those that some worker has registered. It throws
@@ -27,7 +28,7 @@ export type LookUpType = (name: string) => Promise<KnownType>;
 export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed'): Promise<LookUpType> {
   const { values } = await context.config();
   const files = await findHandlerFiles(values.handlers);
-  const found = new Map<string, Promise<KnownType>>();
+  const found = new Map<string, KnownType | Promise<KnownType>>();
   let registered: Promise<string[]> | undefined;
 
   const look = async (name: string): Promise<KnownType> => {
@@ -39,7 +40,9 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
       if (!others.includes(name)) throw unknownType(name, values.handlers, [...files.keys(), ...others]);
     }
     const handler = path === undefined ? undefined : await loadHandler(name, path);
-    return { name, handler, check: (payload) => checkBySchema(handler, payload) };
+    const type: KnownType = { name, handler, check: checkBy(handler?.schema) };
+    found.set(name, type);
+    return type;
   };
   return (name) => {
     const known = found.get(name) ?? look(name);
@@ -48,10 +51,12 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
   };
 }
 
-async function checkBySchema(handler: Handler | undefined, payload: unknown): Promise<string | null> {
-  if (handler?.schema === undefined) return null;
-  const checked = await checkPayload(handler.schema, payload);
-  return 'problem' in checked ? checked.problem : null;
+function checkBy(schema: StandardSchema | undefined): KnownType['check'] {
+  if (schema === undefined) return undefined;
+  return async (payload) => {
+    const checked = await checkPayload(schema, payload);
+    return 'problem' in checked ? checked.problem : null;
+  };
 }
 
 function unknownType(name: string, directory: string, known: readonly string[]): TaskqError {

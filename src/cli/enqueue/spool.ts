@@ -3,29 +3,44 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
-import type { NewTask } from '../../queue/enqueue.ts';
-import { splitLines } from './split-lines.ts';
+import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/enqueue.ts';
 
-/** A task with the line of the input it comes from. */
-export interface SpooledTask extends NewTask {
+/** Tasks for one statement, with the line of the input where they begin. */
+export interface SpooledBulk {
+  readonly bulk: Bulk;
   readonly line: number;
 }
 
-const FLUSH_LENGTH = 256 * 1024;
-/** The head of a record may have as much again as the payload. */
-const MAX_RECORD_BYTES = 64 * 1024 * 1024;
+/** A bulk whose tasks are on disk. */
+interface Written {
+  readonly line: number;
+  readonly options: string;
+  readonly start: number;
+  count: number;
+  bytes: number;
+}
+
+/** So many tasks, or so much text of payloads, become a piece of a bulk; memory holds not many more. */
+const PIECE_TASKS = 1000;
+const PIECE_LENGTH = 1024 * 1024;
 
 /**
- * Checked tasks on disk, in a file that no longer has a name: it is gone with the process, however that ends. A record
- * is a line of three parts with tabs between them: where it comes from, what it is but the payload, the payload's text.
- * A line end in that text stands between values, and becomes a blank.
+ * Checked tasks on disk, in a file that no longer has a name: it is gone with the process, however that ends. They are
+ * written as they go to the database.
  */
 export class Spool {
   readonly #file: FileHandle;
-  readonly #heads = new Heads();
-  #waiting: string[] = [];
-  #waitingLength = 0;
+  readonly #written: Written[] = [];
+  /** Pieces that are not on disk yet. */
+  #waiting: SpooledBulk[] = [];
+  /** The piece that is being gathered. */
+  #tasks: NewTask[] = [];
+  #length = 0;
+  /** Where it begins in the input. */
+  #line = 0;
+  #bytes = 0;
   #count = 0;
+  #buffer = Buffer.alloc(0);
 
   private constructor(file: FileHandle) {
     this.#file = file;
@@ -42,49 +57,76 @@ export class Spool {
     return this.#count;
   }
 
-  async add({ payload, line, ...head }: SpooledTask): Promise<void> {
-    const record = `${line}\t${this.#heads.textOf(head)}\t${payload.replaceAll(/[\r\n]/g, ' ')}\n`;
+  /** Keep a task in memory, until the next `write`. */
+  add(task: NewTask, line: number): void {
+    if (this.#tasks.length === 0) this.#line = line;
+    this.#tasks.push(task);
+    this.#length += task.payload.length;
     this.#count += 1;
-    this.#waiting.push(record);
-    this.#waitingLength += record.length;
-    if (this.#waitingLength > FLUSH_LENGTH) await this.#flush();
+    if (this.#tasks.length >= PIECE_TASKS || this.#length >= PIECE_LENGTH) this.#endPiece();
   }
 
-  /** All tasks in their order, in batches of at most so many tasks and so much text. */
-  async *batches(most: number, mostLength: number): AsyncGenerator<SpooledTask[]> {
-    await this.#flush();
-    let batch: SpooledTask[] = [];
-    let length = 0;
-    const stream = this.#file.createReadStream({ start: 0, autoClose: false });
-    for await (const records of splitLines(stream, MAX_RECORD_BYTES)) {
-      for (const { text } of records) {
-        batch.push(this.#taskOf(text!));
-        length += text!.length;
-        if (batch.length < most && length < mostLength) continue;
-        yield batch;
-        batch = [];
-        length = 0;
-      }
+  /** Write to disk what was added, but for the piece that is being gathered. */
+  async write(): Promise<void> {
+    for (const piece of this.#waiting.splice(0)) await this.#writePiece(piece);
+  }
+
+  /** All tasks in their order. */
+  async *bulks(): AsyncGenerator<SpooledBulk> {
+    if (this.#tasks.length > 0) this.#endPiece();
+    await this.write();
+    for (const { line, count, options, start, bytes } of this.#written) {
+      yield { line, bulk: { count, values: [`[${await this.#read(start, bytes)}]`, options] } };
     }
-    if (batch.length > 0) yield batch;
   }
 
   async close(): Promise<void> {
     await this.#file.close();
   }
 
-  #taskOf(record: string): SpooledTask {
-    const first = record.indexOf('\t');
-    const second = record.indexOf('\t', first + 1);
-    const head = this.#heads.read(record.slice(first + 1, second));
-    return { ...head, line: Number(record.slice(0, first)), payload: record.slice(second + 1) };
+  #endPiece(): void {
+    // Their types were looked up when they were checked.
+    this.#waiting.push({ bulk: bulkOf(this.#tasks, true), line: this.#line });
+    this.#tasks = [];
+    this.#length = 0;
   }
 
-  async #flush(): Promise<void> {
-    const text = this.#waiting.join('');
-    this.#waiting = [];
-    this.#waitingLength = 0;
-    if (text !== '') await this.#file.appendFile(text).catch(unwritable);
+  /** It goes on with the last bulk where its tasks have the same in common. */
+  async #writePiece({ bulk, line }: SpooledBulk): Promise<void> {
+    const { count, values } = bulk;
+    const [tasks, options] = values;
+    const last = this.#written.at(-1);
+    const goesOn = last?.options === options && last.count + count <= BULK_TASKS && last.bytes < BULK_LENGTH;
+    const bytes = await this.#append(`${goesOn ? ',' : ''}${tasks.slice(1, -1)}`);
+    if (goesOn) {
+      last.count += count;
+      last.bytes += bytes;
+    } else this.#written.push({ line, options, start: this.#bytes, count, bytes });
+    this.#bytes += bytes;
+  }
+
+  async #append(text: string): Promise<number> {
+    const bytes = Buffer.byteLength(text);
+    const buffer = this.#bufferOf(bytes);
+    buffer.write(text);
+    await this.#file.appendFile(buffer.subarray(0, bytes)).catch(unwritable);
+    return bytes;
+  }
+
+  async #read(start: number, bytes: number): Promise<string> {
+    const buffer = this.#bufferOf(bytes);
+    for (let read = 0; read < bytes; ) {
+      const { bytesRead } = await this.#file.read(buffer, read, bytes - read, start + read);
+      if (bytesRead === 0) throw new Error(`the spool ends at byte ${start + read}`);
+      read += bytesRead;
+    }
+    return buffer.toString('utf8', 0, bytes);
+  }
+
+  /** The same for all: what is garbage outside of V8's heap stays long. */
+  #bufferOf(bytes: number): Buffer {
+    if (this.#buffer.length < bytes) this.#buffer = Buffer.allocUnsafe(2 * bytes);
+    return this.#buffer;
   }
 }
 
@@ -98,28 +140,4 @@ function unwritable(cause: NodeJS.ErrnoException): never {
       cause,
     },
   );
-}
-
-type Head = Omit<NewTask, 'payload'>;
-
-/** Writes and reads what tasks are but their payload. Mostly it is what the one before was. */
-class Heads {
-  #last: Head | undefined;
-  #text = '';
-
-  textOf(head: Head): string {
-    if (head.type !== this.#last?.type || head.options !== this.#last.options) {
-      this.#last = head;
-      this.#text = JSON.stringify(head);
-    }
-    return this.#text;
-  }
-
-  read(text: string): Head {
-    if (text !== this.#text || this.#last === undefined) {
-      this.#last = JSON.parse(text) as Head;
-      this.#text = text;
-    }
-    return this.#last;
-  }
 }
