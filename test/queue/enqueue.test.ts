@@ -377,7 +377,7 @@ describe('in a transaction', () => {
     await producer.rows('begin');
     await many([{ type: 'work', key: 'open' }, { type: 'work' }], {}, producer);
     const worker = await registerWorker(await queue.session());
-    await worker.session.rows("set statement_timeout = '2s'");
+    await worker.session.rows("set statement_timeout = '20s'");
     expect(await made('other', 'ever', worker.session)).toMatchObject({ created: true });
     const [task] = await worker.claim();
     expect(task!.id).toBe(id);

@@ -116,7 +116,7 @@ test('a row that another transaction has locked is busy, the others are given ba
   const [locked, free] = await enqueueSome(queue.admin, 2);
   const worker = await registerWorker(await queue.session());
   const tasks = await worker.claim({ start: 2 });
-  await worker.session.rows("set statement_timeout = '1s'");
+  await worker.session.rows("set statement_timeout = '20s'");
   await queue.admin.rows('begin');
   await queue.admin.rows("update taskq.tasks set tags = '{}' where id = $1", locked);
   expect((await worker.giveBack(tasks)).map((answer) => answer.answer)).toEqual(['busy', 'recorded']);

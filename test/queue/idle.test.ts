@@ -59,8 +59,8 @@ test('a sleeping worker of the queue is told once per transaction, with the earl
 test('a task that is due after the sleep is no reason to wake', async () => {
   const listener = await listen();
   const worker = await registerWorker(queue.admin);
-  await queue.admin.rows('select taskq.mark_idle($1, null, 5000)', worker.id);
-  await enqueue(queue.admin, { delay_ms: 60_000 });
+  await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
+  await enqueue(queue.admin, { delay_ms: 600_000 });
   await listener.caughtUp();
   expect(listener.told).toEqual([]);
   await enqueue(queue.admin, { delay_ms: 2000 });

@@ -75,10 +75,13 @@ test('a partition that somebody reads is left for the next time, and settle goes
   const reader = await queue.session();
   await reader.rows('begin');
   await reader.rows(`select from taskq.${name}`);
+  // A settle waits while a drop tries: 50 ms, and longer where the server has no time for it.
+  for (const verb of ['settle', 'complete'])
+    await queue.admin.rows(`alter function taskq.${verb} set lock_timeout = '10s'`);
   const worker = await registerWorker(await queue.session());
-  await worker.session.rows("set statement_timeout = '2s'");
+  await worker.session.rows("set statement_timeout = '20s'");
   const sweeper = await queue.session();
-  await sweeper.rows("set statement_timeout = '2s'");
+  await sweeper.rows("set statement_timeout = '20s'");
   for (let round = 0; round < 3; round++) {
     const id = await enqueue(queue.admin);
     const task = await claimOne(worker);
@@ -105,7 +108,7 @@ test('partitions are made while somebody reads history and others settle', async
   await enqueue(queue.admin);
   await settling.settle(outcome(await claimOne(settling), 'completed'));
   const maker = await queue.session();
-  await maker.rows("set statement_timeout = '2s'");
+  await maker.rows("set statement_timeout = '20s'");
   expect(await maker.value('select taskq.ensure_partitions()')).toBe(1);
   await settling.session.rows('commit');
   await reader.rows('commit');

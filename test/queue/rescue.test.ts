@@ -65,8 +65,8 @@ describe('whose tasks are taken', () => {
     const [now, late] = await enqueueSome(queue.admin, 2);
     const [worker, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
     await worker.claim({ start: 2 });
-    await lapse(queue.admin, [now!], 10 * LEASE_MS - 1000);
-    await lapse(queue.admin, [late!], 10 * LEASE_MS + 1000);
+    await lapse(queue.admin, [now!], 10 * LEASE_MS - 60_000);
+    await lapse(queue.admin, [late!], 10 * LEASE_MS + 60_000);
     expect(await rescueAll(queue.admin, other.id)).toMatchObject([{ id: late }]);
   });
 
@@ -109,7 +109,7 @@ describe('whose tasks are taken', () => {
     await other.rows('begin');
     await other.rows("update taskq.tasks set tags = '{}' where id = $1", locked);
     const rescuer = await queue.session();
-    await rescuer.rows("set statement_timeout = '1s'");
+    await rescuer.rows("set statement_timeout = '20s'");
     expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: free }]);
     await other.rows('commit');
     expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: locked }]);
@@ -237,9 +237,9 @@ describe('what becomes of a task', () => {
 describe('a scan is due', () => {
   test('at first, and as the net under everything when 20 times the cost of the last one is over', async () => {
     expect(await isDue()).toBe(true);
-    await scanned(60_000, 9000, 500);
+    await scanned(3_600_000, 1_080_000, 60_000);
     expect(await isDue()).toBe(false);
-    await scanned(60_000, 11_000, 500);
+    await scanned(3_600_000, 1_320_000, 60_000);
     expect(await isDue()).toBe(true);
   });
 
@@ -251,7 +251,7 @@ describe('a scan is due', () => {
     expect(await isDue()).toBe(true);
     await scanned(60_000, 50_000, 60_000);
     await queue.admin.rows(
-      "update taskq.workers set stopped_at = heartbeat_at, leases_until = clock_timestamp() + interval '10 s'",
+      "update taskq.workers set stopped_at = heartbeat_at, leases_until = clock_timestamp() + interval '1 min'",
     );
     expect(await isDue()).toBe(false);
     await queue.admin.rows("update taskq.workers set leases_until = clock_timestamp() - interval '1 ms'");
@@ -267,13 +267,13 @@ describe('a scan is due', () => {
   test('never twice within the gap, of all workers together', async () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
     const begun = await Promise.all(
-      sessions.map((session) => session.rows('select * from taskq.begin_rescue(true)')),
+      sessions.map((session) => session.rows('select * from taskq.begin_rescue(true, 60000)')),
     );
     expect(begun.flat()).toHaveLength(1);
-    await scanned(4900, 4800, 0);
-    expect(await isDue(true)).toBe(false);
-    await scanned(5100, 4800, 0);
-    expect(await isDue(true)).toBe(true);
+    await scanned(30_000, 29_000, 0);
+    expect(await isDue(true, 60_000)).toBe(false);
+    await scanned(61_000, 29_000, 0);
+    expect(await isDue(true, 60_000)).toBe(true);
   });
 
   test('a silent worker is written off by the scan that looked for it, and looked for once more', async () => {
@@ -281,7 +281,7 @@ describe('a scan is due', () => {
     await silence(queue.admin, worker.id, LEASE_MS + 1000);
     const row = () =>
       queue.admin.row<Row>(
-        `select stopped_at = heartbeat_at as stopped, leases_until > clock_timestamp() + interval '29 s' as looked_for
+        `select stopped_at = heartbeat_at as stopped, leases_until > clock_timestamp() + interval '10 s' as looked_for
          from taskq.workers`,
       );
     expect(await isDue()).toBe(true);
@@ -311,7 +311,7 @@ describe('a scan is due', () => {
       workerId: worker.id,
       held: () => [ids[0]!],
       own: true,
-      gapMs: 5000,
+      gapMs: 600_000,
       signal: new AbortController().signal,
     };
     const rescued = await rescueByLibrary(queue.admin, request, pageBlocks);

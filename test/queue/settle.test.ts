@@ -476,7 +476,7 @@ describe('the fence', () => {
     const worker = await registerWorker(await queue.session());
     const tasks = await worker.claim({ start: 6 });
     const outcomes = tasks.map((task, place) => outcome(task, kinds[place % 3]!, { reason: 'r' }));
-    await worker.session.rows("set statement_timeout = '1s'");
+    await worker.session.rows("set statement_timeout = '20s'");
     await queue.admin.rows('begin');
     await queue.admin.rows("update taskq.tasks set tags = '{}' where id = any ($1)", ids.slice(0, 3));
     expect((await worker.settle(...outcomes)).map((answer) => answer.answer)).toEqual([

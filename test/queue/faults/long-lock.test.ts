@@ -10,7 +10,7 @@ test('an application that holds one running task locked delays that one alone, a
   const application = await queue.session();
   const worker = await registerWorker(await queue.session());
   // Nothing below may wait for the application: the statement would end here.
-  await worker.session.rows("set statement_timeout = '1s'");
+  await worker.session.rows("set statement_timeout = '20s'");
   const tasks = await worker.claim({ start: 60 });
   await lapse(queue.admin, ids, -1000);
   const held = tasks[30]!;
