@@ -5,7 +5,8 @@ export interface BackingOff {
   readonly maxMs: number;
 }
 
-export const RECONNECTING: BackingOff = { baseMs: 100, maxMs: 10_000 };
+/** Work goes on within five seconds of the database's return. */
+export const RECONNECTING: BackingOff = { baseMs: 100, maxMs: 4000 };
 
 /**
  * How long to wait before trying again after the `failures`-th failure in a row (1, 2, …), in milliseconds:

@@ -30,7 +30,7 @@ export interface DeskOptions {
   /** Nothing is to be recorded: somebody else has the task. */
   readonly onDrop: (held: HeldTask) => void;
   /** Say `running` of a suspect in the database before it starts. False: it is not ours any more. */
-  readonly markRunning: (held: HeldTask) => Promise<boolean>;
+  readonly markRunning: (attempt: Attempt) => Promise<boolean>;
 }
 
 /** What a handler comes to that does not end before its process does. */
@@ -60,6 +60,8 @@ export class Desk {
   /** The grave ones here, running or not. */
   readonly #grave = new Set<HeldTask>();
   #abandoned = new Set<Attempt>();
+  /** What calls the timeout off, of attempts that have one. */
+  readonly #timeouts = new Map<Attempt, () => void>();
   /** What calls off the end of the grace, of attempts that were asked to end. */
   readonly #graces = new Map<Attempt, () => void>();
   #meanRunMs: number | undefined;
@@ -67,6 +69,7 @@ export class Desk {
   #startedAt = 0;
   /** Since the event loop last came round. */
   #startedNow = 0;
+  #isClosed = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -197,7 +200,13 @@ export class Desk {
     this.#processes.close();
   }
 
+  /** Start nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   #fill(): void {
+    if (this.#isClosed) return;
     for (let next = 0; next < this.#ahead.length && this.freeSlots > 0 && this.#startedNow < AT_A_TURN; ) {
       const held = this.#ahead[next]!;
       if (this.#mayStart(held)) {
@@ -241,12 +250,9 @@ export class Desk {
     table.start(slot, { at: now, deadlineAt, isApart });
     if (events.tellsDebug)
       events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
-    const cancelTimeout = this.#watchTimeout(attempt);
+    this.#watchTimeout(attempt);
     const outcome = isSuspect(task) ? this.#runMarked(attempt, handler) : this.#run(attempt, handler);
-    void outcome.then((ended) => {
-      cancelTimeout?.();
-      this.#end(attempt, ended);
-    });
+    void outcome.then((ended) => this.#end(attempt, ended));
   }
 
   #run(attempt: Attempt, handler: Handler): Promise<Outcome> {
@@ -256,14 +262,17 @@ export class Desk {
   }
 
   async #runMarked(attempt: Attempt, handler: Handler): Promise<Outcome> {
-    if (await this.#options.markRunning(attempt.held)) return this.#run(attempt, handler);
-    attempt.abort('lost');
-    return outcomeOf({ kind: 'returned', value: undefined }); // which then counts for nothing
+    if (!(await this.#options.markRunning(attempt))) attempt.abort('lost');
+    return attempt.aborted === undefined ? this.#run(attempt, handler) : INTERRUPTED;
   }
 
-  #watchTimeout(attempt: Attempt): (() => void) | undefined {
+  #watchTimeout(attempt: Attempt): void {
     const { timeoutMs } = attempt;
-    return timeoutMs === null ? undefined : after(timeoutMs, () => this.#askToEnd(attempt, 'timeout'));
+    if (timeoutMs === null) return;
+    this.#timeouts.set(
+      attempt,
+      after(timeoutMs, () => this.#askToEnd(attempt, 'timeout')),
+    );
   }
 
   /** An inline handler that has not ended after the grace, for whatever reason it was asked to, is abandoned. */
@@ -294,8 +303,10 @@ export class Desk {
     if (!this.#running.delete(attempt)) return; // the worker has already dealt with it
     this.#grave.delete(held);
     this.#abandoned.delete(attempt);
-    this.#graces.get(attempt)?.();
-    this.#graces.delete(attempt);
+    for (const timers of [this.#timeouts, this.#graces]) {
+      timers.get(attempt)?.();
+      timers.delete(attempt);
+    }
     const ranMs = performance.now() - attempt.startedAt;
     this.#meanRunMs =
       this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;

@@ -9,24 +9,34 @@ const LAST_STATEMENTS_MS = 5000;
 const LAST_STATEMENTS_HURRIED_MS = 1000;
 
 /**
- * End what a worker has begun: what only waits is given back, what runs may end within the grace (or until `hurry`),
- * and what then still runs is asked to end and given back unburned. The outcomes are recorded. What another
- * transaction keeps locked until the end is left to its lease, and named.
+ * End what a worker has begun: nothing starts any more, what only waits is given back, what runs may end within the
+ * grace (or until `hurry`), and what then still runs is asked to end and given back unburned. So is what the last claim
+ * brings, which ends with `claiming`. The outcomes are recorded. What another transaction keeps locked until the end is
+ * left to its lease, and named.
  */
-export async function drain(state: WorkerState, { events, graceMs, hurry }: WorkerOptions): Promise<void> {
+export async function drain(
+  state: WorkerState,
+  { events, graceMs, hurry }: WorkerOptions,
+  claiming: Promise<void>,
+): Promise<void> {
   const { desk, settler, returner } = state;
+  desk.close();
   const { stopBy } = state.orders;
   const by = stopBy === null ? {} : { by: stopBy };
   events.event('worker.stopping', { running: desk.running, waiting: desk.waiting, ...by });
-  for (const held of desk.takeBack('all')) returner.add(held, false);
-  const returning = returner.flush(0).catch((error: unknown) => state.trouble(error));
+  const giveBackWaiting = () => {
+    for (const held of desk.takeBack('all')) returner.add(held, false);
+    return returner.flush(0).catch((error: unknown) => state.trouble(error));
+  };
+  void giveBackWaiting();
+  const claimed = claiming.then(giveBackWaiting);
 
   await until(() => desk.running === desk.abandoned, graceMs, hurry, state);
   desk.abortAll('shutdown');
   await until(() => desk.running === desk.abandoned, LAST_WORDS_MS, undefined, state);
-  await returning;
+  await claimed;
 
-  // Nothing starts any more, and this process ends as soon as these are written.
+  // This process ends as soon as these are written.
   if (desk.abandoned > 0) state.fail();
   desk.giveUp();
   const patienceMs = hurry.aborted ? LAST_STATEMENTS_HURRIED_MS : LAST_STATEMENTS_MS;

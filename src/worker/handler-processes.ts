@@ -1,4 +1,4 @@
-import type { Outcome } from '../domain/outcome.ts';
+import { type Outcome, outcomeOf } from '../domain/outcome.ts';
 import type { Attempt } from './attempt.ts';
 import type { EventLog } from './events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
@@ -35,10 +35,15 @@ export class HandlerProcesses {
    * the task is run again in a fresh one before anything is held against it.
    */
   async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
-    const process = isSuspect(attempt.held.task) ? this.#startForOne() : this.#take();
-    const { outcome, died } = await this.#runIn(process, attempt, handler);
-    if (!died || process.runs === 1 || attempt.aborted !== undefined) return outcome;
-    return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
+    try {
+      const process = isSuspect(attempt.held.task) ? this.#startForOne() : this.#take();
+      const { outcome, died } = await this.#runIn(process, attempt, handler);
+      if (!died || process.runs === 1 || attempt.aborted !== undefined) return outcome;
+      return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
+    } catch (thrown) {
+      // There is no memory for another process, say.
+      return outcomeOf({ kind: 'threw', thrown });
+    }
   }
 
   /** Let no process that has loaded the handlers' old code run another task. */

@@ -67,7 +67,10 @@ async function serve(onAnswer: () => void): Promise<void> {
     };
     listener.broken.catch(breaks);
     // Not waited for: what is held is renewed first.
-    listener.hears.then((listening) => tell({ kind: 'connected', listening }), breaks);
+    listener.hears.then((listening) => {
+      tell({ kind: 'connected', listening });
+      bell.ring(); // orders that came before, nobody has heard
+    }, breaks);
     for (let busyMs = 25; !stop.signal.aborted; ) {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
       onAnswer();

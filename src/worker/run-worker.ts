@@ -87,8 +87,9 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         ? []
         : [every(() => reload(watched, db, state, heartbeats), { everyMs: LOOK_MS, signal: stop, onError })]),
     ];
-    await claimLoop(state.claimLoopOptions());
-    await drain(state, options);
+    const claiming = claimLoop(state.claimLoopOptions());
+    await Promise.race([claiming, aborted(stop)]);
+    await drain(state, options, claiming);
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
     endStrays();
@@ -100,6 +101,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   } finally {
     await pool.close();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 async function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
@@ -135,13 +143,14 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
     case 'connected':
       state.hearHints(message.listening);
       state.hintBell.ring(); // what was told before, nobody here has heard
+      state.roomBell.ring();
       break;
     case 'disconnected':
       state.hears = false;
       db.failed('heartbeats', message.why);
       break;
     case 'beaten':
-      state.lastBeatenAt = performance.now();
+      state.beaten();
       db.answered('heartbeats', performance.now());
       break;
     case 'refused':
@@ -158,6 +167,8 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
  */
 async function rescueOnce(db: ConnectionState, state: WorkerState, signal: AbortSignal): Promise<void> {
   const { heartbeatMs, rescueMs, events } = state.options;
+  // Where every slot is taken, nothing else asks whether the database is back.
+  if (db.isLost) await db.query({ text: 'select 1' });
   if (db.steadyMs < heartbeatMs) return;
   const { claimLostAt } = state;
   const own = state.isLostClaimOver;

@@ -104,7 +104,6 @@ export class Settler {
     for (const waiting of batch) waiting.answered = false;
     try {
       await this.#settle(batch);
-      this.#failures = 0;
       return true;
     } catch (error) {
       this.#failures += 1;
@@ -160,6 +159,9 @@ export class Settler {
   }
 
   #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
+    // Whoever is told an answer may ask at once what is still pending.
+    this.#underWay -= batch.length;
+    this.#failures = 0;
     batch.forEach((waiting, index) => {
       const answer = answers[index]!;
       waiting.answered = true;

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf } from '../domain/outcome.ts';
 import type { Lease } from '../domain/task.ts';
 import { openDatabase } from '../lib/database.ts';
@@ -70,28 +71,42 @@ export async function watch(
   return false;
 }
 
-async function end(setup: HeartbeatSetup, { blamed, givenBack }: Verdict & { kind: 'end' }): Promise<void> {
+type End = Verdict & { readonly kind: 'end' };
+
+async function end(setup: HeartbeatSetup, verdict: End): Promise<void> {
+  // What could not be written is left to the leases.
+  await record(setup, verdict).catch(() => {});
+  try {
+    writeSync(setup.logDescriptor, lastLine(setup, verdict.blamed?.row));
+  } catch {
+    // Nobody reads it any more, or not fast enough.
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+async function record(setup: HeartbeatSetup, { blamed, givenBack }: End): Promise<void> {
   const db = openDatabase({
     databaseUrl: setup.databaseUrl,
     maxConnections: 1,
     applicationName: `taskq worker ${setup.workerId} watchdog`,
     deadlineMs: 5000,
   });
-  try {
-    if (blamed !== undefined) {
-      const { id, leaseNo, startedAt } = blamed.row;
-      const ranMs = wallClock() - startedAt;
-      await settle(db, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]);
-    }
-    await giveBack(
-      db,
-      givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 })),
-    );
-  } catch {
-    // What could not be written is left to the leases.
+  if (blamed !== undefined) {
+    const { id, leaseNo, startedAt } = blamed.row;
+    const ranMs = wallClock() - startedAt;
+    await whileBusy(() => settle(db, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]));
   }
-  writeSync(setup.logDescriptor, lastLine(setup, blamed?.row));
-  process.kill(process.pid, 'SIGKILL');
+  const given = givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 }));
+  await whileBusy(() => giveBack(db, given));
+}
+
+/** Ask again, for at most two seconds: a heartbeat of ours, still under way, may have some of them locked. */
+async function whileBusy(ask: () => Promise<readonly { readonly answer: string }[]>): Promise<void> {
+  for (let asked = 0; asked < 40; asked++) {
+    const answers = await ask();
+    if (!answers.some(({ answer }) => answer === 'busy')) return;
+    await sleep(50);
+  }
 }
 
 function lastLine(setup: HeartbeatSetup, blamed: Lease | undefined): string {

@@ -50,7 +50,7 @@ export class WorkerState {
   hears = false;
   #isDeafnessTold = false;
   /** When a heartbeat was last answered: without them what is claimed would be lost again. */
-  lastBeatenAt = performance.now();
+  #lastBeatenAt = performance.now();
   /** When the answer of a claim was last lost (`performance.now()`): tasks may be ours that we do not know of. */
   claimLostAt: number | undefined;
   /** What `untilIdle` left. */
@@ -108,7 +108,7 @@ export class WorkerState {
         this.tally.count('lost');
         this.#leave(held);
       },
-      markRunning: (held) => this.#markRunning(held),
+      markRunning: (attempt) => this.#markRunning(attempt),
     });
   }
 
@@ -126,7 +126,7 @@ export class WorkerState {
       hintBell: this.hintBell,
       hears: () => this.hears && !untilIdle,
       queuesNow: () => this.#queuesNow(),
-      queuesKnown: () => this.orders.queues ?? this.#survey?.found.queues ?? [],
+      queuesKnown: () => this.#queuesKnown(),
       markIdle: (ms) => this.#markIdle(ms),
       onClaimed: (tasks) => {
         for (const held of this.desk.take(tasks)) this.#held.add(held);
@@ -169,6 +169,19 @@ export class WorkerState {
   lookAnew(): void {
     this.cursor.reset();
     this.hintBell.ring();
+    this.roomBell.ring();
+  }
+
+  /** The heartbeat thread has renewed what is held. */
+  beaten(): void {
+    const wasSilent = this.#isSilent;
+    this.#lastBeatenAt = performance.now();
+    if (wasSilent) this.roomBell.ring();
+  }
+
+  /** Without heartbeats nothing new is claimed. */
+  get #isSilent(): boolean {
+    return performance.now() - this.#lastBeatenAt > (this.options.leaseMs * 2) / 3;
   }
 
   /** Use other handlers from the next start on; what runs, runs on with its own. */
@@ -276,9 +289,8 @@ export class WorkerState {
     const { batch, maxTasks } = options;
     if (desk.abandoned >= concurrency) this.retire('every slot is held by a handler that does not end');
     const wanted = maxTasks === null ? Infinity : maxTasks - this.tally.ended - this.holds;
-    if (wanted <= 0 && this.holds === 0) this.#own.abort();
-    const isSilent = performance.now() - this.lastBeatenAt > (options.leaseMs * 2) / 3;
-    if (this.stop.aborted || settler.stuck || isSilent) return { start: 0, ahead: 0 };
+    if (wanted <= 0 && this.holds <= desk.abandoned) this.#end();
+    if (this.stop.aborted || settler.stuck || this.#isSilent) return { start: 0, ahead: 0 };
     return claimRoom({
       concurrency,
       batch,
@@ -302,13 +314,21 @@ export class WorkerState {
     return this.orders.queues ?? current.found.queues;
   }
 
+  /** None where nobody has looked since the types changed: with the queues come the timeouts. */
+  #queuesKnown(): readonly string[] {
+    if (this.#survey?.types !== this.types) return [];
+    return this.orders.queues ?? this.#survey.found.queues;
+  }
+
   async #markIdle(ms: number): Promise<{ dueMs: number | null; queues: readonly string[] }> {
-    const { workerId, types } = this;
-    const { queues } = this.orders;
-    const at = performance.now();
-    const { dueMs, survey: found } = await markIdle(this.#db, { workerId, queues, types }, ms);
-    this.#survey = { at, types, found };
-    return { dueMs, queues: queues ?? found.queues };
+    for (;;) {
+      const { workerId, types } = this;
+      const { queues } = this.orders;
+      const at = performance.now();
+      const { dueMs, survey: found } = await markIdle(this.#db, { workerId, queues, types }, ms);
+      this.#survey = { at, types, found };
+      if (types === this.types) return { dueMs, queues: queues ?? found.queues };
+    }
   }
 
   #timeoutOf({ timeoutMs, type, queue }: ClaimedTask): number | null {
@@ -316,23 +336,30 @@ export class WorkerState {
     return timeoutMs ?? found?.typeTimeouts[type] ?? found?.queueTimeouts[queue] ?? found?.timeoutMs ?? null;
   }
 
-  /** False: it is not ours any more, or nobody can tell. */
-  async #markRunning({ task }: HeldTask): Promise<boolean> {
+  /** Ask until the database says whether it is ours (false: not any more), or until the attempt is to end. */
+  async #markRunning(attempt: Attempt): Promise<boolean> {
     const { workerId } = this;
     const { leaseMs } = this.options;
-    const held = [{ id: task.id, leaseNo: task.leaseNo, startedMs: 0 }];
-    try {
-      for (let waitMs = 10; ; waitMs = Math.min(2 * waitMs, 1000)) {
+    const { id, leaseNo } = attempt.held.task;
+    const held = [{ id, leaseNo, startedMs: 0 }];
+    for (let waitMs = 10; attempt.aborted === undefined; waitMs = Math.min(2 * waitMs, 1000)) {
+      try {
         const answers = await heartbeat(this.#db, { workerId, leaseMs, held });
         const answer = answers[0]?.answer;
+        // Busy: somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
         if (answer !== 'busy') return answer === 'renewed';
-        // Somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
-        await sleep(waitMs);
+      } catch (error) {
+        this.trouble(error);
       }
-    } catch (error) {
-      this.trouble(error);
-      return false;
+      await sleep(waitMs, undefined, { signal: attempt.signal }).catch(() => {});
     }
+    return true;
+  }
+
+  /** It has done what it was to do. */
+  #end(): void {
+    if (this.desk.abandoned > 0) this.retire('its other work is done, and a handler does not end');
+    else this.#own.abort();
   }
 
   /** Asked when nothing is due. Nothing else runs than what does not end: then this worker is done, or is to retire. */
@@ -340,7 +367,7 @@ export class WorkerState {
     const { desk, options } = this;
     if (this.holds > desk.abandoned) return false;
     if (desk.abandoned > 0) {
-      this.retire('its other work is done, and a handler does not end');
+      this.#end();
       return true;
     }
     if (!options.untilIdle) return false;

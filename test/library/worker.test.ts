@@ -242,6 +242,24 @@ describe('a worker inside an application', () => {
       child.kill('SIGKILL');
     }
   });
+
+  test('a stopped worker keeps the process from nothing, whatever its handlers had time for', async () => {
+    const program = `
+      import { createWorker } from 'taskq';
+      const worker = createWorker({
+        databaseUrl: process.env.DATABASE_URL,
+        grace: 0, logLevel: 'debug',
+        handlers: { deaf: { timeout: '1h', run: () => new Promise(() => {}) } },
+        onEvent: ({ event }) => event === 'task.started' && void worker.stop(),
+      });
+      await worker.start();`;
+    await library.open().enqueue('deaf', {}, { allowUnknown: true });
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      env: { ...process.env, DATABASE_URL: library.url },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
 });
 
 describe('a worker that cannot start', () => {

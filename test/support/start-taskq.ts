@@ -19,6 +19,8 @@ export interface RunningTaskq {
   stderr(): string;
   /** Returns the first log line, past or to come, that fits; fails after `limitMs` (10 s) or when it has ended. */
   waitForLog(fits: (line: LogLine) => boolean, limitMs?: number): Promise<LogLine>;
+  /** Reads no more of what it says. */
+  closeStdout(): void;
   /** Sends a signal to it alone, SIGTERM unless told. */
   kill(signal?: NodeJS.Signals): void;
   /** How it ended. */
@@ -42,6 +44,7 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
     stdout: taskq.stdout,
     stderr: taskq.stderr,
     waitForLog: (fits, limitMs = 10_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
+    closeStdout: () => void child.stdout.destroy(),
     kill: (signal = 'SIGTERM') => void child.kill(signal),
     exit,
   };

@@ -43,6 +43,15 @@ describe('a handler that blocks its worker', () => {
   });
 });
 
+test('a blocked worker whose log nobody reads any more ends all the same', async () => {
+  const worker = queue.work(['--grace', '200ms']);
+  const id = await queue.enqueue('spin', {}, { timeout_ms: 1000, max_attempts: 1 });
+  await queue.saw(id, 'start');
+  worker.closeStdout();
+  expect(await worker.exit).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await queue.task(id)).toMatchObject({ status: 'dead', error: { name: 'TimeoutError' } });
+});
+
 describe('the watchdog', () => {
   test('blames the one that blocks, by where it is, and not what was entered last or is late because of it', async () => {
     const ids = await queue.enqueueSome(2, 'wait', { until: ['never', 'go'] }, { timeout_ms: 1500 });
@@ -189,6 +198,22 @@ test('a task that took two workers is the only suspect of its worker, and dead w
   await queue.rows('select * from taskq.rescue(0, 1000000)');
   expect(await queue.task(twice!)).toMatchObject({ status: 'dead', reason: 'worker_lost', attempts: 0 });
   for (const id of once) expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0 });
+});
+
+test('a suspect that cannot be marked as running at first is kept, and runs when it can', async () => {
+  const worker = queue.work(['--lease', '30s']);
+  await worker.waitForLog(event('worker.started'));
+  await queue.rows('alter function taskq.heartbeat rename to heartbeat_for_later');
+  const id = await queue.enqueue('wait', {}, { delay_ms: 3_600_000 });
+  await queue.rows('update taskq.tasks set losses = 1');
+  await queue.rows('select taskq.retry(array[$1]::bigint[])', id);
+  await queue.hasStatus(id, 'leased');
+  await worker.waitForLog(event('statement.failed'));
+  expect(await queue.witnessed(id)).toEqual([]);
+  await queue.rows('alter function taskq.heartbeat_for_later rename to heartbeat');
+  await queue.hasStatus(id, 'completed');
+  expect(await queue.task(id)).toMatchObject({ losses: 1, lease_no: 1 });
+  expect(eventsOf(worker, 'lease.lost')).toEqual([]);
 });
 
 describe('beside a task that took two workers', () => {

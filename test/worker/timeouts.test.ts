@@ -30,6 +30,13 @@ describe('a timeout', () => {
     expect((await queue.witnessed(id)).map(({ event }) => event)).toEqual(['start', 'end']);
   });
 
+  test('that a handler ignores is the end of a worker that was to do so many tasks', async () => {
+    await queue.enqueue('wait', { until: 'never', deaf: true }, { timeout_ms: 200, max_attempts: 1 });
+    const worker = queue.work(['--max-tasks', '1', '--concurrency', '2', '--grace', '300ms']);
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    expect(await queue.counts()).toEqual({ dead: 1 });
+  });
+
   test('that a handler ignores books its slot; the others go on, then the worker retires and records it', async () => {
     const deaf = await queue.enqueue(
       'wait',

@@ -181,6 +181,19 @@ describe('work --watch', () => {
     expect(await queue.task(left)).toMatchObject({ status: 'pending', lease_no: 0 });
   });
 
+  test('the timeout of what is new holds from the first task on', async () => {
+    const { handlers, worker } = await watching({ 'h.mjs': 'export default () => 1;' });
+    expect(await resultOf('h')).toBe(1);
+    const early = await queue.enqueue('fresh');
+    const run = '(_, ctx) => new Promise((_, fail) => ctx.signal.addEventListener("abort", () => fail()))';
+    await write(handlers, {
+      'fresh.mjs': `export default { maxAttempts: 1, timeout: "500ms", run: ${run} };`,
+    });
+    await logged(worker, 'handlers.reloaded');
+    await queue.hasStatus(early, 'dead');
+    expect(await queue.task(early)).toMatchObject({ error: { name: 'TimeoutError' } });
+  });
+
   test('gives back unburned what it had claimed ahead for a handler that is gone', async () => {
     const { root, handlers, worker } = await watching(
       { 'slow.mjs': waiting(1), 'other.mjs': 'export default () => 1;' },

@@ -46,8 +46,8 @@ export function listen(): WorkSignals {
     stop: stop.signal,
     hurry: hurry.signal,
     exitCode: () => 128 + constants.signals[first?.signal ?? 'SIGTERM'],
+    // One more signal is still heard: what ends in order is not to be ended by it.
     close() {
-      for (const signal of SIGNALS) process.off(signal, onSignal);
       process.off('message', onMessage);
       process.off('disconnect', onGone);
     },

@@ -141,6 +141,21 @@ test('so do those of a claim that its worker gave up waiting for and that went t
   await database.close();
 });
 
+test('an answer that came while this process stood still is no lost one', async () => {
+  const database = openDatabase({
+    databaseUrl: queue.url,
+    maxConnections: 1,
+    applicationName: 'patient',
+    deadlineMs: 5000,
+  });
+  await database.query({ text: 'select 1' });
+  const answer = database.query({ text: "select 'here' as answer" });
+  await new Promise((resolve) => setImmediate(resolve)); // it is sent
+  for (const until = performance.now() + 6000; performance.now() < until; );
+  expect(await answer).toEqual([{ answer: 'here' }]);
+  await database.close();
+});
+
 test('a claim that the server ended for its time limit has claimed nothing', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(await queue.session());
