@@ -15,7 +15,7 @@ const KILLED = 'cancelled: its handler did not end when it was asked to, and was
 
 describe('taskq cancel, of a running task, says what became of it:', () => {
   test.each(['wait', 'wait-apart'])('it was cancelled (%s)', async (type) => {
-    const { id } = await running(type, { until: 'never' }, [], { retention: 'none' });
+    const { id } = await running(type, { until: 'never' }, ['--grace', '20s'], { retention: 'none' });
     expect(await queue.run('cancel', id, '--reason', 'no need')).toMatchObject({
       code: 0,
       stdout: `${id} cancelled\n`,
@@ -55,14 +55,14 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
     const other = await queue.enqueue(
       'wait',
       { until: 'never', deaf: true },
-      { timeout_ms: 100, max_attempts: 1 },
+      { timeout_ms: 4000, max_attempts: 1 },
     );
     const worker = queue.work(['--grace', '300ms']);
     await queue.saw(other, 'start');
     const id = await queue.enqueue('spin', {});
     await queue.saw(id, 'start');
     // Longer than anybody waits for the other one: it was asked who keeps the event loop, and who may.
-    await queue.rows('select pg_sleep(5)');
+    await queue.rows('select pg_sleep(8)');
     expect(await queue.run('cancel', id)).toMatchObject({ code: 0, stdout: `${id} ${KILLED}\n` });
     expect(await worker.exit).toEqual({ code: null, signal: 'SIGKILL' });
     expect(await queue.task(other)).toMatchObject({ status: 'pending' });
@@ -119,7 +119,7 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
 
 test('taskq cancel of some that run and some that wait answers each, all waits in one', async () => {
   const waiting = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
-  const { id: willing } = await running('wait', { until: 'never' });
+  const { id: willing } = await running('wait', { until: 'never' }, ['--grace', '3s']);
   const deaf = await queue.enqueue('wait-apart', { until: 'never', deaf: true });
   await queue.saw(deaf, 'start');
   const { code, stdout } = await queue.run('cancel', waiting, willing, deaf, '--json');

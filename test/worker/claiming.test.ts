@@ -41,7 +41,7 @@ describe('--until-idle', () => {
 
   test('waits for what another worker is running', async () => {
     const id = await queue.enqueue('wait', { until: 'go' });
-    const other = queue.work();
+    const other = queue.work(['--lease', '30s']);
     await queue.saw(id, 'start');
     const worker = queue.work(['--until-idle']);
     await worker.waitForLog(event('worker.started'));
@@ -160,10 +160,7 @@ describe('what is claimed', () => {
   test('--batch: so many at once; what finds no slot within a second is given back unburned', async () => {
     const ids = await queue.enqueueSome(10, 'wait', { until: 'go' });
     const worker = queue.work(['--batch', '6', '--concurrency', '2', '--lease', '10s']);
-    await until(
-      async () => (await queue.value("select count(*)::int from taskq.tasks where status = 'leased'")) === 4,
-      async () => JSON.stringify(await queue.counts()),
-    );
+    await queue.claimed(6);
     expect(await queue.value("select count(*)::int from taskq.tasks where status = 'running'")).toBe(2);
     await worker.waitForLog(event('task.given_back'));
     expect(await queue.rows('select attempts, losses, releases from taskq.tasks group by 1, 2, 3')).toEqual([
@@ -192,7 +189,7 @@ describe('what is claimed', () => {
   }
 
   test('each task once by four workers together', async () => {
-    const workers = [1, 2, 3, 4].map(() => queue.work(['--concurrency', '3']));
+    const workers = [1, 2, 3, 4].map(() => queue.work(['--concurrency', '3', '--lease', '30s']));
     await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
     const ids = await queue.enqueueSome(300, 'wait', { ms: 2 });
     await queue.drained();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { LogLine } from '../support/start-taskq.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -26,7 +27,26 @@ async function started(
 ) {
   const worker = queue.work(args, { env });
   const { worker_id } = await worker.waitForLog(event('worker.started'));
+  if (env === RARE_HEARTBEATS) await listening();
   return { worker, id: String(worker_id) };
+}
+
+/** Waits until a worker's session hears of orders: the last it says before the next heartbeat. */
+function listening(): Promise<void> {
+  return until(
+    () =>
+      queue.value<boolean>(
+        `select exists (
+          select from pg_stat_activity
+          where datname = current_database() and query = 'listen taskq_orders' and state = 'idle'
+        )`,
+      ),
+    async () => JSON.stringify(await queue.rows('select application_name, query from pg_stat_activity')),
+  );
+}
+
+function timeOf({ time }: LogLine): number {
+  return Date.parse(String(time));
 }
 
 /** A task that nobody knows of until `makeDueSilently`, which tells nobody either. */
@@ -72,7 +92,7 @@ describe('taskq workers set, on a running worker,', () => {
   test('--queues: it serves the others from then on, and gives back what it has claimed ahead', async () => {
     const [first, ...ahead] = await queue.enqueueSome(4, 'wait', { until: 'go' }, { queue: 'a' });
     const { worker, id } = await started(['--queues', 'a', '--concurrency', '1', '--batch', '4']);
-    await counts({ running: 1, leased: 3 });
+    await queue.claimed(4);
     await queue.run('workers', 'set', id, '--queues', 'b,c');
     await counts({ running: 1, pending: 3 });
     const other = await queue.enqueue('hello-js', {}, { queue: 'c' });
@@ -104,7 +124,7 @@ describe('taskq workers pause', () => {
   test('empties what the worker has claimed ahead, unburned; what runs, runs on; resumed it goes on', async () => {
     const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
     const { worker, id } = await started(['--concurrency', '1', '--batch', '4']);
-    await counts({ running: 1, leased: 3 });
+    await queue.claimed(4);
     const { stdout } = await queue.run('workers', 'pause', id);
     expect(stdout).toMatch(new RegExp(`^worker ${id} \\(.*\\) claims nothing until it is resumed\n$`));
     await counts({ running: 1, pending: 3 });
@@ -123,7 +143,7 @@ describe('taskq workers pause', () => {
   test('is in time for a slot that becomes free the moment after', async () => {
     const [first] = await queue.enqueueSome(4, 'wait', { until: 'go' });
     const { worker, id } = await started(['--concurrency', '1', '--batch', '4']);
-    await counts({ running: 1, leased: 3 });
+    await queue.claimed(4);
     await queue.rows("select taskq.pause_worker($1, 'a test')", id);
     await worker.waitForLog(event('worker.paused'));
     await queue.witness(first!, 'go');
@@ -146,23 +166,21 @@ describe('taskq queues pause', () => {
     const a = await queue.enqueueSome(3, 'wait', { until: 'go' }, { queue: 'a', priority: 1 });
     const b = await queue.enqueueSome(2, 'wait', { until: 'go' }, { queue: 'b' });
     const { worker } = await started(['--concurrency', '1', '--batch', '5']);
-    await counts({ running: 1, leased: 4 });
-    await queue.run('queues', 'pause', 'a', '--reason', 'deploy');
-    await until(
-      async () =>
-        (await queue.value<number>("select count(*)::int from taskq.tasks where status = 'pending'")) === 2,
-      async () => JSON.stringify(await queue.rows('select id, queue, status from taskq.tasks')),
-    );
-    expect(await queue.rows("select distinct queue from taskq.tasks where status = 'pending'")).toEqual([
-      { queue: 'a' },
-    ]);
+    await queue.claimed(5);
+    await queue.rows("select taskq.pause_queue('a', 'ann', 'deploy')");
     expect(await worker.waitForLog(event('queue.paused'))).toMatchObject({
       queue: 'a',
+      by: 'ann',
       reason: 'deploy',
       until: null,
     });
     for (const task of [...a, ...b]) await queue.witness(task, 'go');
     await counts({ completed: 3, pending: 2 });
+    expect(await queue.rows('select distinct queue from taskq.tasks')).toEqual([{ queue: 'a' }]);
+    // Where no slot becomes free, everything goes back by itself after a second.
+    const claimedAt = timeOf(worker.logs().find(event('task.started'))!);
+    const back = b.flatMap((task) => eventsOf(worker, 'task.given_back', task));
+    expect(back.filter((line) => timeOf(line) < claimedAt + 500)).toEqual([]);
     await queue.run('queues', 'resume', 'a');
     await counts({ completed: 5 });
     await worker.waitForLog(event('queue.resumed'));
@@ -170,7 +188,7 @@ describe('taskq queues pause', () => {
 
   test('--for: ends by itself, also for a worker that nobody tells and that looks rarely', async () => {
     const { worker } = await started(['--poll', '10m']);
-    await queue.run('queues', 'pause', 'a', '--for', '2s');
+    await queue.run('queues', 'pause', 'a', '--for', '6s');
     await worker.waitForLog(event('queue.paused'));
     const id = await queue.enqueue('hello-js', {}, { queue: 'a' });
     await queue.hasStatus(id, 'completed', BEFORE_A_HEARTBEAT_MS);
@@ -202,7 +220,7 @@ describe('taskq workers stop', () => {
   test('is a drain as by SIGTERM: what runs may finish, what waits is given back, exit 0', async () => {
     const [first] = await queue.enqueueSome(3, 'wait', { until: 'go' });
     const { worker, id } = await started(['--concurrency', '1', '--batch', '3']);
-    await counts({ running: 1, leased: 2 });
+    await queue.claimed(3);
     const name = await queue.value<string>('select name from taskq.workers');
     expect(await queue.run('workers', 'stop', name)).toMatchObject({
       code: 0,

@@ -23,10 +23,12 @@ describe('a process of its own', () => {
   });
 
   test('that dies of what an earlier task left in it burns no attempt of the one that runs', async () => {
-    const leaver = await queue.enqueue('leave-behind', { what: 'exit', ms: 500 });
+    const leaver = await queue.enqueue('leave-behind', { what: 'exit' });
     const worker = queue.work(['--concurrency', '1']);
     await queue.hasStatus(leaver, 'completed');
     const innocent = await queue.enqueue('wait-apart', { until: ['never', 'go'] });
+    await queue.saw(innocent, 'start');
+    await queue.witness(leaver, 'now');
     await queue.saw(innocent, 'start', { times: 2 });
     await queue.witness(innocent, 'go');
     await queue.hasStatus(innocent, 'completed');
@@ -52,11 +54,12 @@ describe('a process of its own', () => {
   });
 
   test('in which something throws that an earlier task left is not used again, and nobody is blamed', async () => {
-    const leaver = await queue.enqueue('leave-behind', { what: 'throw', ms: 300 });
+    const leaver = await queue.enqueue('leave-behind', { what: 'throw' });
     const worker = queue.work(['--concurrency', '1']);
     await queue.hasStatus(leaver, 'completed');
     const innocent = await queue.enqueue('wait-apart', { until: 'go' });
     await queue.saw(innocent, 'start');
+    await queue.witness(leaver, 'now');
     const line = await worker.waitForLog((said) => said.msg === 'what this task left behind has failed');
     expect(line).toMatchObject({ task_id: leaver, error: 'Error: left behind' });
     await queue.witness(innocent, 'go');
@@ -93,7 +96,7 @@ describe('a process of its own', () => {
       const neighbour = await queue.enqueue('wait-apart', { until: 'go' });
       const poison = await queue.enqueue('crash-apart', { how }, { max_attempts: 2 });
       const worker = queue.work([], { env: { NODE_OPTIONS: '--max-old-space-size=64' } });
-      await queue.hasStatus(poison, 'dead');
+      await queue.hasStatus(poison, 'dead', 40_000);
       expect(await queue.task(poison)).toMatchObject({
         attempts: 2,
         error: { name: 'ChildDied', message: expect.stringContaining(message) },
@@ -104,7 +107,7 @@ describe('a process of its own', () => {
       expect(await worker.exit).toEqual({ code: 0, signal: null });
       expect(await queue.task(neighbour)).toMatchObject({ attempts: 0, losses: 0 });
     },
-    60_000,
+    90_000,
   );
 });
 

@@ -23,15 +23,16 @@ async function supervised(processes: number, args: readonly string[] = [], handl
 }
 
 /** Waits for so many workers in all. Returns their processes. */
-async function started(supervisor: RunningTaskq, times: number): Promise<number[]> {
-  await logged(supervisor, 'worker.started', times);
+async function started(supervisor: RunningTaskq, times: number, limitMs?: number): Promise<number[]> {
+  await logged(supervisor, 'worker.started', times, limitMs);
   return eventsOf(supervisor, 'worker.started').map(({ pid }) => Number(pid));
 }
 
-async function logged(supervisor: RunningTaskq, name: string, times = 1): Promise<LogLine> {
+async function logged(supervisor: RunningTaskq, name: string, times = 1, limitMs?: number): Promise<LogLine> {
   await until(
     async () => eventsOf(supervisor, name).length >= times,
     async () => `not ${times} times ${name}:\n${supervisor.stdout()}${supervisor.stderr()}`,
+    limitMs,
   );
   return eventsOf(supervisor, name)[times - 1]!;
 }
@@ -55,7 +56,14 @@ function isAlive(pid: number): boolean {
 describe('work --processes', () => {
   test('runs so many workers, and SIGTERM drains them all: what runs ends, the rest waits, exit 0', async () => {
     const ids = await queue.enqueueSome(12, 'wait', { until: 'go' });
-    const { supervisor, workers } = await supervised(3, ['--concurrency', '2', '--grace', '20s']);
+    const { supervisor, workers } = await supervised(3, [
+      '--concurrency',
+      '2',
+      '--grace',
+      '20s',
+      '--lease',
+      '30s',
+    ]);
     expect(new Set(workers).size).toBe(3);
     await until(
       async () => (await queue.value("select count(*)::int from witness where event = 'start'")) === 6,
@@ -72,7 +80,7 @@ describe('work --processes', () => {
   });
 
   test('starts another where one is killed, whose tasks run again; the others are not disturbed', async () => {
-    const { supervisor, workers } = await supervised(2);
+    const { supervisor, workers } = await supervised(2, ['--lease', '6s']);
     const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
     for (const id of ids) await queue.saw(id, 'start');
     const [victim] = workers;
@@ -105,7 +113,7 @@ describe('work --processes', () => {
   ] as const)(
     'a second %s hurries them all: everything is given back unburned, exit %d',
     async (signal, code) => {
-      const { supervisor } = await supervised(2, ['--grace', '60s']);
+      const { supervisor } = await supervised(2, ['--grace', '60s', '--lease', '30s']);
       const ids = await queue.enqueueSome(4, 'wait', { until: 'never' });
       for (const id of ids) await queue.saw(id, 'start');
       supervisor.kill(signal);
@@ -124,6 +132,7 @@ describe('work --processes', () => {
     const id = await queue.enqueue('spin');
     await queue.saw(id, 'start');
     supervisor.kill();
+    await logged(supervisor, 'worker.stopped'); // of the other one
     await sleep(600);
     supervisor.kill();
     expect(await supervisor.exit).toEqual({ code: 1, signal: null });
@@ -131,7 +140,14 @@ describe('work --processes', () => {
   });
 
   test('workers whose supervisor is killed drain and end by themselves', async () => {
-    const { supervisor, workers } = await supervised(2, ['--concurrency', '2', '--grace', '20s']);
+    const { supervisor, workers } = await supervised(2, [
+      '--concurrency',
+      '2',
+      '--grace',
+      '20s',
+      '--lease',
+      '30s',
+    ]);
     const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
     for (const id of ids) await queue.saw(id, 'start');
     supervisor.kill('SIGKILL');
@@ -244,14 +260,14 @@ describe('where a later worker cannot start', () => {
     const { supervisor, workers } = await supervised(2, [], root);
     await writeFile(join(root, 'h.mjs'), 'export default (');
     process.kill(workers[0]!, 'SIGKILL');
-    expect(await logged(supervisor, 'worker.died', 3)).toMatchObject({ exit_code: 2, signal: null });
+    expect(await logged(supervisor, 'worker.died', 3, 40_000)).toMatchObject({ exit_code: 2, signal: null });
     const id = await queue.enqueue('h');
     await queue.hasStatus(id, 'completed');
     await writeFile(join(root, 'h.mjs'), good);
-    await started(supervisor, 3);
+    await started(supervisor, 3, 40_000);
     supervisor.kill();
     expect(await supervisor.exit).toEqual({ code: 0, signal: null });
-  });
+  }, 90_000);
 
   test('and no other one works, the command ends with its code', async () => {
     const root = await temporaryDirectory();
@@ -274,7 +290,8 @@ describe('the log of several workers', () => {
       };`,
     );
     await queue.enqueueSome(20, 'talk');
-    const supervisor = queue.work(['--processes', '3', '--until-idle', '--concurrency', '2'], { handlers });
+    const args = ['--processes', '3', '--until-idle', '--concurrency', '2', '--lease', '30s'];
+    const supervisor = queue.work(args, { handlers });
     expect(await supervisor.exit).toEqual({ code: 0, signal: null });
     const lines = supervisor.stdout().trimEnd().split('\n');
     expect(lines.filter((line) => !/^\{.*\}$/.test(line))).toEqual(Array(20).fill('plain words'));

@@ -5,12 +5,12 @@ const queue = useWorkers();
 
 describe('a timeout', () => {
   test('asks the handler to end, and is a failed attempt', async () => {
-    const id = await queue.enqueue('wait', { until: ['never', 'now'] }, { timeout_ms: 1000 });
+    const id = await queue.enqueue('wait', { until: ['never', 'now'] }, { timeout_ms: 4000 });
     await queue.witness(id, 'now');
     const worker = queue.work(['--until-idle']);
     expect(await worker.exit).toEqual({ code: 0, signal: null });
     expect(await queue.errors(id)).toMatchObject([
-      { attempt: 1, error: { name: 'TimeoutError', message: expect.stringContaining('1s') } },
+      { attempt: 1, error: { name: 'TimeoutError', message: expect.stringContaining('4s') } },
     ]);
     expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 1 });
     expect((await queue.witnessed(id)).map(({ event, note }) => [event, note])).toContainEqual([
@@ -129,7 +129,7 @@ describe('cancel, asked for by another process,', () => {
     const other = await queue.enqueue('wait', { until: 'go' });
     const worker = queue.work(['--concurrency', '1', '--batch', '3']);
     await queue.saw(first, 'start');
-    await queue.hasStatus(ahead, 'leased');
+    await queue.claimed(3);
     await queue.rows('select taskq.cancel($1)', [ahead]);
     await queue.hasStatus(ahead, 'cancelled');
     for (const id of [first, other]) await queue.witness(id, 'go');

@@ -14,13 +14,13 @@ async function stoppedInTheMiddle(payload: object, type = 'wait') {
   await queue.saw(id, 'start');
   zombie.kill('SIGSTOP');
   await queue.silence(started);
-  return { id, zombie };
+  return { id, zombie, started };
 }
 
 describe('a worker that was stopped for longer than its lease, its task waiting again,', () => {
   test('hears of it: the signal aborts, and the task runs once more under a lease of its own', async () => {
-    const { id, zombie } = await stoppedInTheMiddle({ until: ['never', 'again'] });
-    await queue.rows('select * from taskq.rescue(0, 1000000)');
+    const { id, zombie, started } = await stoppedInTheMiddle({ until: ['never', 'again'] });
+    await queue.robbed(started);
     expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2, losses: 1 });
     zombie.kill('SIGCONT');
     await zombie.waitForLog(event('lease.lost', id));
@@ -44,12 +44,12 @@ describe('a worker that was stopped for longer than its lease, its task waiting 
   test.each(['return', 'throw', 'snooze'])(
     'can write nothing when its handler ends with a %s',
     async (ends) => {
-      const { id, zombie } = await stoppedInTheMiddle({
+      const { id, zombie, started } = await stoppedInTheMiddle({
         until: ['first', 'again'],
         deaf: true,
         ends: [ends, 'return'],
       });
-      await queue.rows('select * from taskq.rescue(0, 1000000)');
+      await queue.robbed(started);
       await queue.witness(id, 'first');
       zombie.kill('SIGCONT');
       await zombie.waitForLog(event('lease.lost', id));
@@ -69,7 +69,14 @@ test('a handler that ignores that its lease was lost is abandoned, and its worke
   const worker = queue.work(['--grace', '300ms']);
   await queue.saw(id, 'start');
   await queue.rows("select taskq.pause_queue('default', 'a test')");
-  await queue.rows('select from taskq.give_back(array[$1]::bigint[], array[1], array[true])', id);
+  await until(
+    async () =>
+      (await queue.value(
+        'select answer from taskq.give_back(array[$1]::bigint[], array[1], array[true])',
+        id,
+      )) === 'recorded',
+    async () => JSON.stringify(await queue.task(id)),
+  );
   expect(await worker.waitForLog(event('task.abandoned'))).toMatchObject({ task_id: id });
   expect(await worker.exit).toEqual({ code: 1, signal: null });
   expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2, attempts: 0 });
@@ -82,7 +89,7 @@ describe('a worker that was stopped for longer than its lease, its task running 
       deaf: [ends !== undefined, false],
       ends: [ends ?? 'return', 'return'],
     });
-    const other = queue.work();
+    const other = queue.work(['--lease', '30s']);
     await other.waitForLog(event('task.rescued', id));
     await queue.saw(id, 'start', { times: 2 });
     await queue.witness(id, 'first');
@@ -110,7 +117,7 @@ describe('a worker that was stopped for longer than its lease, its task running 
   test('kills the process of a handler that has one', async () => {
     const { id, zombie } = await stoppedInTheMiddle({ until: ['never', 'second'], deaf: true }, 'wait-apart');
     const [first] = await queue.witnessed(id);
-    const other = queue.work();
+    const other = queue.work(['--lease', '30s']);
     await queue.saw(id, 'start', { times: 2 });
     zombie.kill('SIGCONT');
     await zombie.waitForLog(event('lease.lost', id));
@@ -121,7 +128,10 @@ describe('a worker that was stopped for longer than its lease, its task running 
 });
 
 test('workers that were stopped together take nothing from each other when they go on', async () => {
-  const workers = ['a', 'b', 'c'].map((name) => queue.work(['--queues', name]));
+  // Who goes on a moment earlier waits for a heartbeat's time before it rescues.
+  const workers = ['a', 'b', 'c'].map((name) =>
+    queue.work(['--queues', name, '--lease', '10s'], { env: { TASKQ_HEARTBEAT: '2s' } }),
+  );
   const started = await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
   const ids = await Promise.all(
     ['a', 'b', 'c'].map((name) => queue.enqueue('wait', { until: 'go' }, { queue: name })),
@@ -130,7 +140,7 @@ test('workers that were stopped together take nothing from each other when they 
   for (const worker of workers) worker.kill('SIGSTOP');
   for (const line of started) await queue.silence(line);
   // Later than every pause in them: on waking, all is due at once.
-  await queue.rows('select pg_sleep(1.5)');
+  await queue.rows('select pg_sleep(4.5)');
   for (const worker of workers) worker.kill('SIGCONT');
   for (const id of ids) {
     await until(

@@ -4,10 +4,12 @@ import { count, witness } from './_witness.mjs';
 
 /**
  * Waits `ms`, or until the test has witnessed the event `until`, and ends as `ends` says. Told to end by its signal it
- * says so and throws, unless it is `deaf`. Each of these may be an array: an element for each run, the last for all
+ * says so and throws, unless it is `deaf`; its log says so in any case. Each of these may be an array: an element for each run, the last for all
  * that follow.
  */
 export async function wait(payload, ctx) {
+  // In the log at once: a row may come too late for a worker that ends.
+  ctx.signal.addEventListener('abort', () => ctx.log.info('aborted', { reason: ctx.signal.reason }));
   const run = await witness(ctx, 'start');
   const { ms, until, deaf, ends } = forRun(payload, run);
   const { signal } = deaf ? new AbortController() : ctx;

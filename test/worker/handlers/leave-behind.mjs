@@ -1,4 +1,5 @@
-import { witness } from './_witness.mjs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { count, witness } from './_witness.mjs';
 
 const LEFT = {
   exit: () => process.exit(7),
@@ -7,12 +8,17 @@ const LEFT = {
   },
 };
 
-/** Ends, and leaves something that ends its process, or throws, `ms` later. */
+/** Ends, and leaves something that ends its process, or throws, when the test has witnessed "now". */
 export default {
   isolation: 'process',
-  async run({ what, ms }, ctx) {
+  async run({ what }, ctx) {
     await witness(ctx, 'start');
-    setTimeout(LEFT[what], ms);
+    void leave(what, ctx);
     return { pid: process.pid };
   },
 };
+
+async function leave(what, ctx) {
+  while ((await count(ctx, 'now')) === 0) await sleep(20);
+  setTimeout(LEFT[what], 0);
+}

@@ -64,6 +64,17 @@ export function useWorkers() {
   const value = async <T>(text: string, ...values: unknown[]): Promise<T> =>
     Object.values((await ask({ text, values })).rows[0]!)[0] as T;
 
+  const silence = async ({ worker_id }: LogLine) => {
+    await rows(
+      "update taskq.workers set heartbeat_at = clock_timestamp() - interval '1 hour' where id = $1",
+      worker_id,
+    );
+    await rows(
+      "update taskq.tasks set lease_expires_at = clock_timestamp() - interval '1 hour' where lease_owner = $1",
+      worker_id,
+    );
+  };
+
   return {
     get url() {
       return database.url;
@@ -135,6 +146,14 @@ export function useWorkers() {
         limitMs,
       ),
 
+    /** Waits until so many live tasks have been claimed. What is claimed ahead is soon given back; this says so still. */
+    claimed: (count: number) =>
+      until(
+        async () => (await value('select count(*)::integer from taskq.tasks where lease_no > 0')) === count,
+        async () =>
+          `not ${count} are claimed: ${JSON.stringify(await rows('select id, status, lease_no from taskq.tasks limit 20'))}`,
+      ),
+
     /** How many tasks have which status. */
     async counts(): Promise<Record<string, number>> {
       const found = await rows<{ status: string; count: number }>(
@@ -155,16 +174,21 @@ export function useWorkers() {
       rows('insert into witness (task_id, event) values ($1, $2)', id, what),
 
     /** Lets all leases of a worker have run out, and its last heartbeat be long ago: what waiting would do. */
-    async silence({ worker_id }: LogLine) {
-      await rows(
-        "update taskq.workers set heartbeat_at = clock_timestamp() - interval '1 hour' where id = $1",
-        worker_id,
-      );
-      await rows(
-        "update taskq.tasks set lease_expires_at = clock_timestamp() - interval '1 hour' where lease_owner = $1",
-        worker_id,
-      );
-    },
+    silence,
+
+    /** Has all tasks of a silent worker rescued. The server may still come to a heartbeat from before: then again. */
+    robbed: (worker: LogLine) =>
+      until(
+        async () => {
+          await silence(worker);
+          await rows('select from taskq.rescue(0, 1000000)');
+          return (
+            (await rows('select from taskq.tasks where lease_owner = $1', worker.worker_id)).length === 0
+          );
+        },
+        async () =>
+          JSON.stringify(await rows('select * from taskq.tasks where lease_owner = $1', worker.worker_id)),
+      ),
 
     /** Waits until that event of the task was witnessed so often. */
     saw: (id: string, event: string, { times = 1, limitMs }: { times?: number; limitMs?: number } = {}) =>
