@@ -25,7 +25,7 @@ describe('the answer that is lost', () => {
     const ids = await queue.enqueueSome(3, 'wait');
     await lost;
     expect(await queue.rows('select lease_no from taskq.tasks')).toEqual(ids.map(() => ({ lease_no: 1 })));
-    await queue.drained();
+    await queue.drained(40_000);
     expect(await queue.counts()).toEqual({ completed: ids.length });
     expect(await queue.rows('select distinct attempts, losses, lease_no from taskq.finished_tasks')).toEqual([
       { attempts: 0, losses: 1, lease_no: 3 },
@@ -88,7 +88,7 @@ test('a way that swallows everything for a while: the worker waits, keeps its ou
 });
 
 test('sessions ended again and again: nothing is lost, nothing that succeeded runs again, nobody goes', async () => {
-  const args = ['--concurrency', '4', '--lease', '4s'];
+  const args = ['--concurrency', '4', '--lease', '8s'];
   const workers = [queue.work(args), queue.work(args)];
   await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
   const ids: string[] = [];
@@ -103,9 +103,10 @@ test('sessions ended again and again: nothing is lost, nothing that succeeded ru
         (await queue.value<number>("select count(*)::integer from witness where event = 'end'")) >=
         15 * (turn + 1),
       async () => workers.map((worker) => worker.stdout()).join('\n'),
+      40_000,
     );
   }
-  await queue.drained();
+  await queue.drained(40_000);
   expect(await queue.counts()).toEqual({ completed: ids.length });
   const ends = await queue.rows("select task_id from witness where event = 'end' order by task_id");
   expect(ends.map((row) => row.task_id)).toEqual(ids);
@@ -118,7 +119,7 @@ test('sessions ended again and again: nothing is lost, nothing that succeeded ru
     worker.kill();
     expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
   }
-});
+}, 180_000);
 
 describe('one line tells that the connection is lost, one that it is back, where the database is cut off only', () => {
   test.each([
@@ -126,7 +127,7 @@ describe('one line tells that the connection is lost, one that it is back, where
     ['statements', 'DATABASE_URL', 'TASKQ_DIRECT_URL'],
   ])('for the %s', async (connection, cutUrl, wholeUrl) => {
     const way = await openedWay();
-    const worker = queue.work(['--lease', '6s'], { env: { [cutUrl]: way.url, [wholeUrl]: queue.url } });
+    const worker = queue.work(['--lease', '30s'], { env: { [cutUrl]: way.url, [wholeUrl]: queue.url } });
     const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });
     for (const id of ids) await queue.saw(id, 'start');
     way.cut();
@@ -156,7 +157,7 @@ describe('one line tells that the connection is lost, one that it is back, where
 
 test('a table that somebody keeps locked is a statement refused, no connection lost', async () => {
   // A heartbeat waits longer for its answer than the functions wait for a lock.
-  const worker = queue.work(['--lease', '10s']);
+  const worker = queue.work(['--lease', '30s']);
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
   const id = await queue.enqueue('wait', { until: 'go' });
   await queue.saw(id, 'start');
@@ -178,7 +179,7 @@ test('a connection reset while its statement runs is no error that nobody caught
   for (let turn = 0; turn < 5; turn++) {
     const ids = await queue.enqueueSome(20, 'hello-js');
     way.reset();
-    await queue.drained();
+    await queue.drained(40_000);
     expect(ids).toHaveLength(20);
   }
   expect(eventsOf(worker, 'worker.retiring')).toEqual([]);
