@@ -40,7 +40,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
         await endOf(sandbox);
       }
     },
-    120_000,
+    240_000,
   );
 
   test('every block of TypeScript has the right types', async () => {

@@ -28,7 +28,7 @@ describe('the package', () => {
     });
     [packed] = JSON.parse(said) as [Packed];
     paths = packed.files.map(({ path }) => path).sort();
-  });
+  }, 300_000);
 
   test('has the built sources, the SQL, the binary and what explains them, and nothing else', () => {
     const built = below('src')

@@ -98,7 +98,7 @@ beforeAll(async () => {
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
   tarball = join(directory, filename);
   database = await emptyDatabase();
-});
+}, 300_000);
 afterAll(() => database.drop());
 
 describe('installed in an empty project', () => {

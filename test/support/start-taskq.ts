@@ -17,7 +17,7 @@ export interface RunningTaskq {
   logs(): readonly LogLine[];
   stdout(): string;
   stderr(): string;
-  /** Returns the first log line, past or to come, that fits; fails after `limitMs` (10 s) or when it has ended. */
+  /** Returns the first log line, past or to come, that fits; fails after `limitMs` (30 s) or when it has ended. */
   waitForLog(fits: (line: LogLine) => boolean, limitMs?: number): Promise<LogLine>;
   /** Reads no more of what it says. */
   closeStdout(): void;
@@ -43,7 +43,7 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
     logs,
     stdout: taskq.stdout,
     stderr: taskq.stderr,
-    waitForLog: (fits, limitMs = 10_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
+    waitForLog: (fits, limitMs = 30_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
     closeStdout: () => void child.stdout.destroy(),
     kill: (signal = 'SIGTERM') => void child.kill(signal),
     exit,
