@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inputItems } from '../../src/cli/enqueue/input-items.ts';
@@ -46,6 +47,27 @@ describe('the input of enqueue --file', () => {
           expect(texts.map((text) => JSON.parse(String(text)))).toEqual(JSON.parse(JSON.stringify(values)));
         },
       ),
+    );
+  });
+
+  test('a line that is not UTF-8 spoils no other, and all keep their numbers', async () => {
+    const line = fc.constantFrom(
+      Buffer.from('"a"'),
+      Buffer.from('"ö"'),
+      Buffer.from([0x22, 0xff]),
+      Buffer.of(),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(line), SIZES, async (lines, sizes) => {
+        const bytes = Buffer.concat(lines.flatMap((one) => [one, Buffer.from('\n')]));
+        const items = [];
+        for await (const some of inputItems(chunked(bytes, sizes), 'a.ndjson')) items.push(...some);
+        const expected = lines.flatMap((one, index) => {
+          const text = isUtf8(one) ? one.toString() : null;
+          return text === '' ? [] : [{ line: index + 1, text }];
+        });
+        expect(items.map(({ line, text }) => ({ line, text }))).toEqual(expected);
+      }),
     );
   });
 

@@ -27,22 +27,7 @@ async function started(
 ) {
   const worker = queue.work(args, { env });
   const { worker_id } = await worker.waitForLog(event('worker.started'));
-  if (env === RARE_HEARTBEATS) await listening();
   return { worker, id: String(worker_id) };
-}
-
-/** Waits until a worker's session hears of orders: the last it says before the next heartbeat. */
-function listening(): Promise<void> {
-  return until(
-    () =>
-      queue.value<boolean>(
-        `select exists (
-          select from pg_stat_activity
-          where datname = current_database() and query = 'listen taskq_orders' and state = 'idle'
-        )`,
-      ),
-    async () => JSON.stringify(await queue.rows('select application_name, query from pg_stat_activity')),
-  );
 }
 
 function timeOf({ time }: LogLine): number {

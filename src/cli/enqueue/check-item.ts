@@ -4,7 +4,7 @@ import { payloadProblem } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
 import type { NewTask } from '../../queue/enqueue.ts';
-import type { InputItem } from './input-items.ts';
+import type { InputItem } from './input-item.ts';
 import type { KnownType, LookUpType } from './known-types.ts';
 import { memberText } from './member-text.ts';
 import { mergedOptions, saidInConfig } from './task-options.ts';
@@ -66,7 +66,8 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
   };
 
   return (item) => {
-    if (item.text === null) return { problem: `${item.name}: ${item.problem ?? 'unreadable'}` };
+    if (item.text === null)
+      return { problem: `${item.kind} ${item.number}: ${item.problem ?? 'unreadable'}` };
     const refused = (error: unknown): CheckedItem => {
       if (!(error instanceof TaskqError) || FATAL.includes(error.code)) throw error;
       return { problem: `${placeOf(item, error)}${messageOf(error)}` };
@@ -107,11 +108,12 @@ function envelopeOf(text: string, value: unknown): Envelope {
 
 /** Where in the input: the place of a JSON fault is that in the file. */
 function placeOf(item: InputItem, error: TaskqError): string {
-  const isLine = item.name.startsWith('line');
-  if (!(error instanceof JsonError)) return isLine ? `${item.name}: ` : `${item.name} (line ${item.line}): `;
+  const isLine = item.kind === 'line';
+  const name = `${item.kind} ${item.number}`;
+  if (!(error instanceof JsonError)) return isLine ? `${name}: ` : `${name} (line ${item.line}): `;
   const line = item.line + error.line - 1;
   const column = error.line === 1 ? item.column + error.column - 1 : error.column;
-  return isLine ? `line ${line}, column ${column}: ` : `${item.name} (line ${line}, column ${column}): `;
+  return isLine ? `line ${line}, column ${column}: ` : `${name} (line ${line}, column ${column}): `;
 }
 
 function messageOf(error: TaskqError): string {

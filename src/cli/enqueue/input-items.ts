@@ -1,21 +1,7 @@
 import { badOption } from '../task-filter.ts';
+import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 import { splitArray } from './split-array.ts';
 import { splitLines } from './split-lines.ts';
-
-/** A piece of input that is to become a task. */
-export interface InputItem {
-  /** How it is called to a user: `line 3`, `item 3`. */
-  readonly name: string;
-  /** Where its text begins, counted from 1. */
-  readonly line: number;
-  readonly column: number;
-  /** Null: it cannot be read, see `problem`. */
-  readonly text: string | null;
-  readonly problem?: string;
-}
-
-/** A longer piece is no payload, whatever is in it: escapes can make a text six times as long as what is stored. */
-export const MAX_ITEM_BYTES = 8 * 1024 * 1024;
 
 /**
  * Cut input into items, some at a time: NDJSON line by line, blank ones left out, or a JSON array by its elements. It
@@ -24,7 +10,7 @@ export const MAX_ITEM_BYTES = 8 * 1024 * 1024;
 export async function* inputItems(input: AsyncIterable<Buffer>, path: string): AsyncGenerator<InputItem[]> {
   const { first, chunks } = await peek(input);
   if (first === 0x5b && !/\.(ndjson|jsonl)$/i.test(path)) yield* splitArray(chunks);
-  else yield* splitLines(chunks, MAX_ITEM_BYTES);
+  else yield* splitLines(chunks);
 }
 
 /** The first byte that is no blank, undefined for none; and the chunks without a byte order mark. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { type InputItem, MAX_ITEM_BYTES } from './input-items.ts';
+import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 
 /**
  * Cut the bytes of a JSON array into its elements, those of each chunk together. What an element is made of is not
@@ -114,7 +114,7 @@ class ArrayCutter {
     this.#count += 1;
     const { line, column } = this.#start ?? { line: this.#line, column: this.#column };
     const bytes = Buffer.concat(this.#parts);
-    const about = { name: `item ${this.#count}`, line, column };
+    const about = { kind: 'item', number: this.#count, line, column } as const;
     const isLong = this.#bytes > MAX_ITEM_BYTES;
     this.#parts = [];
     this.#bytes = 0;
