@@ -35,10 +35,10 @@ export async function openRedis(undo: Undo): Promise<RedisServer | undefined> {
     ]),
     { stdio: ['ignore', 'ignore', 2], detached: true },
   );
-  const isThere = await Promise.race([
-    once(server, 'spawn').then(() => true),
-    once(server, 'error').then(() => false),
-  ]);
+  const isThere = await once(server, 'spawn').then(
+    () => true,
+    () => false, // by the event `error`
+  );
   if (!isThere) return undefined;
   undo.add(() => end(server));
   const client = new Redis({ path: socket, retryStrategy: () => 50, maxRetriesPerRequest: null });
