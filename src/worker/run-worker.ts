@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { openDatabase, type Queryable } from '../lib/database.ts';
 import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
@@ -88,7 +89,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         : [every(() => reload(watched, db, state, heartbeats), { everyMs: LOOK_MS, signal: stop, onError })]),
     ];
     const claiming = claimLoop(state.claimLoopOptions());
-    await Promise.race([claiming, aborted(stop)]);
+    await Promise.race([claiming, once(stop, 'abort')]);
     await drain(state, options, claiming);
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
@@ -101,13 +102,6 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   } finally {
     await pool.close();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 async function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
