@@ -2,12 +2,15 @@ import pg from 'pg';
 import { isDirect, withDeadline } from './driver.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
+import { underReadCommitted } from './under-read-committed.ts';
 
 export interface Statement {
   /** Prepared once per connection under this name, where the way to the server allows it. */
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /** Never in a transaction with others, as VACUUM demands. */
+  readonly isAlone?: true;
 }
 
 /** Something that runs one statement and returns its rows. */
@@ -176,24 +179,15 @@ async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string
   await client.query('rollback');
 }
 
-/** Under another default isolation our statements would fail with serialization errors: they say what they need. */
 async function run<Row extends object>(
   client: pg.PoolClient,
   way: Way,
   statement: Statement,
 ): Promise<Row[]> {
-  const { name, text, values = [] } = statement;
+  const { name, text, values = [], isAlone } = statement;
   const query = { text, values: [...values], ...(name !== undefined && !way.pooled && { name }) };
-  if (way.isolation === 'read committed') return (await client.query<Row>(query)).rows;
-  await client.query('begin isolation level read committed');
-  try {
-    const { rows } = await client.query<Row>(query);
-    await client.query('commit');
-    return rows;
-  } catch (error) {
-    await client.query('rollback');
-    throw error;
-  }
+  const ask = async () => (await client.query<Row>(query)).rows;
+  return isAlone ? ask() : underReadCommitted(client, way.isolation, ask);
 }
 
 function unreachable(databaseUrl: string, cause: unknown): unknown {

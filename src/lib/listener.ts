@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { Queryable, Statement } from './database.ts';
 import { isDirect, withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
+import { underReadCommitted } from './under-read-committed.ts';
 
 export interface ListenerOptions {
   /** A URL, or settings as `pg` takes them, which then stand as they are. */
@@ -109,10 +110,25 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
 /** One statement at a time, each with a deadline that destroys the connection. */
 function inTurn(client: pg.Client, deadlineMs: number): Queryable['query'] {
   let last: Promise<unknown> = Promise.resolve();
+  let isolation: string | undefined;
   return <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
-    const ask = async () => (await client.query<Row>({ text, values: [...values] })).rows;
+    const ask = async () => {
+      isolation ??= await defaultIsolation(client);
+      return underReadCommitted(
+        client,
+        isolation,
+        async () => (await client.query<Row>({ text, values: [...values] })).rows,
+      );
+    };
     const answer = last.then(() => withDeadline(client, deadlineMs, ask));
     last = answer.catch(() => {});
     return answer;
   };
+}
+
+async function defaultIsolation(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    "select current_setting('default_transaction_isolation') as name",
+  );
+  return rows[0]!.name;
 }

@@ -23,6 +23,7 @@ export const EVENTS = {
   'worker.resumed': ['info', 'it claims again'],
   'worker.changed': ['info', 'an operator changed its slots, how often it looks, or its queues'],
   'worker.maintained': ['debug', 'housekeeping was done'],
+  'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
   'queue.paused': ['info', 'nothing is claimed from the queue; what was claimed ahead is given back'],
   'queue.resumed': ['info', 'the pause of the queue is over'],
   'handlers.reloaded': [

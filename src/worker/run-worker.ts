@@ -16,12 +16,14 @@ import { settingsOf } from './load-handlers.ts';
 import { obey } from './obey.ts';
 import { reload } from './reload.ts';
 import { catchStrays } from './strays.ts';
+import { Vacuumer } from './vacuumer.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 
 /** How often claimed-ahead tasks that found no slot are looked for. */
 const STALE_MS = 500;
 const MAINTAIN_MS = 60_000;
+const VACUUM_MS = 250;
 const PROGRESS_MS = 10_000;
 /** How often the handlers' files are looked at; a change is taken up at the second look that finds it the same. */
 const LOOK_MS = 250;
@@ -73,11 +75,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
 
     const { stop, ended } = state;
     const onError = (error: unknown) => state.trouble(error);
+    const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBackStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
       every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
       every(() => maintainOnce(db, state), { everyMs: MAINTAIN_MS, signal: stop, onError }),
+      every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
       every(async () => state.tellProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
       every(async () => heartbeats.tellCursors(state.cursor.snapshot()), {
         everyMs: heartbeatMs,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { vacuumAdvice } from '../../src/cli/vacuum-advice.ts';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { runTaskq } from '../support/run-taskq.ts';
 
@@ -31,9 +30,4 @@ test('migrate says what it would do, does it with a line per step, and has nothi
 
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do: the schema is up to date\n' });
   expect(await migrate('--status')).toMatchObject({ stdout: expect.stringMatching(/^(applied {2}.*\n)+$/) });
-});
-
-test('migrate advises a short autovacuum_naptime where the server has a longer one', () => {
-  expect(vacuumAdvice(10)).toBeNull();
-  expect(vacuumAdvice(60)).toMatch(/^advice: set autovacuum_naptime = '10s' on the server \(it is 60s\)/);
 });

@@ -79,6 +79,72 @@ test('a bulk is what its tasks are one by one, whatever they say alike', async (
   }
 });
 
+test('a task that is enqueued alone is what it is in a bulk, whatever it says', async () => {
+  await queue.admin.rows("select from taskq.set_queue('hasty', jsonb_build_object('expires_ms', 5000))");
+  const sayings: readonly object[] = [
+    {},
+    { queue: 'mail', priority: 9, max_attempts: 7, timeout_ms: 1500, tags: { tenant: 'a' }, source: 'test' },
+    {
+      retention: 'none',
+      backoff: { kind: 'fixed', base_ms: 5 },
+      traceparent: '00-a-b-01',
+      notify_done: true,
+    },
+    { at: '2126-01-01T00:00:00Z', expires_ms: 1000 },
+    { at: '2126-01-01T00:00:00Z', delay_ms: 1 },
+    { at: '2006-01-01T00:00:00Z' },
+    { delay_ms: 3_600_000, expires_ms: 250 },
+    { delay_ms: -1 },
+    { queue: 'hasty' },
+    { queue: 'hasty', expires_ms: 1000 },
+    { queue: null, priority: null, tags: null, notify_done: null, retention: null },
+    // Refused.
+    { priority: 10 },
+    { queue: '' },
+    { queue: 'q'.repeat(201) },
+    { tags: [] },
+    { retention: 'for a while' },
+    { expires_ms: -1 },
+    { max_attempts: 'many' },
+  ];
+  const cases = [
+    ...sayings.map((said) => ({ type: 'work', payload: '{"n": 1}', said })),
+    ...['null', '[]', '"text"', null].map((payload) => ({ type: 'work', payload, said: {} })),
+    { type: 'work', payload: JSON.stringify('x'.repeat(1_048_576)), said: {} },
+    { type: 'unheard-of', payload: '{}', said: { allow_unknown: ['another'] } },
+    { type: 't'.repeat(201), payload: '{}', said: { allow_unknown: true } },
+    { type: '', payload: '{}', said: { allow_unknown: true } },
+  ];
+  const comesTo = async (statement: string, ...values: unknown[]) => {
+    const row = await queue.admin
+      .rows(statement, ...values)
+      .then(() => queue.admin.row<Row>(STORED))
+      .catch(({ code, message, detail }) => ({ code, message, detail }));
+    await queue.admin.rows('delete from taskq.tasks');
+    return row;
+  };
+  for (const { type, payload, said } of cases) {
+    const alone = await comesTo('select from taskq.enqueue($1, $2, $3)', type, payload, said);
+    expect(alone).toBeDefined();
+    expect({ said, comesTo: alone }).toEqual({
+      said,
+      comesTo: await comesTo(
+        "select from taskq.enqueue_many(jsonb_build_array(jsonb_build_object('type', $1::text, 'payload', $2::jsonb)), $3)",
+        type,
+        payload,
+        said,
+      ),
+    });
+  }
+});
+
+/** A row without what no two have alike: its times are counted from when it was made. */
+const STORED = `select to_jsonb(t) - array['id', 'created_at', 'available_at', 'not_before', 'expires_at'] as row,
+  case when available_at < '2100-01-01' then available_at - created_at end as delay,
+  case when available_at > '2100-01-01' then available_at end as at,
+  not_before = available_at as has_one_time, expires_at - available_at as expires
+  from taskq.tasks t`;
+
 describe('options', () => {
   test('a task without options waits in the queue "default" with priority 2, due now', async () => {
     const id = await enqueue(queue.admin, {}, { to: 'ann' });

@@ -1,8 +1,6 @@
 import type { MigrationStep } from '../../queue/migrate.ts';
 import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
 import type { Screen } from '../output.ts';
-import { vacuumAdvice } from '../vacuum-advice.ts';
 
 interface MigrateOptions {
   readonly status?: true;
@@ -26,7 +24,6 @@ export const migrate: CliCommand<MigrateOptions> = {
     });
     const document = { steps, newly_applied: newlyApplied };
     await context.output.answer(document, (screen) => WRITERS[mode](steps, newlyApplied, screen));
-    if (mode === 'apply' && newlyApplied.length > 0) await advise(context);
   },
 };
 
@@ -49,13 +46,4 @@ const WRITERS: Record<'status' | 'dry run' | 'apply', Writer> = {
 
 function nameOf({ step, name }: MigrationStep): string {
   return `${step} ${name}`;
-}
-
-async function advise(context: Context): Promise<void> {
-  const db = await context.database();
-  const rows = await db.query<{ seconds: string }>({
-    text: `select setting as seconds from pg_settings where name = 'autovacuum_naptime'`,
-  });
-  const advice = vacuumAdvice(Number(rows[0]?.seconds));
-  if (advice !== null) context.output.talk(advice);
 }

@@ -1,0 +1,88 @@
+import { beforeEach, expect, test } from 'vitest';
+import { isVacuumDue, vacuum } from '../../src/queue/vacuum.ts';
+import { enqueueSome } from './rows.ts';
+import { type Session, useDatabase } from './session.ts';
+
+const queue = useDatabase();
+
+/** What this session has done is counted at once, and not within a second. */
+const COUNT_NOW = 'select pg_stat_force_next_flush()';
+
+beforeEach(async () => {
+  // Nobody else is to vacuum.
+  await queue.admin.rows('alter table taskq.tasks set (autovacuum_enabled = false)');
+  await queue.admin.rows('vacuum taskq.tasks');
+});
+
+function isDue({ afterMs = 0, session = queue.admin }: { afterMs?: number; session?: Session } = {}) {
+  return isVacuumDue(session, { deadRows: 1000, afterMs });
+}
+
+async function leaveDeadRows(count: number): Promise<void> {
+  await enqueueSome(queue.admin, count);
+  await queue.admin.rows('delete from taskq.tasks');
+  await queue.admin.rows(COUNT_NOW);
+}
+
+test('a vacuum is due with so many dead rows, and after it is not', async () => {
+  await leaveDeadRows(900);
+  expect(await isDue()).toBe(false);
+  await leaveDeadRows(200);
+  expect(await isDue()).toBe(true);
+  await vacuum(queue.admin);
+  expect(await isDue()).toBe(false);
+});
+
+test('it is not due again before the time is over', async () => {
+  await leaveDeadRows(1100);
+  expect(await isDue({ afterMs: 3_600_000 })).toBe(false);
+  expect(await isDue()).toBe(true);
+});
+
+test('while an old snapshot is open it stays due: the vacuum was in vain', async () => {
+  const other = await queue.directSession();
+  await other.rows('begin isolation level repeatable read');
+  await other.rows('select from taskq.tasks');
+  await leaveDeadRows(1100);
+  await vacuum(queue.admin);
+  expect(await isDue()).toBe(true);
+  await other.rows('commit');
+  await vacuum(queue.admin);
+  expect(await isDue()).toBe(false);
+});
+
+test('a large table is left to autovacuum', async () => {
+  await leaveDeadRows(1100);
+  await queue.admin.rows(`insert into taskq.tasks (type, available_at, not_before, created_at)
+    select 'work', now(), now(), now() from generate_series(1, 100000)`);
+  await queue.admin.rows(COUNT_NOW);
+  expect(await isDue()).toBe(false);
+});
+
+test('nor is it for who may not vacuum', async () => {
+  await leaveDeadRows(1100);
+  const role = `worker_of_${process.pid}`;
+  const other = await queue.directSession();
+  const isDueFor = async (session: Session) => {
+    await session.rows(`set session authorization ${role}`);
+    const answer = await isDue({ session });
+    await session.rows('reset session authorization');
+    return answer;
+  };
+  try {
+    await other.rows(`create role ${role}`);
+    await other.rows(`grant usage on schema taskq to ${role}`);
+    await other.rows(`grant execute on all functions in schema taskq to ${role}`);
+    expect(await isDueFor(other)).toBe(false);
+    const version = await other.value<string>("select current_setting('server_version_num')");
+    const gift =
+      Number(version) >= 170_000
+        ? `grant maintain on taskq.tasks to ${role}`
+        : `grant ${await other.value('select quote_ident(current_user)')} to ${role}`;
+    await other.rows(gift);
+    expect(await isDueFor(other)).toBe(true);
+  } finally {
+    await other.rows(`drop owned by ${role}`);
+    await other.rows(`drop role ${role}`);
+  }
+});
