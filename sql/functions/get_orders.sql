@@ -1,6 +1,6 @@
 -- What an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
--- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. A worker asks with each
--- heartbeat.
+-- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. They come with the
+-- answer to each heartbeat.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer

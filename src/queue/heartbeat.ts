@@ -1,5 +1,6 @@
 import type { Lease } from '../domain/task.ts';
 import type { Queryable } from '../lib/database.ts';
+import { type Orders, ordersOf, type StoredOrders } from './orders.ts';
 
 export interface HeldTask extends Lease {
   /** Milliseconds since it started; null: it is claimed ahead. */
@@ -23,18 +24,29 @@ export interface HeartbeatRequest {
   readonly counts?: { readonly running: number; readonly ahead: number };
 }
 
-/** Renew what needs it of a worker's leases and learn which tasks are lost or asked to be cancelled. */
-export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<HeartbeatAnswer[]> {
+export interface Heartbeat {
+  /** One for each lease that was named. */
+  readonly answers: readonly HeartbeatAnswer[];
+  /** What operators want of the worker; undefined: its row is gone. */
+  readonly orders: Orders | undefined;
+}
+
+/** Renew what needs it of a worker's leases, and learn which tasks are lost or asked to be cancelled. */
+export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<Heartbeat> {
   const { workerId, held, leaseMs, cursors, counts } = request;
   const rows = await db.query<{
-    id: string;
+    orders: StoredOrders | null;
+    /** Null: no lease was named. */
+    id: string | null;
     lease_no: number;
     answer: HeartbeatAnswer['answer'];
     cancel_requested: boolean | null;
     cancel_reason: string | null;
   }>({
     name: 'taskq_heartbeat',
-    text: 'select id, lease_no, answer, cancel_requested, cancel_reason from taskq.heartbeat($1, $2, $3, $4, $5, $6)',
+    text: `select orders, id, lease_no, answer, cancel_requested, cancel_reason
+      from taskq.get_orders($1) as orders
+      left join taskq.heartbeat($1, $2, $3, $4, $5, $6) on true`,
     values: [
       workerId,
       held.map((task) => task.id),
@@ -44,11 +56,16 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       JSON.stringify({ cursors, ...counts }),
     ],
   });
-  return rows.map((row) => ({
-    id: row.id,
-    leaseNo: row.lease_no,
-    answer: row.answer,
-    cancelRequested: row.cancel_requested === true,
-    cancelReason: row.cancel_reason,
-  }));
+  const answers = rows.flatMap(({ id, ...row }) =>
+    id === null
+      ? []
+      : {
+          id,
+          leaseNo: row.lease_no,
+          answer: row.answer,
+          cancelRequested: row.cancel_requested === true,
+          cancelReason: row.cancel_reason,
+        },
+  );
+  return { answers, orders: ordersOf(rows[0]!.orders) };
 }

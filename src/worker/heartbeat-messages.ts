@@ -1,4 +1,4 @@
-import type { Orders } from '../queue/get-orders.ts';
+import type { Orders } from '../queue/orders.ts';
 import type { LeaseMemory } from './lease-table.ts';
 
 /** What the heartbeat thread is started with. */

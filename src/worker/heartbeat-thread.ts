@@ -4,7 +4,6 @@ import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
-import { getOrders } from '../queue/get-orders.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import type { CancelRequest } from './judge-silence.ts';
@@ -101,10 +100,9 @@ async function beat(listener: Listener): Promise<Beat> {
   const { workerId, leaseMs } = setup;
   const counts = { running, ahead: held.length - running };
   try {
-    const answers = await heartbeat(listener, { workerId, leaseMs, held, cursors, counts });
+    const { answers, orders } = await heartbeat(listener, { workerId, leaseMs, held, cursors, counts });
     cancels = cancelsAmong(answers);
     for (const answer of answers) act(answer);
-    const orders = await getOrders(listener, workerId);
     if (orders !== undefined) tell({ kind: 'orders', orders });
     return { kind: answers.some(({ answer }) => answer === 'busy') ? 'busy' : 'renewed' };
   } catch (error) {

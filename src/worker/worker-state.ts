@@ -3,9 +3,9 @@ import type { ClaimedTask, Lease } from '../domain/task.ts';
 import { Bell } from '../lib/bell.ts';
 import { isUnanswered, type Queryable } from '../lib/database.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
-import type { Orders } from '../queue/get-orders.ts';
 import { heartbeat } from '../queue/heartbeat.ts';
 import { markIdle } from '../queue/mark-idle.ts';
+import type { Orders } from '../queue/orders.ts';
 import { type Survey, survey } from '../queue/survey.ts';
 import type { Attempt, HeldTask } from './attempt.ts';
 import type { ClaimLoopOptions } from './claim-loop.ts';
@@ -344,7 +344,7 @@ export class WorkerState {
     const held = [{ id, leaseNo, startedMs: 0 }];
     for (let waitMs = 10; attempt.aborted === undefined; waitMs = Math.min(2 * waitMs, 1000)) {
       try {
-        const answers = await heartbeat(this.#db, { workerId, leaseMs, held });
+        const { answers } = await heartbeat(this.#db, { workerId, leaseMs, held });
         const answer = answers[0]?.answer;
         // Busy: somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
         if (answer !== 'busy') return answer === 'renewed';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { getOrders } from '../../src/queue/get-orders.ts';
 import { heartbeat } from '../../src/queue/heartbeat.ts';
 import { listWorkers } from '../../src/queue/list-workers.ts';
+import type { Orders } from '../../src/queue/orders.ts';
 import { pauseQueue } from '../../src/queue/pause-queue.ts';
 import { pauseWorker, resumeWorker } from '../../src/queue/pause-worker.ts';
 import { unregisterWorker } from '../../src/queue/register-worker.ts';
@@ -78,8 +78,16 @@ describe('the list', () => {
   });
 });
 
+/** What comes with a heartbeat of a worker that holds nothing. */
+async function ordersFor(id: string): Promise<Orders | undefined> {
+  const beat = { workerId: Number(id), held: [], leaseMs: 30_000 };
+  const { answers, orders } = await heartbeat(queue.admin, beat);
+  expect(answers).toEqual([]);
+  return orders;
+}
+
 describe('an order', () => {
-  test('is in what the worker asks for, and it is told to ask', async () => {
+  test('comes with a heartbeat, and the worker is told to send one', async () => {
     const id = await register();
     const orders = await listenTo(queue, 'taskq_orders');
     expect(await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a', 'b'] })).toBe(
@@ -87,7 +95,7 @@ describe('an order', () => {
     );
     expect(await pauseWorker(queue.admin, id, 'ann@host')).toBe(true);
     expect(await stopWorker(queue.admin, id, 'bob@host')).toBe(true);
-    expect(await getOrders(queue.admin, Number(id))).toEqual({
+    expect(await ordersFor(id)).toEqual({
       paused: true,
       pausedBy: 'ann@host',
       stop: true,
@@ -105,13 +113,13 @@ describe('an order', () => {
     const id = await register();
     await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a'] });
     await setWorker(queue.admin, id, { poll_ms: 500 });
-    expect(await getOrders(queue.admin, Number(id))).toMatchObject({
+    expect(await ordersFor(id)).toMatchObject({
       concurrency: 3,
       pollMs: 500,
       queues: ['a'],
     });
     await setWorker(queue.admin, id, { queues: null });
-    expect(await getOrders(queue.admin, Number(id))).toMatchObject({
+    expect(await ordersFor(id)).toMatchObject({
       concurrency: 3,
       pollMs: 500,
       queues: null,
@@ -138,7 +146,7 @@ describe('an order', () => {
       expect(await setWorker(queue.admin, worker, { concurrency: 1 })).toBe(false);
       expect(await resumeWorker(queue.admin, worker)).toBe(false);
     }
-    expect(await getOrders(queue.admin, 999_999)).toBeUndefined();
+    expect(await ordersFor('999999')).toBeUndefined();
   });
 
   test('a paused worker claims nothing, resumed it claims again and is woken', async () => {
@@ -163,7 +171,7 @@ describe('an order', () => {
     );
     await orders.heard();
     expect(new Set(orders.told)).toEqual(new Set(['']));
-    expect((await getOrders(queue.admin, Number(id)))!.pausedQueues).toEqual([
+    expect((await ordersFor(id))!.pausedQueues).toEqual([
       { queue: 'mail', by: 'ann', reason: 'deploy', until: null },
     ]);
   });

@@ -1,5 +1,3 @@
-import type { Queryable } from '../lib/database.ts';
-
 /** A queue that gives nothing, with who paused it, why, and until when (ISO 8601; null: until resumed). */
 export interface PausedQueue {
   readonly queue: string;
@@ -21,7 +19,8 @@ export interface Orders {
   readonly pausedQueues: readonly PausedQueue[];
 }
 
-interface StoredOrders {
+/** As the database says them. */
+export interface StoredOrders {
   readonly paused: boolean;
   readonly paused_by: string | null;
   readonly stop: boolean;
@@ -32,14 +31,8 @@ interface StoredOrders {
   readonly paused_queues: readonly PausedQueue[];
 }
 
-/** Ask what operators want of a worker. Undefined: its row is gone. */
-export async function getOrders(db: Queryable, workerId: number): Promise<Orders | undefined> {
-  const rows = await db.query<{ orders: StoredOrders | null }>({
-    name: 'taskq_get_orders',
-    text: 'select taskq.get_orders($1) as orders',
-    values: [workerId],
-  });
-  const stored = rows[0]!.orders;
+/** Read what operators want of a worker. Undefined: its row is gone. */
+export function ordersOf(stored: StoredOrders | null): Orders | undefined {
   if (stored === null) return undefined;
   const { paused, stop, concurrency, queues } = stored;
   return {
