@@ -29,6 +29,10 @@ export function leaseKey({ id, leaseNo }: Lease): string {
   return `${id}/${leaseNo}`;
 }
 
+export function isSameLease(a: Lease, b: Lease): boolean {
+  return a.id === b.id && a.leaseNo === b.leaseNo;
+}
+
 /** A task as its claim gives it to a worker. */
 export interface ClaimedTask extends Lease {
   readonly type: string;

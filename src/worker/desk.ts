@@ -1,18 +1,20 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
-import type { ClaimedTask, Lease } from '../domain/task.ts';
-import { after } from '../lib/after.ts';
+import { type ClaimedTask, isSameLease, type Lease } from '../domain/task.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Settlement } from '../queue/settle.ts';
 import { Attempt, type HeldTask } from './attempt.ts';
+import { AttemptTimers } from './attempt-timers.ts';
 import { Context } from './context.ts';
 import type { EventLog } from './events.ts';
 import type { AbortReason } from './handler.ts';
-import { HandlerProcesses, type LoadedHandler } from './handler-processes.ts';
+import { HandlerProcesses, isLoaded, type LoadedHandler } from './handler-processes.ts';
 import { type LeaseTable, wallClock } from './lease-table.ts';
 import type { Handler } from './load-handler.ts';
 import type { Handlers } from './load-handlers.ts';
+import { Quarantine } from './quarantine.ts';
 import { runInline } from './run-inline.ts';
-import { isGrave, isSuspect, mayStart } from './suspects.ts';
+import { RunQueue, type WaitingSelection } from './run-queue.ts';
+import { isSuspect } from './suspects.ts';
 
 export interface DeskOptions {
   readonly handlers: Handlers;
@@ -37,15 +39,6 @@ export interface DeskOptions {
 const INTERRUPTED = outcomeOf({ kind: 'threw', thrown: new Error('the worker ended') });
 
 /**
- * So many start before the event loop comes round. Handlers that end at once would keep it until nothing waits any more,
- * and the next claim, which they make room for, would leave only then.
- */
-const AT_A_TURN = 100;
-
-/** A claimed-ahead task waits no longer than this for its start. */
-const UNSTARTED_MS = 1000;
-
-/**
  * The tasks this worker has claimed: what runs, in at most `concurrency` slots, and what waits for a slot. Where a
  * task is says what state it is in; it leaves the desk when its attempt is concluded.
  */
@@ -54,27 +47,26 @@ export class Desk {
   #handlers: Handlers;
   /** What this worker lost may still run when it takes the same task again. */
   readonly #running = new Set<Attempt>();
+  readonly #quarantine = new Quarantine(this.#running);
+  readonly #runQueue: RunQueue;
+  readonly #timers: AttemptTimers;
   readonly #processes: HandlerProcesses;
-  /** Most urgent first. */
-  #ahead: HeldTask[] = [];
-  /** The grave ones here, running or not. */
-  readonly #grave = new Set<HeldTask>();
-  #abandoned = new Set<Attempt>();
-  /** What calls the timeout off, of attempts that have one. */
-  readonly #timeouts = new Map<Attempt, () => void>();
-  /** What calls off the end of the grace, of attempts that were asked to end. */
-  readonly #graces = new Map<Attempt, () => void>();
   #meanRunMs: number | undefined;
   #meanLength = 0;
   #startedAt = 0;
-  /** Since the event loop last came round. */
-  #startedNow = 0;
-  #isClosed = false;
 
   constructor(options: DeskOptions) {
     this.#options = options;
     this.#handlers = options.handlers;
     this.#processes = new HandlerProcesses(options);
+    this.#timers = new AttemptTimers(options);
+    this.#runQueue = new RunQueue({
+      freeSlots: () => this.freeSlots,
+      abandoned: () => this.abandoned,
+      handlerOf: (type) => this.#handlers.get(type),
+      quarantine: this.#quarantine,
+      start: (held) => this.#start(held),
+    });
   }
 
   get running(): number {
@@ -82,12 +74,12 @@ export class Desk {
   }
 
   get waiting(): number {
-    return this.#ahead.length;
+    return this.#runQueue.length;
   }
 
   /** Attempts whose handlers ignore that they were to end. They keep their slots. */
   get abandoned(): number {
-    return this.#abandoned.size;
+    return this.#timers.abandoned;
   }
 
   get freeSlots(): number {
@@ -113,17 +105,15 @@ export class Desk {
   take(tasks: readonly ClaimedTask[]): readonly HeldTask[] {
     const claimedAt = performance.now();
     const held = tasks.map((task) => ({ task, slot: this.#options.table.take(task), claimedAt }));
-    for (const one of held) if (isGrave(one.task)) this.#grave.add(one);
     this.#meanLength =
       tasks.reduce((sum, { payload }) => sum + payload.length, 0) / Math.max(1, tasks.length);
-    this.#ahead = [...this.#ahead, ...held].sort(byUrgency);
-    this.#fill();
+    this.#runQueue.add(held);
     return held;
   }
 
   /** Start what finds a slot: there may be more of them by now. */
   refill(): void {
-    this.#fill();
+    this.#runQueue.fill();
   }
 
   /** Use other handlers from the next start on. */
@@ -132,23 +122,9 @@ export class Desk {
     this.#processes.retire();
   }
 
-  /** Remove and return what waits for a slot: all of it, only what has waited too long, or only what fits. */
-  takeBack(which: 'all' | 'stale' | ((task: ClaimedTask) => boolean)): HeldTask[] {
-    const limit = performance.now() - UNSTARTED_MS;
-    const next = this.#abandoned.size === 0 ? this.#nextGrave() : undefined;
-    const isStale = (held: HeldTask) => held.claimedAt < limit && held !== next;
-    const isBack = (held: HeldTask) =>
-      typeof which === 'function' ? which(held.task) : which === 'all' || isStale(held);
-    const back = this.#ahead.filter(isBack);
-    this.#ahead = this.#ahead.filter((held) => !isBack(held));
-    for (const held of back) this.#grave.delete(held);
-    return back;
-  }
-
-  /** The one that everything else here makes way for, until it can start. */
-  #nextGrave(): HeldTask | undefined {
-    const isNext = this.#grave.size > 0 && ![...this.#running].some(({ held }) => isGrave(held.task));
-    return isNext ? this.#ahead.find(({ task }) => isGrave(task)) : undefined;
+  /** Remove and return these of the tasks that wait for a slot. */
+  takeBack(which: WaitingSelection): HeldTask[] {
+    return this.#runQueue.takeBack(which);
   }
 
   /** Ask everything that runs to end. */
@@ -156,11 +132,14 @@ export class Desk {
     for (const attempt of this.#running) attempt.abort(reason);
   }
 
-  /** The lease is gone: whatever this worker does with the task changes nothing. */
+  /**
+   * The lease is gone: whatever this worker does with the task changes nothing. One whose outcome is under way answers
+   * for itself.
+   */
   lose(lease: Lease): void {
     const attempt = this.#findRunning(lease);
-    if (attempt !== undefined) this.#askToEnd(attempt, 'lost');
-    const waiting = this.#removeAhead(lease);
+    if (attempt !== undefined) this.#timers.askToEnd(attempt, 'lost');
+    const waiting = this.#runQueue.remove(lease);
     if (waiting !== undefined) this.#options.onDrop(waiting);
   }
 
@@ -170,8 +149,8 @@ export class Desk {
    */
   cancel(lease: Lease, reason: string | null): void {
     const attempt = this.#findRunning(lease);
-    if (attempt !== undefined) this.#askToEnd(attempt, 'cancelled', reason);
-    const waiting = this.#removeAhead(lease);
+    if (attempt !== undefined) this.#timers.askToEnd(attempt, 'cancelled', reason);
+    const waiting = this.#runQueue.remove(lease);
     if (waiting === undefined) return;
     const { id, leaseNo } = lease;
     const outcome: Outcome = { kind: 'cancelled', reportedBy: 'worker', reason, killed: false };
@@ -179,16 +158,8 @@ export class Desk {
   }
 
   #findRunning(lease: Lease): Attempt | undefined {
-    for (const attempt of this.#running) if (isOf(lease, attempt.held)) return attempt;
+    for (const attempt of this.#running) if (isSameLease(attempt.held.task, lease)) return attempt;
     return undefined;
-  }
-
-  #removeAhead(lease: Lease): HeldTask | undefined {
-    const found = this.#ahead.find((held) => isOf(lease, held));
-    if (found === undefined) return undefined;
-    this.#ahead = this.#ahead.filter((held) => held !== found);
-    this.#grave.delete(found);
-    return found;
   }
 
   /** Conclude all that still runs as if it had been interrupted, for a worker that ends: it is waited for no longer. */
@@ -202,46 +173,16 @@ export class Desk {
 
   /** Start nothing any more. */
   close(): void {
-    this.#isClosed = true;
-  }
-
-  #fill(): void {
-    if (this.#isClosed) return;
-    for (let next = 0; next < this.#ahead.length && this.freeSlots > 0 && this.#startedNow < AT_A_TURN; ) {
-      const held = this.#ahead[next]!;
-      if (this.#mayStart(held)) {
-        if (next === 0) this.#ahead.shift();
-        else this.#ahead.splice(next, 1);
-        this.#start(held);
-      } else {
-        next += 1;
-      }
-    }
-  }
-
-  /** The event loop has come round. */
-  #beginTurn(): void {
-    this.#startedNow = 0;
-    this.#fill();
-  }
-
-  #mayStart({ task }: HeldTask): boolean {
-    const handler = this.#handlers.get(task.type);
-    if (handler === undefined) return false;
-    const isGraveHere = this.#grave.size > 0;
-    if (!isSuspect(task) && !isGraveHere) return true;
-    const canLeave = isLoaded(handler);
-    return mayStart(task, { running: this.#running, isGraveHere, canLeave });
+    this.#runQueue.close();
   }
 
   #start(held: HeldTask): void {
-    if (this.#startedNow === 0) setImmediate(() => this.#beginTurn());
-    this.#startedNow += 1;
     const { table, timeoutOf, events } = this.#options;
     const { task, slot } = held;
     const handler = this.#handlers.get(task.type)!;
     const isApart =
-      isLoaded(handler) && (handler.isolation === 'process' || isSuspect(task) || this.#grave.size > 0);
+      isLoaded(handler) &&
+      (handler.isolation === 'process' || isSuspect(task) || this.#quarantine.isGraveHere);
     const attempt = new Attempt(held, { timeoutMs: timeoutOf(task), isApart });
     this.#running.add(attempt);
     this.#startedAt = attempt.startedAt;
@@ -250,7 +191,7 @@ export class Desk {
     table.start(slot, { at: now, deadlineAt, isApart });
     if (events.tellsDebug)
       events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
-    this.#watchTimeout(attempt);
+    this.#timers.start(attempt);
     const outcome = isSuspect(task) ? this.#runMarked(attempt, handler) : this.#run(attempt, handler);
     void outcome.then((ended) => this.#end(attempt, ended));
   }
@@ -266,47 +207,12 @@ export class Desk {
     return attempt.aborted === undefined ? this.#run(attempt, handler) : INTERRUPTED;
   }
 
-  #watchTimeout(attempt: Attempt): void {
-    const { timeoutMs } = attempt;
-    if (timeoutMs === null) return;
-    this.#timeouts.set(
-      attempt,
-      after(timeoutMs, () => this.#askToEnd(attempt, 'timeout')),
-    );
-  }
-
-  /** An inline handler that has not ended after the grace, for whatever reason it was asked to, is abandoned. */
-  #askToEnd(attempt: Attempt, reason: AbortReason, cancelReason: string | null = null): void {
-    attempt.abort(reason, cancelReason);
-    if (this.#graces.has(attempt)) return;
-    this.#graces.set(
-      attempt,
-      after(this.#options.graceMs, () => this.#abandon(attempt)),
-    );
-  }
-
-  #abandon(attempt: Attempt): void {
-    if (attempt.isApart) return; // its process is being killed
-    const { task } = attempt.held;
-    this.#abandoned.add(attempt);
-    this.#options.events.event('task.abandoned', {
-      task_id: task.id,
-      type: task.type,
-      abandoned: this.abandoned,
-    });
-    this.#options.room.ring();
-  }
-
   #end(attempt: Attempt, outcome: Outcome): void {
     const { held } = attempt;
     const { id, leaseNo } = held.task;
     if (!this.#running.delete(attempt)) return; // the worker has already dealt with it
-    this.#grave.delete(held);
-    this.#abandoned.delete(attempt);
-    for (const timers of [this.#timeouts, this.#graces]) {
-      timers.get(attempt)?.();
-      timers.delete(attempt);
-    }
+    this.#quarantine.leave(held);
+    this.#timers.clear(attempt);
     const ranMs = performance.now() - attempt.startedAt;
     this.#meanRunMs =
       this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
@@ -324,19 +230,7 @@ export class Desk {
       default:
         conclusion satisfies never;
     }
-    this.#fill();
+    this.#runQueue.fill();
     this.#options.room.ring();
   }
-}
-
-function isOf({ id, leaseNo }: Lease, { task }: HeldTask): boolean {
-  return task.id === id && task.leaseNo === leaseNo;
-}
-
-function isLoaded(handler: Handler): handler is LoadedHandler {
-  return handler.path !== null;
-}
-
-function byUrgency(a: HeldTask, b: HeldTask): number {
-  return a.task.priority - b.task.priority || a.task.availableAtUs - b.task.availableAtUs;
 }

@@ -8,6 +8,10 @@ import { isSuspect } from './suspects.ts';
 /** A handler that was loaded from a file: another process can load it too. */
 export type LoadedHandler = Handler & { readonly path: string };
 
+export function isLoaded(handler: Handler): handler is LoadedHandler {
+  return handler.path !== null;
+}
+
 /** A process that has had no task for so long is ended. */
 const IDLE_MS = 30_000;
 
