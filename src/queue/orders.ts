@@ -43,3 +43,8 @@ export function ordersOf(stored: StoredOrders | null): Orders | undefined {
     pausedQueues: stored.paused_queues,
   };
 }
+
+/** Whether a worker with these orders may run tasks of a queue. */
+export function runsQueue({ paused, queues, pausedQueues }: Orders, queue: string): boolean {
+  return !paused && (queues?.includes(queue) ?? true) && !pausedQueues.some((other) => other.queue === queue);
+}

@@ -19,15 +19,12 @@ export async function drain(
   { events, graceMs, hurry }: WorkerOptions,
   claiming: Promise<void>,
 ): Promise<void> {
-  const { desk, settler, returner } = state;
+  const { desk, held, settler, returner, shutdown } = state;
   desk.close();
   const { stopBy } = state.orders;
   const by = stopBy === null ? {} : { by: stopBy };
   events.event('worker.stopping', { running: desk.running, waiting: desk.waiting, ...by });
-  const giveBackWaiting = () => {
-    for (const held of desk.takeBack('all')) returner.add(held, false);
-    return returner.flush(0).catch((error: unknown) => state.trouble(error));
-  };
+  const giveBackWaiting = () => state.giveBack('all').catch((error: unknown) => state.trouble(error));
   void giveBackWaiting();
   const claimed = claiming.then(giveBackWaiting);
 
@@ -37,15 +34,15 @@ export async function drain(
   await claimed;
 
   // This process ends as soon as these are written.
-  if (desk.abandoned > 0) state.fail();
+  if (desk.abandoned > 0) shutdown.fail();
   desk.giveUp();
   const patienceMs = hurry.aborted ? LAST_STATEMENTS_HURRIED_MS : LAST_STATEMENTS_MS;
   const flushed = returner.flush(patienceMs).catch((error: unknown) => state.trouble(error));
   await until(() => settler.pending === 0, patienceMs, undefined, state);
   await flushed;
-  if (state.holds > 0) {
-    events.event('outcome.busy', { task_ids: state.heldIds().slice(0, 20), tasks: state.holds });
-    state.fail();
+  if (held.size > 0) {
+    events.event('outcome.busy', { task_ids: held.ids().slice(0, 20), tasks: held.size });
+    shutdown.fail();
   }
 }
 

@@ -9,7 +9,7 @@ export function obey(state: WorkerState, orders: Orders): void {
   if (isDeepStrictEqual(orders, before)) return;
   state.orders = orders;
   tellNews(state.options.events, before, orders);
-  if (orders.stop) state.finish();
+  if (orders.stop) state.shutdown.finish();
   state.emptyAhead();
   state.desk.refill();
   state.roomBell.ring();

@@ -20,8 +20,8 @@ export async function reload(
   state: WorkerState,
   heartbeats: Heartbeats,
 ): Promise<void> {
-  const { stop, options } = state;
-  const { events } = options;
+  const { stop } = state.shutdown;
+  const { events } = state.options;
   const news = await watched.reload(stop);
   if (news === undefined || stop.aborted) return;
   const changed = news.changed.slice(0, MOST_NAMES);
@@ -44,7 +44,7 @@ export async function reload(
 /** First, so that whatever a new handler's first attempt comes to is decided by what the handler says. */
 async function tellDatabase(
   db: Queryable,
-  { workerId, stop }: WorkerState,
+  { workerId, shutdown: { stop } }: WorkerState,
   handlers: Handlers,
 ): Promise<void> {
   for (let failures = 1; ; failures++) {

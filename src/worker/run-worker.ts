@@ -59,9 +59,9 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         process: options.process,
         logDescriptor: 1,
       },
-      state.table,
+      state.held.table,
       (message) => hear(message, state, db),
-      (why) => state.retire(`its heartbeats have ended: ${why}`),
+      (why) => state.shutdown.retire(`its heartbeats have ended: ${why}`),
     );
     const endStrays =
       options.process === 'own' ? catchStrays((attempt, thrown) => state.stray(attempt, thrown)) : () => {};
@@ -73,12 +73,12 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       paused: options.paused,
     });
 
-    const { stop, ended } = state;
+    const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.trouble(error);
-    const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.tally.ended });
+    const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
-      every(() => state.giveBackStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
+      every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
       every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
       every(() => maintainOnce(db, state), { everyMs: MAINTAIN_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
@@ -100,8 +100,8 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     endStrays();
     state.tellProgress();
     // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
-    if (!db.isLost && state.holds === 0) await unregisterWorker(pool, workerId).catch(onError);
-    events.event('worker.stopped', { worker_id: workerId, ...state.tally.total, left: state.left });
+    if (!db.isLost && state.held.size === 0) await unregisterWorker(pool, workerId).catch(onError);
+    events.event('worker.stopped', { worker_id: workerId, ...state.held.tally.total, left: state.left });
     return state.end();
   } finally {
     await pool.close();
@@ -127,7 +127,7 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
 function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): void {
   switch (message.kind) {
     case 'lost':
-      state.lose(message);
+      state.desk.lose(message);
       break;
     case 'cancel':
       state.desk.cancel(message, message.reason);
@@ -139,16 +139,16 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
       state.wake(message.queue, message.fromUs);
       break;
     case 'connected':
-      state.hearHints(message.listening);
+      state.heartbeat.connected(message.listening);
       state.hintBell.ring(); // what was told before, nobody here has heard
       state.roomBell.ring();
       break;
     case 'disconnected':
-      state.hears = false;
+      state.heartbeat.disconnected();
       db.failed('heartbeats', message.why);
       break;
     case 'beaten':
-      state.beaten();
+      state.heartbeat.beaten();
       db.answered('heartbeats', performance.now());
       break;
     case 'refused':
@@ -172,7 +172,7 @@ async function rescueOnce(db: ConnectionState, state: WorkerState, signal: Abort
   const own = state.isLostClaimOver;
   const rescued = await rescue(db, {
     workerId: state.workerId,
-    held: () => state.heldIds(),
+    held: () => state.held.ids(),
     own,
     gapMs: rescueMs,
     signal,
@@ -186,8 +186,8 @@ async function rescueOnce(db: ConnectionState, state: WorkerState, signal: Abort
 }
 
 /** A page at a time, until a page was not full. */
-async function maintainOnce(db: Queryable, { stop, options }: WorkerState): Promise<void> {
-  for (let isFull = true; isFull && !stop.aborted; ) {
+async function maintainOnce(db: Queryable, { shutdown, options }: WorkerState): Promise<void> {
+  for (let isFull = true; isFull && !shutdown.stop.aborted; ) {
     const done = await maintain(db);
     if (Object.values(done).some((count) => count > 0)) options.events.event('worker.maintained', done);
     isFull = Object.values(done).some((count) => count >= 1000);

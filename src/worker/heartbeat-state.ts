@@ -1,0 +1,50 @@
+import type { Bell } from '../lib/bell.ts';
+import type { EventLog } from './events.ts';
+
+export interface HeartbeatStateOptions {
+  readonly leaseMs: number;
+  readonly events: EventLog;
+  /** Rung when heartbeats are answered again. */
+  readonly room: Bell;
+}
+
+/** What the heartbeat thread has told last: whether its connection hears hints, and when a heartbeat was answered. */
+export class HeartbeatState {
+  readonly #options: HeartbeatStateOptions;
+  #hears = false;
+  #isDeafnessTold = false;
+  #lastBeatenAt = performance.now();
+
+  constructor(options: HeartbeatStateOptions) {
+    this.#options = options;
+  }
+
+  /** Whether hints arrive. */
+  get hears(): boolean {
+    return this.#hears;
+  }
+
+  /** Without heartbeats what is claimed would be lost again: while it is silent, nothing is. */
+  get isSilent(): boolean {
+    return performance.now() - this.#lastBeatenAt > (this.#options.leaseMs * 2) / 3;
+  }
+
+  /** The connection that listens was tried. Once is told that nothing is heard on it. */
+  connected(hears: boolean): void {
+    this.#hears = hears;
+    if (hears || this.#isDeafnessTold) return;
+    this.#isDeafnessTold = true;
+    this.#options.events.event('listening.failed');
+  }
+
+  disconnected(): void {
+    this.#hears = false;
+  }
+
+  /** What is held was renewed. */
+  beaten(): void {
+    const wasSilent = this.isSilent;
+    this.#lastBeatenAt = performance.now();
+    if (wasSilent) this.#options.room.ring();
+  }
+}
