@@ -67,6 +67,7 @@ export class Attempt {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+      else if (this.#stray !== undefined) this.#controller.abort('shutdown');
     }
     return this.#controller.signal;
   }

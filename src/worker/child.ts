@@ -1,4 +1,5 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
+import { messageOf } from '../domain/thrown.ts';
 import { Attempt } from './attempt.ts';
 import type { FromChild, Order, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
@@ -29,7 +30,7 @@ process.on('message', (message: ToChild) => {
 catchStrays((culprit, thrown) => {
   send({ kind: 'spoilt' });
   if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
-  else logOf(culprit).warn('what this task left behind has failed', { error: String(thrown) });
+  else logOf(culprit).warn('what this task left behind has failed', { error: messageOf(thrown) });
 });
 
 async function run({ path, payload, context }: Order): Promise<void> {

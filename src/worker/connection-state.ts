@@ -1,3 +1,4 @@
+import { messageOf } from '../domain/thrown.ts';
 import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts';
 import type { EventLog } from './events.ts';
 
@@ -44,8 +45,7 @@ export class ConnectionState implements Queryable {
       this.answered('statements', askedAt);
       return rows;
     } catch (error) {
-      if (isUnanswered(error))
-        this.failed('statements', error instanceof Error ? error.message : String(error));
+      if (isUnanswered(error)) this.failed('statements', messageOf(error));
       else this.answered('statements', askedAt);
       throw error;
     }

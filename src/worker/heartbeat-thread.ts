@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { leaseKey } from '../domain/task.ts';
+import { messageOf } from '../domain/thrown.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError } from '../lib/database.ts';
@@ -109,10 +110,6 @@ async function beat(listener: Listener): Promise<Beat> {
     if (isServerError(error)) return { kind: 'refused', why: messageOf(error) };
     throw error;
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRequest> {

@@ -22,7 +22,7 @@ export interface SettlerHooks {
   readonly onAnswer: (held: HeldTask, settlement: Settlement, answer: SettleAnswer) => void;
   /** The database refused the data of this outcome and has stored that instead. */
   readonly onNotStored: (settlement: Settlement, error: unknown) => void;
-  /** A statement failed; true when it was the connection, or another passing trouble. */
+  /** A statement failed; it is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -39,6 +39,8 @@ export class Settler {
   readonly #db: Queryable;
   readonly #hooks: SettlerHooks;
   readonly #arrived = new Bell();
+  /** Not rung by what arrives: as long as the database refuses, that is no reason to ask it again. */
+  readonly #retry = new Bell();
   #waiting: Waiting[] = [];
   #underWay = 0;
   #failures = 0;
@@ -63,6 +65,11 @@ export class Settler {
     this.#arrived.ring();
   }
 
+  /** The database answers again: what failed is tried at once. */
+  retry(): void {
+    if (this.stuck) this.#retry.ring();
+  }
+
   /** Settle until the signal ends it. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -70,7 +77,7 @@ export class Settler {
       if (batch.length === 0) {
         await this.#arrived.wait(this.#nextBusyMs(), signal);
       } else if (!(await this.#send(batch))) {
-        await this.#arrived.wait(backingOffMs(this.#failures, Math.random()), signal);
+        await this.#retry.wait(backingOffMs(this.#failures, Math.random()), signal);
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { ClaimedTask } from '../domain/task.ts';
+import { messageOf } from '../domain/thrown.ts';
 import { Bell } from '../lib/bell.ts';
 import { isUnanswered, type Queryable } from '../lib/database.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
@@ -135,6 +136,7 @@ export class WorkerState {
   /** After an outage it is not known what was missed. */
   lookAnew(): void {
     this.cursor.reset();
+    this.settler.retry();
     this.hintBell.ring();
     this.roomBell.ring();
   }
@@ -247,8 +249,4 @@ export class WorkerState {
 
 function ordersAtFirst({ paused, concurrency, pollMs, queues }: WorkerOptions): Orders {
   return { paused, pausedBy: null, stop: false, stopBy: null, concurrency, pollMs, queues, pausedQueues: [] };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

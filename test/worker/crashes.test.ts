@@ -129,6 +129,7 @@ describe('an error that nobody catches', () => {
   test.each([
     ['rejection', 'a stray rejection'],
     ['timer', 'a throw in a timer'],
+    ['object', '{}'],
   ])(
     '(%s) fails the task it comes from; the others finish, and the worker ends with 1',
     async (how, message) => {

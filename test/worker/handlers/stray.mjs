@@ -5,6 +5,8 @@ import { witness } from './_witness.mjs';
 export default async function stray({ how, ms = 0 }, ctx) {
   await witness(ctx, 'start', how);
   if (how === 'rejection') void Promise.reject(new Error('a stray rejection'));
+  // No text can be made of it.
+  else if (how === 'object') void Promise.reject(Object.create(null));
   else
     setTimeout(() => {
       throw new Error('a throw in a timer');
