@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { listenTo } from '../listening.ts';
+import { type Session, useDatabase } from '../session.ts';
+import { waitUntil, waitUntilBlocked } from '../waiting.ts';
+
+const queue = useDatabase();
+
+interface Made {
+  readonly place: string;
+  readonly id: string;
+  readonly created: boolean;
+}
+
+function many(session: Session, tasks: readonly object[], options: object = {}): Promise<Made[]> {
+  const text = 'select place, id, created from taskq.enqueue_many($1, $2) order by place';
+  return session.rows<Made>(text, JSON.stringify(tasks.map((task) => ({ type: 'work', ...task }))), options);
+}
+
+/**
+ * The first bulk finds `a` held, makes `b`, and waits for `z`, which an open transaction holds. The holder of `a` is gone
+ * before it goes on, and the second bulk waits for `b`.
+ */
+async function interleave(tasks: readonly object[], others: readonly object[], options: object = {}) {
+  const [open, a, b] = await Promise.all([queue.session(), queue.session(), queue.session()]);
+  const [holder] = await many(queue.admin, [{ key: 'a' }]);
+  await open.rows('begin');
+  await many(open, [{ key: 'z' }]);
+  const first = many(a, tasks, options);
+  await waitUntilBlocked(queue.admin, 1);
+  await queue.admin.rows('select from taskq.cancel($1)', [holder!.id]);
+  const second = many(b, others, options);
+  await waitUntilBlocked(queue.admin, 2);
+  await open.rows('rollback');
+  return Promise.all([first, second]);
+}
+
+const KEYS = 'select unique_key as key, id from taskq.tasks where unique_key is not null order by unique_key';
+
+test.each(['live', '24h'])(
+  'of two bulks of the same keys (%s) none is the victim of a deadlock where a key comes free between them',
+  async (keyFor) => {
+    const [first, second] = await interleave(
+      [{ key: 'z' }, { key: 'b' }, { key: 'a' }],
+      [{ key: 'b' }, { key: 'a' }],
+      { key_for: keyFor },
+    );
+    expect(second).toMatchObject([{ created: true }, { created: true }]);
+    expect(first).toMatchObject([
+      { created: true },
+      { created: false, id: second[0]!.id },
+      { created: false, id: second[1]!.id },
+    ]);
+    const made = [
+      { key: 'a', id: second[1]!.id },
+      { key: 'b', id: second[0]!.id },
+      { key: 'z', id: first[0]!.id },
+    ];
+    expect(await queue.admin.rows(KEYS)).toEqual(made);
+    const held = 'select key, task_id as id from taskq.held_keys order by key';
+    expect(await queue.admin.rows(held)).toEqual(keyFor === 'live' ? [] : made);
+  },
+);
+
+test('a bulk that starts over for a key that came free answers and tells workers what it would have at once', async () => {
+  const held = await many(queue.admin, [{ key: 'k' }]);
+  await queue.admin.rows("insert into taskq.idle_marks values (1, null, 'infinity')");
+  const wakes = await listenTo(queue, 'taskq_wake');
+  const [first, second] = await interleave(
+    [{ key: 'b' }, { key: 'c' }, {}, { key: 'z' }, { key: 'k' }, { key: 'a' }, { key: 'c' }],
+    [{ key: 'a' }, { key: 'b' }],
+    { delay_ms: 3_600_000 },
+  );
+  const [a, b] = second.map(({ id }) => id);
+  const [, c, keyless, z] = first.map(({ id }) => id);
+  expect(first).toEqual([
+    { place: '1', created: false, id: b },
+    { place: '2', created: true, id: c },
+    { place: '3', created: true, id: keyless },
+    { place: '4', created: true, id: z },
+    { place: '5', created: false, id: held[0]!.id },
+    { place: '6', created: false, id: a },
+    { place: '7', created: false, id: c },
+  ]);
+  const live = await queue.admin.rows<{ id: string }>('select id from taskq.tasks');
+  const ids = [...held, ...first, ...second].map(({ id }) => id);
+  expect(new Set(live.map(({ id }) => id))).toEqual(new Set(ids));
+  await waitUntil(async () => wakes.told.length >= 3, 'fewer than three were told');
+  // For the task that held `a`, and once for each bulk.
+  expect(wakes.told).toHaveLength(3);
+});
