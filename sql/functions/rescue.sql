@@ -20,15 +20,17 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   alive integer[];
+  overdue timestamptz[];
   lost bigint[];
   dead bigint[];
   cancelled bigint[];
   hint record;
 begin
-  alive := array(
-    select w.id from taskq.workers w
-    where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
-  );
+  -- Both in the same order: whom the table below is compared with is read once, not for each lease that ran out.
+  select coalesce(array_agg(w.id), '{}'), array_agg(ts - make_interval(secs => 10 * w.lease_ms / 1000.0))
+  into alive, overdue
+  from taskq.workers w
+  where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0);
   lost := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
@@ -40,9 +42,7 @@ begin
         -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
         -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
         -- one lease was not, and the task of whoever lost that race ran twice.
-        or t.lease_expires_at < ts - make_interval(
-          secs => 10 * (select w.lease_ms from taskq.workers w where w.id = t.lease_owner) / 1000.0
-        )
+        or t.lease_expires_at < overdue[array_position(alive, t.lease_owner)]
       )
     for update skip locked
   );

@@ -36,10 +36,13 @@ begin
       d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.error
     from taskq.dead_tasks d
     where d.id = any (locked)
-      and not exists (
-        select from taskq.held_keys h
+      -- With a limit, so that it is a probe for each and never a join: a plan made while little was held read every
+      -- held key there was [a million: 11,073 pages, 1.1 s for ten tasks; so: 0].
+      and (
+        select h.task_id from taskq.held_keys h
         where h.queue = d.queue and h.key = d.unique_key and h.until > ts and h.task_id <> d.id
-      )
+        limit 1
+      ) is null
     order by d.queue, d.unique_key nulls first, d.id
     on conflict (queue, unique_key) where unique_key is not null do nothing
     returning id
@@ -59,8 +62,13 @@ begin
       when asked.id = any (locked) then (
         select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
         from taskq.dead_tasks d
-        left join taskq.tasks t on t.queue || '' = d.queue and t.unique_key = d.unique_key
-        left join taskq.held_keys h on h.queue = d.queue and h.key = d.unique_key and h.until > ts
+        -- With a limit again [60,000 live ones just gone: 25,800 pages for ten keys; so: 170].
+        left join lateral (
+          select l.id from taskq.tasks l where l.queue || '' = d.queue and l.unique_key = d.unique_key limit 1
+        ) as t on true
+        left join lateral (
+          select k.task_id from taskq.held_keys k where k.queue = d.queue and k.key = d.unique_key and k.until > ts limit 1
+        ) as h on true
         where d.id = asked.id
       )
       else asked.extra

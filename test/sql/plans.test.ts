@@ -145,6 +145,16 @@ function verbsOf(
         `select * from taskq.revive($1, '{"delay_ms": 604800000}')`,
         await ids('select id from taskq.dead_tasks order by id limit 10'),
       ),
+    'revive ten whose key is held': async () => {
+      await admin.rows(
+        `insert into taskq.held_keys values ('default', 'revived', 0, 'infinity') on conflict do nothing`,
+      );
+      const keyed = await ids(
+        `update taskq.dead_tasks set unique_key = 'revived'
+         where id in (select id from taskq.dead_tasks order by id desc limit 10) returning id`,
+      );
+      return session.rows('select * from taskq.revive($1)', keyed);
+    },
     'discard ten': async () =>
       session.rows(
         'select * from taskq.discard($1)',
