@@ -120,6 +120,7 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     { type: 'unheard-of', payload: '{}', said: { allow_unknown: ['another'] } },
     { type: 't'.repeat(201), payload: '{}', said: { allow_unknown: true } },
     { type: '', payload: '{}', said: { allow_unknown: true } },
+    { type: 'work', payload: '{}', said: null },
   ];
   const comesTo = async (statement: string, ...values: unknown[]) => {
     const row = await queue.admin
