@@ -11,6 +11,8 @@ export interface Statement {
   readonly values?: readonly unknown[];
   /** Never in a transaction with others, as VACUUM demands. */
   readonly isAlone?: true;
+  /** Another deadline than the database's own. */
+  readonly deadlineMs?: number;
 }
 
 /** Something that runs one statement and returns its rows. */
@@ -91,7 +93,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     async query<Row extends object>(statement: Statement): Promise<Row[]> {
       const { client, way } = await connect();
       try {
-        const rows = await withDeadline(client, deadlineMs, () => run<Row>(client, way, statement));
+        const rows = await withDeadline(client, statement.deadlineMs ?? deadlineMs, () =>
+          run<Row>(client, way, statement),
+        );
         client.release();
         return rows;
       } catch (error) {

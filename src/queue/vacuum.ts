@@ -13,7 +13,10 @@ export async function isVacuumDue(
   return rows[0]!.due;
 }
 
-/** Vacuum the live table; nothing where somebody is at it. */
+/** A worker that ends waits for it no longer than this. What takes longer goes on in the server. */
+const DEADLINE_MS = 2000;
+
+/** Vacuum the live table; nothing where somebody is at it. Throws `deadline_passed` (TaskqError) after two seconds. */
 export async function vacuum(db: Queryable): Promise<void> {
-  await db.query({ text: 'vacuum (skip_locked) taskq.tasks', isAlone: true });
+  await db.query({ text: 'vacuum (skip_locked) taskq.tasks', isAlone: true, deadlineMs: DEADLINE_MS });
 }

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { openDatabase } from '../../src/lib/database.ts';
 import { isVacuumDue, vacuum } from '../../src/queue/vacuum.ts';
 import { enqueueSome } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
@@ -84,5 +85,30 @@ test('nor is it for who may not vacuum', async () => {
   } finally {
     await other.rows(`drop owned by ${role}`);
     await other.rows(`drop role ${role}`);
+  }
+});
+
+test('one that takes long is not waited for; it goes on in the server, and nobody does it twice', async () => {
+  const name = await queue.admin.value<string>('select quote_ident(current_database())');
+  await queue.admin.rows(`alter database ${name} set vacuum_cost_delay = '100ms'`);
+  await queue.admin.rows(`alter database ${name} set vacuum_cost_limit = 1`);
+  const database = openDatabase({ databaseUrl: queue.directUrl, maxConnections: 1, applicationName: 'slow' });
+  const vacuums = () =>
+    queue.admin.rows<{ pid: number }>(
+      'select pid from pg_stat_progress_vacuum where datname = current_database()',
+    );
+  try {
+    await leaveDeadRows(3000);
+    await expect(vacuum(database)).rejects.toMatchObject({ code: 'deadline_passed' });
+    const [first] = await vacuums();
+    expect(first).toBeDefined();
+    await vacuum(database);
+    expect(await vacuums()).toEqual([first]);
+  } finally {
+    await queue.admin.rows(`alter database ${name} reset all`);
+    await queue.admin.rows(
+      'select pg_terminate_backend(pid) from pg_stat_progress_vacuum where datname = current_database()',
+    );
+    await database.close();
   }
 });
