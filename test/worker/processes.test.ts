@@ -61,7 +61,7 @@ describe('a process of its own', () => {
     await queue.saw(innocent, 'start');
     await queue.witness(leaver, 'now');
     const line = await worker.waitForLog((said) => said.msg === 'what this task left behind has failed');
-    expect(line).toMatchObject({ task_id: leaver, error: 'Error: left behind' });
+    expect(line).toMatchObject({ task_id: leaver, error: 'left behind' });
     await queue.witness(innocent, 'go');
     await queue.hasStatus(innocent, 'completed');
     const next = await queue.enqueue('wait-apart', {});
