@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { isDirect, withDeadline } from './driver.ts';
+import { askSession, isDirect, withDeadline } from './driver.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 import { underReadCommitted } from './under-read-committed.ts';
@@ -154,10 +154,7 @@ function isSocketError(error: Error): boolean {
 }
 
 async function explore(client: pg.PoolClient, databaseUrl: string): Promise<Way> {
-  const { rows } = await client.query<{ pid: number; isolation: string }>(
-    "select pg_backend_pid() as pid, current_setting('default_transaction_isolation') as isolation",
-  );
-  const { pid, isolation } = rows[0]!;
+  const { pid, isolation } = await askSession(client);
   const pooled = !isDirect(client, pid);
   if (pooled) await refuseStatementPooling(client, databaseUrl);
   return { pooled, isolation };

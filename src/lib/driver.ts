@@ -15,6 +15,21 @@ export function isDirect(client: pg.ClientBase, pid: number): boolean {
   return insideOf(client).processID === pid;
 }
 
+export interface Session {
+  /** The server process, as it calls itself. */
+  readonly pid: number;
+  /** The isolation of a transaction that does not say its own. */
+  readonly isolation: string;
+}
+
+/** Ask a session what it is. */
+export async function askSession(client: pg.ClientBase): Promise<Session> {
+  const { rows } = await client.query<Session>(
+    "select pg_backend_pid() as pid, current_setting('default_transaction_isolation') as isolation",
+  );
+  return rows[0]!;
+}
+
 /** A timer that comes so much too late says that this process stood still, not the server. */
 const STOOD_STILL_MS = 500;
 /** Then what has arrived meanwhile is read first: timers come before it. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Queryable, Statement } from './database.ts';
-import { isDirect, withDeadline } from './driver.ts';
+import { askSession, isDirect, type Session, withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
 import { underReadCommitted } from './under-read-committed.ts';
 
@@ -38,9 +38,10 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   broken.catch(() => {});
   try {
     await client.connect();
-    const query = inTurn(client, options.deadlineMs);
+    const session = await withDeadline(client, options.deadlineMs, () => askSession(client));
+    const query = inTurn(client, options.deadlineMs, session);
     const closing = new AbortController();
-    const hears = listen(client, query, options, closing.signal);
+    const hears = listen(client, { session, query, options, closing: closing.signal });
     hears.catch(() => {}); // whoever asks is told
     const keepAlive: Listener['keepAlive'] = (how) => {
       const { ref, unref } = client as unknown as { ref(): void; unref(): void };
@@ -68,16 +69,17 @@ function settingsOf({ connection, applicationName, deadlineMs }: ListenerOptions
   };
 }
 
+interface Listening {
+  readonly session: Session;
+  readonly query: Queryable['query'];
+  readonly options: ListenerOptions;
+  readonly closing: AbortSignal;
+}
+
 /** Listen, if that is of use: not behind a pooler that lends the server to others between two statements. */
-async function listen(
-  client: pg.Client,
-  query: Queryable['query'],
-  options: ListenerOptions,
-  closing: AbortSignal,
-): Promise<boolean> {
+async function listen(client: pg.Client, { session, query, options, closing }: Listening): Promise<boolean> {
   client.on('notification', ({ channel, payload = '' }) => options.onNotification(channel, payload));
-  const [row] = await query<{ pid: number }>({ text: 'select pg_backend_pid() as pid' });
-  if (!isDirect(client, row!.pid) && !(await canHear(options, closing))) return false;
+  if (!isDirect(client, session.pid) && !(await canHear(options, closing))) return false;
   for (const channel of options.channels) await query({ text: `listen ${channel}` });
   return true;
 }
@@ -97,8 +99,8 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
     const channel = `taskq_proof_${randomUUID().replaceAll('-', '')}`;
     const heard = once(ear, 'notification').then(() => true);
     heard.catch(() => {}); // then the connection broke
-    await inTurn(ear, options.deadlineMs)({ text: `listen ${channel}` });
-    await inTurn(mouth, options.deadlineMs)({ text: `notify ${channel}` });
+    await withDeadline(ear, options.deadlineMs, () => ear.query(`listen ${channel}`));
+    await withDeadline(mouth, options.deadlineMs, () => mouth.query(`notify ${channel}`));
     return await Promise.race([heard, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
   } catch {
     return false; // no session to be had for it; without one, what listens would be deaf unawares
@@ -108,27 +110,13 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
 }
 
 /** One statement at a time, each with a deadline that destroys the connection. */
-function inTurn(client: pg.Client, deadlineMs: number): Queryable['query'] {
+function inTurn(client: pg.Client, deadlineMs: number, { isolation }: Session): Queryable['query'] {
   let last: Promise<unknown> = Promise.resolve();
-  let isolation: string | undefined;
   return <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
-    const ask = async () => {
-      isolation ??= await defaultIsolation(client);
-      return underReadCommitted(
-        client,
-        isolation,
-        async () => (await client.query<Row>({ text, values: [...values] })).rows,
-      );
-    };
-    const answer = last.then(() => withDeadline(client, deadlineMs, ask));
+    const ask = async () => (await client.query<Row>({ text, values: [...values] })).rows;
+    const askSafely = () => underReadCommitted(client, isolation, ask);
+    const answer = last.then(() => withDeadline(client, deadlineMs, askSafely));
     last = answer.catch(() => {});
     return answer;
   };
-}
-
-async function defaultIsolation(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ name: string }>(
-    "select current_setting('default_transaction_isolation') as name",
-  );
-  return rows[0]!.name;
 }
