@@ -86,7 +86,7 @@ begin
   created := true;
   return next;
   if is_awaited then
-    perform taskq.wake(its_queue, due);
+    perform taskq.wake(its_queue, due, true);
   end if;
 end
 $$;
