@@ -1,6 +1,9 @@
 -- What taskq.enqueue_many does where tasks have keys: it inserts all at once, in the order of their keys, and then once
 -- more those whose key was held by a task that is gone by now.
 --
+-- A bulk begins as if nobody else inserted its keys in this moment, and is undone and begun once more where somebody does:
+-- it looks who holds a key, a microsecond each, where to be ready for others (`on conflict`) takes four.
+--
 -- No call fails with 40P01 (deadlock) for other calls with the same keys: while one waits for a key, it holds none that
 -- comes after it. To simply go on with a key that came free would break that where later ones are inserted already:
 -- another bulk may hold the freed key and wait for one of those [four producers of the same 1,000 keys while tasks end:
@@ -17,6 +20,7 @@ as $$
 #variable_conflict use_column
 declare
   is_alone constant boolean := jsonb_array_length(_tasks) = 1;
+  is_contended boolean := is_alone;
   asked bigint[];
   made bigint[];
   ids bigint[];
@@ -30,16 +34,23 @@ begin
     -- would make every snapshot of every other session slower.
     if is_alone then
       select r.* into made, ids, kept_out, holders, freed, wakes
-      from taskq.insert_keyed(_tasks, options, nulls, queue_expires, asked) as r;
+      from taskq.insert_keyed(_tasks, options, nulls, queue_expires, is_contended, asked) as r;
     else
       begin
         select r.* into made, ids, kept_out, holders, freed, wakes
-        from taskq.insert_keyed(_tasks, options, nulls, queue_expires, asked) as r;
+        from taskq.insert_keyed(_tasks, options, nulls, queue_expires, is_contended, asked) as r;
         -- `wakes` tells that something was inserted, be it what lost its key after all: that is waited for too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key came free: once more, in order';
         end if;
-      exception when sqlstate 'TQ001' then
+      exception
+      when unique_violation then
+        if is_contended then
+          raise;
+        end if;
+        is_contended := true;
+        continue;
+      when sqlstate 'TQ001' then
         -- The variables keep what they were given. Where a key was there twice, its holder is rolled back too.
         freed := freed || made || array(
           select k.place from unnest(kept_out, holders) as k (place, id) where k.id = any (ids)
@@ -66,6 +77,7 @@ begin
           hint = 'enqueue keyed tasks under read committed, or repeat the transaction';
     end if;
     asked := freed;
+    is_contended := true;
   end loop;
 end
 $$;

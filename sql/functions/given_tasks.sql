@@ -41,15 +41,16 @@ as $$
       coalesce(o.expires_ms, d.expires_ms) as expires_ms,
       coalesce(o.key, d.key) as key,
       coalesce(o.tags, d.tags) as tags,
-      coalesce(o.retention, d.retention)::taskq.retention as retention,
+      -- What all say alike is judged once.
+      case when o.retention is null then d.retention else o.retention::taskq.retention end as retention,
       coalesce(o.backoff, d.backoff) as backoff,
       coalesce(o.traceparent, d.traceparent) as traceparent,
       coalesce(o.notify_done, d.notify_done, false) as notify_done,
       coalesce(o.source, d.source) as source
     from jsonb_to_record(options) as d (
       type text, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
-      timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention text, backoff jsonb, traceparent text,
-      notify_done boolean, source text
+      timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention taskq.retention, backoff jsonb,
+      traceparent text, notify_done boolean, source text
     )
     cross join rows from (jsonb_to_recordset(_tasks) as (
       type text, payload jsonb, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,

@@ -3,7 +3,7 @@
 -- of their keys; and the places freed, whose key was held by a task that is gone by now: each null where there is none.
 -- `wakes` says by queue from when there is a new task.
 create or replace function taskq.insert_keyed(
-  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, asked bigint[],
+  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, is_contended boolean, asked bigint[],
   out made bigint[], out ids bigint[], out kept_out bigint[], out holders bigint[], out freed bigint[], out wakes jsonb
 )
 language plpgsql security definer
@@ -16,49 +16,55 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  producer constant text := session_user;
   keyed bigint[];
   losers bigint[];
   missing bigint[];
   types text[];
 begin
-  with input as materialized (
-    select g.*, nextval('taskq.tasks_id_seq') as new_id
-    from taskq.given_tasks(_tasks, options, nulls, queue_expires, ts) as g
-    where asked is null or g.place = any (asked)
-  ),
-  inserted as (
-    insert into taskq.tasks (
-      id, queue, type, priority, payload, available_at, not_before, created_at, expires_at, max_attempts,
-      timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
+  if not is_contended then
+    select f.* into made, ids, keyed, missing, types, wakes
+    from taskq.insert_free(_tasks, options, nulls, queue_expires, ts) as f;
+  else
+    with input as materialized (
+      select g.*, nextval('taskq.tasks_id_seq') as new_id
+      from taskq.given_tasks(_tasks, options, nulls, queue_expires, ts) as g
+      where asked is null or g.place = any (asked)
+    ),
+    inserted as (
+      insert into taskq.tasks (
+        id, queue, type, priority, payload, available_at, not_before, created_at, created_by, expires_at, max_attempts,
+        timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
+      )
+      select
+        new_id, queue, type, priority, payload, due, due, ts, producer, expires_at, max_attempts,
+        timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
+      from input i
+      -- With a limit, so that it is a probe for each key and never a join with all of them.
+      where key is null or (
+        select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
+      ) is null
+      -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring; what it takes
+      -- besides is in taskq.enqueue_keyed.
+      order by queue collate "C", key collate "C" nulls first, place
+      on conflict (queue, unique_key) where unique_key is not null do nothing
+      returning id, unique_key, queue, available_at
     )
     select
-      new_id, queue, type, priority, payload, due, due, ts, expires_at, max_attempts,
-      timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
+      array_agg(i.place order by i.place) filter (where n.id is not null),
+      array_agg(i.new_id order by i.place) filter (where n.id is not null),
+      array_agg(i.new_id) filter (where n.unique_key is not null),
+      array_agg(i.place) filter (where n.id is null),
+      -- Of those whose key is held too.
+      (select array_agg(of_type.type) from (select type from input group by type) as of_type),
+      (
+        select jsonb_object_agg(of_queue.queue, of_queue.due)
+        from (select queue, min(available_at) as due from inserted group by queue) as of_queue
+      )
+    into made, ids, keyed, missing, types, wakes
     from input i
-    -- With a limit, so that it is a probe for each key and never a join with all of them.
-    where key is null or (
-      select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
-    ) is null
-    -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring; what it takes
-    -- besides is in taskq.enqueue_keyed.
-    order by queue, key nulls first, place
-    on conflict (queue, unique_key) where unique_key is not null do nothing
-    returning id, unique_key, queue, available_at
-  )
-  select
-    array_agg(i.place order by i.place) filter (where n.id is not null),
-    array_agg(i.new_id order by i.place) filter (where n.id is not null),
-    array_agg(i.new_id) filter (where n.unique_key is not null),
-    array_agg(i.place) filter (where n.id is null),
-    -- Of those whose key is held too.
-    (select array_agg(of_type.type) from (select type from input group by type) as of_type),
-    (
-      select jsonb_object_agg(of_queue.queue, of_queue.due)
-      from (select queue, min(available_at) as due from inserted group by queue) as of_queue
-    )
-  into made, ids, keyed, missing, types, wakes
-  from input i
-  left join inserted n on n.id = i.new_id;
+    left join inserted n on n.id = i.new_id;
+  end if;
 
   perform taskq.refuse_unknown(types, options);
 

@@ -22,7 +22,7 @@ insert into taskq.defaults default values;
 
 -- Settings of a queue. A queue needs no row to be used.
 create table taskq.queues (
-  name text primary key,
+  name text collate "C" primary key,
   paused_at timestamptz,
   paused_until timestamptz,
   paused_by text,
@@ -47,7 +47,7 @@ create table taskq.queues (
 -- The types that are known, with what workers registered for those they handle. last_seen_at is when one last did; null:
 -- none has yet, the type was added by hand.
 create table taskq.task_types (
-  name text primary key,
+  name text collate "C" primary key,
   max_attempts integer,
   timeout_ms bigint,
   backoff jsonb,
@@ -108,8 +108,8 @@ insert into taskq.rescue_scan default values;
 
 -- Keys held for a period or for ever; a live key is the unique index on tasks.
 create table taskq.held_keys (
-  queue text not null,
-  key text not null,
+  queue text collate "C" not null,
+  key text collate "C" not null,
   task_id bigint not null,
   until timestamptz not null,
   primary key (queue, key)
@@ -119,14 +119,14 @@ create index held_keys_until on taskq.held_keys (until);
 
 -- Groups: `groups` is only the mutex of a group, taken by workers alone; `group_asks` says "look at this group".
 create table taskq.groups (
-  queue text not null,
-  key text not null,
+  queue text collate "C" not null,
+  key text collate "C" not null,
   primary key (queue, key)
 );
 
 create table taskq.group_limits (
-  queue text not null,
-  key text not null,
+  queue text collate "C" not null,
+  key text collate "C" not null,
   max_running integer not null,
   primary key (queue, key),
   constraint a_group_runs_at_least_one check (max_running >= 1)
@@ -134,8 +134,8 @@ create table taskq.group_limits (
 
 create table taskq.group_asks (
   id bigint generated always as identity primary key,
-  queue text not null,
-  key text not null
+  queue text collate "C" not null,
+  key text collate "C" not null
 );
 
 -- Which release of functions and views stands here; see migrate.

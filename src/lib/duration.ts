@@ -9,9 +9,14 @@ export const MAX_DURATION_MS = 3_155_760_000_000;
  * Throws TaskqError `bad_duration`, which calls it `what`.
  */
 export function parseDuration(text: string, what = 'duration'): number {
-  const ms = humanMs(text) ?? isoMs(text);
-  if (ms === null) throw refused(what, text, EXPECTED);
-  return withinBounds(what, text, ms);
+  const readBefore = READ_BEFORE.get(text);
+  if (readBefore !== undefined) return readBefore;
+  const read = humanMs(text) ?? isoMs(text);
+  if (read === null) throw refused(what, text, EXPECTED);
+  const ms = withinBounds(what, text, read);
+  if (READ_BEFORE.size >= 100) READ_BEFORE.clear();
+  READ_BEFORE.set(text, ms);
+  return ms;
 }
 
 /**
@@ -40,6 +45,9 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
+
+/** Who enqueues says the same few durations a thousand times. */
+const READ_BEFORE = new Map<string, number>();
 
 const EXPECTED = 'expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M';
 const NUMBER = '(\\d{1,15}(?:\\.\\d{1,9})?)';

@@ -45,12 +45,7 @@ export const BULK_LENGTH = 2 * 1024 * 1024;
 /** Write tasks for one call. What all of them say alike is said once. */
 export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = []): Bulk {
   const common = commonSayings(tasks);
-  const texts = tasks.map(({ payload, ...said }) => {
-    const own = Object.entries(sayingsOf(said)).filter(([name]) => !Object.hasOwn(common, name));
-    // A payload's text is not looked into.
-    const head = own.length === 0 ? '{' : `${JSON.stringify(Object.fromEntries(own)).slice(0, -1)},`;
-    return `${head}"payload":${payload}}`;
-  });
+  const texts = tasks.map((task) => taskText(task, common));
   const options = { ...common, allow_unknown: allowUnknown };
   return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
 }
@@ -77,11 +72,18 @@ export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<n
   return rows[0]!.created;
 }
 
-/** All that a task says but its payload. */
+/** What tasks say but their payloads. */
 type Sayings = Readonly<Record<string, unknown>>;
 
-function sayingsOf({ type, options }: Pick<NewTask, 'type' | 'options'>): Sayings {
-  return { ...options, type };
+/** What a task says that is not common to all. Its payload's text is not looked into. */
+function taskText({ type, payload, options = {} }: NewTask, common: Sayings): string {
+  let text = common.type === undefined ? `{"type":${JSON.stringify(type)},` : '{';
+  for (const name in options) {
+    if (common[name] !== undefined) continue;
+    const own = JSON.stringify(options[name as keyof typeof options]);
+    if (own !== undefined) text += `"${name}":${own},`;
+  }
+  return `${text}"payload":${payload}}`;
 }
 
 /** What every one of these tasks says, and says alike. */
@@ -90,13 +92,14 @@ function commonSayings(tasks: readonly NewTask[]): Sayings {
   if (first === undefined) return {};
   // Most often all have the very same options.
   const others = tasks
-    .filter(({ type, options }) => type !== first.type || options !== first.options)
-    .map(sayingsOf);
-  const alike = Object.entries(sayingsOf(first)).filter(([name, value]) => {
+    .map(({ options }) => options as Sayings | undefined)
+    .filter((options) => options !== first.options);
+  const alike = Object.entries(first.options ?? {}).filter(([name, value]) => {
     const isAlike = likenessTo(value);
-    return others.every((said) => isAlike(said[name]));
+    return others.every((said) => isAlike(said?.[name]));
   });
-  return Object.fromEntries(alike);
+  const type = tasks.every((task) => task.type === first.type) ? first.type : undefined;
+  return { ...Object.fromEntries(alike), type };
 }
 
 function likenessTo(value: unknown): (other: unknown) => boolean {

@@ -13,6 +13,19 @@ const PURE = ['backoff_delay_ms', 'checked_type', 'drop_on', 'given_tasks'];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
 const PURE_PARTS = /\btaskq\.(checked_type|retention)\b/g;
 
+test('no index depends on the collation of the database, whose order a new libc or ICU may change', async () => {
+  const sorted = await queue.admin.rows<{ name: string; collation: string }>(
+    `select distinct i.indexrelid::regclass::text as name, k.collname as collation
+     from pg_index i
+     join pg_class c on c.oid = i.indrelid and c.relnamespace = 'taskq'::regnamespace
+     cross join unnest(i.indcollation) as by (oid)
+     join pg_collation k on k.oid = by.oid
+     where c.relname <> 'migrations'`,
+  );
+  expect(sorted.map(({ name }) => name)).toContain('taskq.tasks_live_key');
+  expect(sorted.filter(({ collation }) => collation !== 'C')).toEqual([]);
+});
+
 describe('the live table', () => {
   test('no index mentions a column that a claim, a heartbeat or a settle writes', async () => {
     const indexes = await queue.admin.rows<{ name: string; definition: string }>(

@@ -88,3 +88,42 @@ test('a bulk that starts over for a key that came free answers and tells workers
   // For the task that held `a`, and once for each bulk.
   expect(wakes.told).toHaveLength(3);
 });
+
+test('a bulk that meets a key taken in that very moment answers and tells workers as if it had been taken before', async () => {
+  await queue.admin.rows("insert into taskq.idle_marks values (1, null, 'infinity')");
+  const wakes = await listenTo(queue, 'taskq_wake');
+  const [open, session] = await Promise.all([queue.session(), queue.session()]);
+  await open.rows('begin');
+  const [z] = await many(open, [{ key: 'z', delay_ms: 3_600_000 }]);
+  const bulk = many(session, [{ key: 'b' }, {}, { key: 'z' }, { key: 'a' }], { delay_ms: 3_600_000 });
+  await waitUntilBlocked(queue.admin);
+  await open.rows('commit');
+  const made = await bulk;
+  expect(made).toMatchObject([
+    { place: '1', created: true },
+    { place: '2', created: true },
+    { place: '3', created: false, id: z!.id },
+    { place: '4', created: true },
+  ]);
+  const live = await queue.admin.rows<{ id: string; key: string | null }>(
+    'select id, unique_key as key from taskq.tasks order by id',
+  );
+  expect(live).toEqual([
+    { id: z!.id, key: 'z' },
+    { id: made[0]!.id, key: 'b' },
+    { id: made[1]!.id, key: null },
+    { id: made[3]!.id, key: 'a' },
+  ]);
+  await waitUntil(async () => wakes.told.length >= 2, 'fewer than two were told');
+  expect(wakes.told).toHaveLength(2);
+});
+
+test('a bulk with a key that a repeatable-read transaction cannot see held is an error to repeat', async () => {
+  const session = await queue.session();
+  await session.rows('begin isolation level repeatable read');
+  await session.rows('select from taskq.defaults');
+  await many(queue.admin, [{ key: 'k' }]);
+  await expect(many(session, [{ key: 'a' }, { key: 'k' }])).rejects.toMatchObject({ code: '40001' });
+  await session.rows('rollback');
+  expect(await queue.admin.rows(KEYS)).toMatchObject([{ key: 'k' }]);
+});
