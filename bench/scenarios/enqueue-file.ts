@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { clockMs } from '../lib/clock.ts';
+import { TASKQ } from '../lib/commands.ts';
 import { payloadText, SMALL } from '../lib/payload.ts';
+import { residentMb } from '../lib/resident-size.ts';
 import type { Bench } from '../lib/scenario.ts';
 import type { Place } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
-
-const TASKQ = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
 
 /** `taskq enqueue --file`, from its start to its end. */
 export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
@@ -25,7 +23,7 @@ export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
   const remove = bench.undo.add(async () => void taskq.kill('SIGKILL'));
   let peakMb = 0;
   const watch = setInterval(async () => {
-    peakMb = Math.max(peakMb, await peakOf(taskq.pid!));
+    peakMb = (await residentMb(taskq.pid!))?.peak ?? peakMb;
   }, 100);
   Readable.from(lines(tasks)).pipe(taskq.stdin!);
   const [code] = await once(taskq, 'exit');
@@ -43,10 +41,4 @@ function* lines(count: number): Generator<string> {
       (_, n) => `${payloadText(from + n, SMALL)}\n`,
     ).join('');
   }
-}
-
-/** The largest resident size so far, in MB; 0 where there is no /proc or the process is gone. */
-async function peakOf(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { clockMs } from '../lib/clock.ts';
+import { startCommands, TASKQ } from '../lib/commands.ts';
 import { fill } from '../lib/fill.ts';
 import { SMALL } from '../lib/payload.ts';
 import type { Bench, Scenario } from '../lib/scenario.ts';
@@ -9,7 +9,6 @@ import { startWorkers } from '../lib/workers.ts';
 import { countStatements, trackStatements } from './statements.ts';
 
 const MB = 1024 * 1024;
-const TASKQ = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
 
 export const idle: Scenario = {
   name: 'idle',
@@ -32,20 +31,20 @@ interface Rest {
   readonly polling?: true;
 }
 
-/** Queries per worker and second besides heartbeats, and the largest resident size. */
-async function atRest(bench: Bench, { what, workers: count, polling }: Rest): Promise<void> {
+/** Queries per worker and second besides heartbeats, and the resident size of the largest, of `taskq work` itself. */
+async function atRest(bench: Bench, { what, workers: count, polling = false }: Rest): Promise<void> {
   const ms = bench.quick ? 15_000 : 60_000;
   bench.say(`${what}: taskq`);
   const place = await bench.place('taskq');
   const isTracked = await trackStatements(place);
-  const workers = await startWorkers(bench.undo, { ...AS_USUAL, place, ...(polling && { polling }) }, count);
-  workers.go();
+  const workers = await startCommands(bench.undo, place, { count, polling });
   await sleep(10_000);
   if (isTracked) {
     const queries = await countStatements(place, () => sleep(ms).then(() => {}));
     bench.note(`${what}, queries per worker`, 'taskq', queries / count / (ms / 1000), 'per s');
   }
-  bench.note(`${what}, RSS`, 'taskq', workers.rssBytes() / MB, 'MB');
+  const mb = await workers.residentMb();
+  if (mb > 0) bench.note(`${what}, RSS`, 'taskq', mb, 'MB');
   await workers.stop();
   await bench.leave('taskq', place);
 }

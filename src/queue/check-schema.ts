@@ -1,7 +1,6 @@
-import { loadMigrationFiles } from 'postgres-migrations';
 import { isServerError, type Queryable } from '../lib/database.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { MIGRATIONS, readRelease } from './schema-release.ts';
+import { latestMigration, readRelease } from './schema-release.ts';
 
 /**
  * Make sure that the schema is there and fits this binary. Throws (exit 3) `schema_missing`, `schema_behind` where it
@@ -9,7 +8,7 @@ import { MIGRATIONS, readRelease } from './schema-release.ts';
  */
 export async function checkSchema(db: Queryable): Promise<void> {
   const release = await readRelease();
-  const needed = (await loadMigrationFiles(MIGRATIONS)).length - 1;
+  const needed = await latestMigration();
   const stored = await readStored(db);
   if (stored === undefined) {
     throw new TaskqError('schema_missing', 'the database has no schema taskq', {

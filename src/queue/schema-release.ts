@@ -27,6 +27,12 @@ export async function readRelease(): Promise<SchemaRelease> {
   return { number: said.number, oldestClient: said.oldest_client, functionsHash: said.functions_hash };
 }
 
+/** The number of the latest migration of this package: they are numbered from 1, without a gap. */
+export async function latestMigration(): Promise<number> {
+  const names = await readdir(MIGRATIONS);
+  return Math.max(...names.map((name) => Number.parseInt(name, 10)));
+}
+
 /** The text of every file below sql/functions, by name. */
 export async function readFunctions(): Promise<{ name: string; text: string }[]> {
   const directory = join(SQL, 'functions');

@@ -31,6 +31,8 @@ export function startHeartbeats(
     workerData,
     // What an application is started with (--import, --input-type) is not for this thread.
     execArgv: [],
+    // It keeps little: room for more garbage is memory that every process pays for.
+    resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
   const tell = (message: ToHeartbeat) => thread.postMessage(message);
   showCurrentLease();
