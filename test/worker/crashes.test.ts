@@ -143,7 +143,8 @@ describe('an error that nobody catches', () => {
       expect(await worker.exit).toEqual({ code: 1, signal: null });
       expect(await queue.task(culprit)).toMatchObject({ status: 'dead', attempts: 1, error: { message } });
       expect(await queue.task(other)).toMatchObject({ status: 'completed', attempts: 0 });
-      expect(await queue.task(later)).toMatchObject({ status: 'pending', lease_no: 0 });
+      // A claim that was under way may have taken it, and gave it back.
+      expect(await queue.task(later)).toMatchObject({ status: 'pending', attempts: 0 });
     },
   );
 
