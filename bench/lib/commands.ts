@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Place } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
+import { endProcess } from './end-process.ts';
 import { residentMb } from './resident-size.ts';
 import type { Undo } from './undo.ts';
 
@@ -38,23 +38,16 @@ export async function startCommands(
       stdio: ['ignore', 'ignore', 2],
     }),
   );
-  const killAll = undo.add(() => Promise.all(children.map((child) => end(child, 'SIGKILL'))));
+  const killAll = undo.add(() => Promise.all(children.map((child) => endProcess(child, 'SIGKILL'))));
   return {
     async residentMb() {
       const sizes = await Promise.all(children.map((child) => residentMb(child.pid!)));
       return Math.max(0, ...sizes.map((size) => size?.now ?? 0));
     },
     async stop() {
-      await Promise.all(children.map((child) => end(child, 'SIGTERM')));
+      await Promise.all(children.map((child) => endProcess(child, 'SIGTERM')));
       await killAll();
       await removeDirectory();
     },
   };
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill(signal);
-  await exit;
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { WorkOrder } from '../peers/peer.ts';
+import { endProcess } from './end-process.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import type { Undo } from './undo.ts';
 
@@ -40,7 +41,7 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
     // What a worker logs goes to stderr: stdout is the table's.
     fork(entry, [JSON.stringify(order)], { execArgv, stdio: ['ignore', 2, 2, 'ipc'] }),
   );
-  const killAll = undo.add(() => Promise.all(children.map(kill)));
+  const killAll = undo.add(() => Promise.all(children.map((child) => endProcess(child, 'SIGKILL'))));
   const starts = new Map<number, number>();
   const rss = new Map<number, number>();
   let done = 0;
@@ -131,11 +132,4 @@ function heard<Kind extends FromWorker['kind']>(child: ChildProcess, kind: Kind)
 
 function tell(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message);
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill('SIGKILL');
-  await exit;
 }

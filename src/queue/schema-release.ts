@@ -29,14 +29,13 @@ export async function readRelease(): Promise<SchemaRelease> {
 
 /** The number of the latest migration of this package: they are numbered from 1, without a gap. */
 export async function latestMigration(): Promise<number> {
-  const names = await readdir(MIGRATIONS);
-  return Math.max(...names.map((name) => Number.parseInt(name, 10)));
+  return (await sqlFilesOf(MIGRATIONS)).length;
 }
 
 /** The text of every file below sql/functions, by name. */
 export async function readFunctions(): Promise<{ name: string; text: string }[]> {
   const directory = join(SQL, 'functions');
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+  const names = (await sqlFilesOf(directory)).sort();
   return Promise.all(
     names.map(async (name) => ({
       name: basename(name, '.sql'),
@@ -50,4 +49,8 @@ export function hashFunctions(functions: readonly { name: string; text: string }
   const hash = createHash('sha256');
   for (const { name, text } of functions) hash.update(`${name}\n${text}\n`);
   return hash.digest('hex');
+}
+
+async function sqlFilesOf(directory: string): Promise<string[]> {
+  return (await readdir(directory)).filter((name) => name.endsWith('.sql'));
 }
