@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
 import { TaskqError } from '../../src/lib/errors.ts';
 import { loadModule } from '../../src/lib/load-module.ts';
+import { syntaxOf } from '../../src/lib/module-syntax.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 async function fileWith(name: string, text: string): Promise<string> {
@@ -29,6 +34,73 @@ test.each([
   if (name === 'a.js') await writeFile(join(path, '..', 'package.json'), '{"type":"module"}');
   expect({ ...(await loadModule(path)) }).toMatchObject({ default: 1, more: 2 });
 });
+
+/** What the built `loadModule` gives under Node: the tests' own loader would read every `.js` file as a module. */
+async function loadedByNode(path: string): Promise<unknown> {
+  const built = pathToFileURL(join(REPOSITORY, 'dist/lib/load-module.js')).href;
+  const program = `import { loadModule } from ${JSON.stringify(built)};
+    const { default: loaded } = await loadModule(process.argv[1]);
+    console.log(JSON.stringify(loaded));`;
+  const args = ['--input-type=module', '--eval', program, path];
+  return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout);
+}
+
+/** A file that uses one beside it, in each way of writing; `runs` says how often it was run. */
+const WRITTEN = {
+  module: `import { one } from "./b.js";
+    globalThis.runs = (globalThis.runs ?? 0) + 1;
+    export default { get one() { return one; }, get runs() { return runs; } };`,
+  commonjs: `const { one } = require("./b.js");
+    globalThis.runs = (globalThis.runs ?? 0) + 1;
+    module.exports = { get one() { return one; }, get runs() { return runs; } };`,
+};
+const BESIDE = { module: 'export const one = 1;', commonjs: 'exports.one = 1;' };
+
+describe.each(['{"type":"module"}', '{"type":"commonjs"}', '{}'])('in a package of %s', (packageJson) => {
+  test.each(['module', 'commonjs'] as const)('a .js file written as %s loads, run once', async (how) => {
+    const path = await fileWith('a.js', WRITTEN[how]);
+    await writeFile(join(path, '..', 'b.js'), BESIDE[how]);
+    await writeFile(join(path, '..', 'package.json'), packageJson);
+    expect(await loadedByNode(path)).toEqual({ one: 1, runs: 1 });
+  });
+});
+
+test.each([
+  ['export default 1', 'module'],
+  ['import one from "one"', 'module'],
+  ['seen = import.meta.url', 'module'],
+  ['seen = await 1', 'module'],
+  ['const require = 1', 'module'],
+  ['module.exports = 1', 'commonjs'],
+  ['exports.one = import("one")', 'commonjs'],
+  ['#!/usr/bin/env node\nconst one = require("one")', 'commonjs'],
+  ['', 'commonjs'],
+])('%s is written as %s', (source, written) => {
+  expect(syntaxOf(source)).toBe(written);
+});
+
+test('the `paths` of tsconfig.json are resolved', async () => {
+  const path = await fileWith('a.ts', 'import { one } from "@/lib/b"; export default one;');
+  const paths = { '@/*': ['./src/*'] };
+  await writeFile(join(path, '..', 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }));
+  await mkdir(join(path, '../src/lib'), { recursive: true });
+  await writeFile(join(path, '../src/lib/b.ts'), 'export const one: number = 1;');
+  expect((await loadModule(path)).default).toBe(1);
+});
+
+test('a tsconfig.json that extends what is not installed keeps no file from loading', async () => {
+  const path = await fileWith('a.ts', 'export default 1 as number;');
+  await writeFile(join(path, '..', 'tsconfig.json'), '{"extends":"@tsconfig/absent/tsconfig.json"}');
+  expect((await loadModule(path)).default).toBe(1);
+});
+
+test.each(['a.mjs', 'a.ts', 'a.js'])(
+  '%s that imports taskq where it is not installed says what to do',
+  async (name) => {
+    const error = await failureOf(await fileWith(name, 'import "taskq"; export default 1;'));
+    expect(error).toMatchObject({ hint: expect.stringContaining('npm install taskq') });
+  },
+);
 
 test.each([
   ['a.cjs', 'module.exports = { on: true };'],
@@ -57,12 +129,15 @@ test.each([
   ['broken.ts', 'export default {\n  a: 1,\n  b: : 2 };', /broken\.ts: .*3:/],
   ['throws.mjs', 'throw new Error("no\\nluck");', /throws\.mjs: no luck$/],
   ['throws.ts', 'throw new Error("no luck");', /throws\.ts: no luck$/],
+  ['broken.js', 'export default {\n  a: 1,\n  b: : 2 };', /broken\.js: .*3:/],
   ['null.mjs', 'throw null;', /null\.mjs: null$/],
   ['imports.mjs', 'import "./absent.mjs";', /imports\.mjs: .*absent\.mjs/],
   ['imports.ts', 'import "./absent.ts";', /imports\.ts: .*absent\.ts/],
   ['a.txt', '', /a\.txt: expected a file that ends in \.js, .*\.cts$/],
 ])('%s is refused in one line that names the file and the reason', async (name, text, message) => {
-  const error = await failureOf(await fileWith(name, text));
+  const path = await fileWith(name, text);
+  await writeFile(join(path, '..', 'package.json'), '{"type":"commonjs"}');
+  const error = await failureOf(path);
   expect(error.message).toMatch(message);
   expect(error.message).not.toContain('\n');
   expect(error).toMatchObject({ code: 'module_not_loaded', exitCode: 2 });
