@@ -139,6 +139,14 @@ export const SETTINGS = {
     default: 25_000,
     help: 'how long running tasks may finish after SIGTERM before they are given back',
   }),
+  killAfterMs: durationSetting({
+    key: 'killAfter',
+    env: ['TASKQ_KILL_AFTER'],
+    flag: '--kill-after',
+    atLeastMs: 0,
+    default: 2_000,
+    help: 'how long after its timeout or a request to cancel a handler in a process of its own is killed, unless it says otherwise itself',
+  }),
   rescueMs: durationSetting({
     key: 'rescue',
     env: ['TASKQ_RESCUE'],

@@ -35,6 +35,11 @@ export interface CreateWorkerOptions {
   readonly rescue?: string | number;
   /** How long running tasks may finish after `stop`; 25 s. */
   readonly grace?: string | number;
+  /**
+   * How long after its timeout or a request to cancel a handler in a process of its own is killed, unless it says
+   * otherwise itself; 2 s.
+   */
+  readonly killAfter?: string | number;
   /** What it calls itself; the host. */
   readonly name?: string;
   /** Claim nothing until resumed. */
@@ -70,6 +75,7 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
     pollMs: read(options, 'pollMs', 'poll') as number,
     rescueMs: read(options, 'rescueMs', 'rescue') as number,
     graceMs: read(options, 'graceMs', 'grace') as number,
+    killAfterMs: read(options, 'killAfterMs', 'killAfter') as number,
     name,
     paused: options.paused === true,
     untilIdle: options.untilIdle === true,
@@ -102,6 +108,7 @@ const KEYS: readonly string[] = [
   'poll',
   'rescue',
   'grace',
+  'killAfter',
   'name',
   'paused',
   'untilIdle',

@@ -20,6 +20,8 @@ export interface DeskOptions {
   readonly handlers: Handlers;
   readonly concurrency: () => number;
   readonly graceMs: number;
+  /** For handlers in a process that do not say how long after an abort they are killed. */
+  readonly killAfterMs: number;
   readonly table: LeaseTable;
   readonly events: EventLog;
   /** Rung when there is room for more. */

@@ -1,4 +1,5 @@
 import { type Outcome, outcomeOf } from '../domain/outcome.ts';
+import { after } from '../lib/after.ts';
 import type { Attempt } from './attempt.ts';
 import type { EventLog } from './events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
@@ -20,20 +21,21 @@ const IDLE_MS = 30_000;
  * Node; so each runs one task after the other, and there are as many as have run at a time.
  */
 export class HandlerProcesses {
-  readonly #graceMs: number;
+  readonly #killAfterMs: number;
   readonly #events: EventLog;
   /** Those without a task, the one that has just run last. */
   #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
   readonly #busy = new Set<HandlerProcess>();
 
-  constructor({ graceMs, events }: { readonly graceMs: number; readonly events: EventLog }) {
-    this.#graceMs = graceMs;
+  constructor({ killAfterMs, events }: { readonly killAfterMs: number; readonly events: EventLog }) {
+    this.#killAfterMs = killAfterMs;
     this.#events = events;
   }
 
   /**
    * Run a handler in a process, a suspect in one that nothing runs in before or after. The request to end goes on to
-   * it; after the grace it is killed, with all that it has started. Never rejects.
+   * it; where it does not end, it is killed after what the handler says, else the worker, with all that it has started.
+   * Never rejects.
    *
    * A process that dies may have died of what an earlier task has left in it. So where one dies that has run others,
    * the task is run again in a fresh one before anything is held against it.
@@ -66,23 +68,25 @@ export class HandlerProcesses {
     for (const process of this.#busy) process.kill();
   }
 
-  async #runIn(process: HandlerProcess, attempt: Attempt, { path }: LoadedHandler): Promise<EndOfRun> {
+  async #runIn(process: HandlerProcess, attempt: Attempt, handler: LoadedHandler): Promise<EndOfRun> {
     const { id, type, queue, payload, attempts } = attempt.held.task;
-    let killer: NodeJS.Timeout | undefined;
+    const { path, killAfterMs = this.#killAfterMs } = handler;
+    let callOff = () => {};
     attempt.onAbort = (reason) => {
       process.abort(reason);
       // Somebody else has the task already, or is about to: there is nothing to be gracious about.
-      const patienceMs = reason === 'lost' || reason === 'shutdown' ? 0 : this.#graceMs;
-      killer = setTimeout(() => {
+      const patienceMs = reason === 'lost' || reason === 'shutdown' ? 0 : killAfterMs;
+      callOff();
+      callOff = after(patienceMs, () => {
         attempt.killed = true;
         process.kill();
-      }, patienceMs);
+      });
     };
     this.#busy.add(process);
     const running = process.run({ path, payload, context: { id, type, queue, attempt: attempts + 1 } });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
-    clearTimeout(killer);
+    callOff();
     attempt.onAbort = undefined;
     this.#busy.delete(process);
     this.#putBack(process);

@@ -31,6 +31,8 @@ export type Isolation = 'inline' | 'process';
 export interface HandlerOptions {
   /** The longest an attempt may take: `'30s'`, or milliseconds. */
   readonly timeout?: string | number;
+  /** How long after its timeout or a request to cancel it is killed, where it runs in a process; `'2s'`. */
+  readonly killAfter?: string | number;
   readonly maxAttempts?: number | 'unlimited';
   readonly backoff?: Backoff;
   /** How long a finished task is kept: `'none'`, `'ever'`, or days such as `'7d'`. */

@@ -18,6 +18,8 @@ export interface Handler {
   readonly schema: StandardSchema | undefined;
   readonly timeoutMs: number | undefined;
   readonly maxAttempts: number | undefined;
+  /** How long after it was asked to end it is killed, where it runs in a process. */
+  readonly killAfterMs: number | undefined;
   readonly backoff: StoredBackoff | undefined;
   readonly retention: string | undefined;
   readonly isolation: Isolation | undefined;
@@ -68,12 +70,13 @@ export function handlerOf(
   }
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { schema, timeout, maxAttempts, backoff, retention } = definition;
+  const { schema, timeout, killAfter, maxAttempts, backoff, retention } = definition;
   return {
     type,
     path,
     schema: schema === undefined ? undefined : schemaOf(schema),
     timeoutMs: timeout === undefined ? undefined : toDurationMs(timeout, 'timeout'),
+    killAfterMs: killAfter === undefined ? undefined : toDurationMs(killAfter, 'killAfter'),
     maxAttempts: maxAttempts === undefined ? undefined : maxAttemptsOf(maxAttempts),
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
     retention: retention === undefined ? undefined : parseRetention(retention as string),
@@ -88,7 +91,7 @@ interface RawDefinition {
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
-const KEYS = ['schema', 'timeout', 'maxAttempts', 'backoff', 'retention', 'isolation', 'run'];
+const KEYS = ['schema', 'timeout', 'killAfter', 'maxAttempts', 'backoff', 'retention', 'isolation', 'run'];
 
 function isDefinition(value: unknown): value is RawDefinition {
   return typeof value === 'object' && value !== null && typeof (value as RawDefinition).run === 'function';

@@ -19,6 +19,8 @@ export interface WorkerOptions {
   readonly pollMs: number;
   readonly rescueMs: number;
   readonly graceMs: number;
+  /** How long a handler in a process may go on after its timeout or a request to cancel. */
+  readonly killAfterMs: number;
   readonly name?: string | undefined;
   readonly paused: boolean;
   /** End when nothing is left to do. */

@@ -50,7 +50,7 @@ export class WorkerState {
   #checksNextClaim = false;
 
   constructor(db: Queryable, workerId: number, options: WorkerOptions) {
-    const { handlers, leaseMs, graceMs, events } = options;
+    const { handlers, leaseMs, graceMs, killAfterMs, events } = options;
     const onTrouble = (error: unknown) => this.trouble(error);
     const marking = { workerId, leaseMs, onTrouble };
     this.#db = db;
@@ -87,6 +87,7 @@ export class WorkerState {
       handlers,
       concurrency: () => this.concurrency,
       graceMs,
+      killAfterMs,
       events,
       table: this.held.table,
       room: this.roomBell,

@@ -64,6 +64,7 @@ test('with nothing set, every value is the default', async () => {
     heartbeatMs: 10_000,
     pollMs: 1000,
     graceMs: 25_000,
+    killAfterMs: 2_000,
     rescueMs: 5000,
     maxAttempts: null,
     backoff: null,

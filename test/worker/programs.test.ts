@@ -94,7 +94,7 @@ describe('a program in handlers/', () => {
     expect(task).toMatchObject({ status: 'dead', error: { message: 'program.sh ended with SIGSEGV' } });
   });
 
-  test('is told to end at its timeout, and killed with all it has started after the grace', async () => {
+  test('is told to end at its timeout, and killed with all it has started where it goes on', async () => {
     const { task, errors } = await run(
       '#!/bin/sh\ntrap "echo asked >&2" TERM\nwhile true; do sleep 0.05; done\n',
       {},

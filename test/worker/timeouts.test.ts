@@ -70,18 +70,39 @@ describe('a timeout', () => {
     expect(await queue.task(waiting)).toMatchObject({ status: 'pending', attempts: 0 });
   });
 
-  test('ends the process of a handler that has one', async () => {
+  test('ends the process of a handler that has one, however long the grace is', async () => {
     const id = await queue.enqueue(
       'wait-apart',
       { until: 'never', deaf: true },
       { timeout_ms: 1000, max_attempts: 1 },
     );
     const next = await queue.enqueue('hello-js');
-    const worker = queue.work(['--until-idle', '--grace', '300ms', '--concurrency', '1']);
+    const worker = queue.work(['--until-idle', '--grace', '10m', '--concurrency', '1']);
     expect(await worker.exit).toEqual({ code: 0, signal: null });
     expect(await queue.task(id)).toMatchObject({ status: 'dead', error: { name: 'TimeoutError' } });
     expect(await queue.task(next)).toMatchObject({ status: 'completed' });
     expect(eventsOf(worker, 'task.abandoned')).toEqual([]);
+  });
+
+  test.each([
+    ['its handler says', 'patient-apart', '0s'],
+    ['the worker says where its handler does not', 'wait-apart', '10m'],
+  ])('lets a process go on for as long as %s', async (_, patient, killAfter) => {
+    const deaf = { until: 'go', deaf: true };
+    const options = { timeout_ms: 1000, max_attempts: 1 };
+    const [kept, killed] = [
+      await queue.enqueue(patient, deaf, options),
+      await queue.enqueue('hasty-apart', deaf, options),
+    ];
+    const worker = queue.work(['--grace', '10m', '--kill-after', killAfter]);
+    await worker.waitForLog(({ msg, task_id }) => msg === 'aborted' && task_id === kept);
+    await queue.hasStatus(killed, 'dead');
+    // Longer than it had if that were not heeded.
+    await queue.rows('select pg_sleep(2.5)');
+    await queue.witness(kept, 'go');
+    await queue.hasStatus(kept, 'dead');
+    expect((await queue.witnessed(kept)).map(({ event }) => event)).toEqual(['start', 'go', 'end']);
+    expect((await queue.witnessed(killed)).map(({ event }) => event)).toEqual(['start']);
   });
 });
 

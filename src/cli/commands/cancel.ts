@@ -34,7 +34,7 @@ export const cancel: CliCommand<CancelOptions> = {
         'after',
         `
 A task that waits is cancelled at once. The handler of one that runs is asked to end, and the answer says what became of
-it: it was cancelled; it did not end within the grace and had to be killed; it finished first; its worker was lost.
+it: it was cancelled; it did not end in time and had to be killed; it finished first; its worker was lost.
 In 45s, with defaults, it is one of these, unless a handler in a busy worker's own process ignores its signal.
 
 Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is still running.`,

@@ -37,6 +37,7 @@ function declare(command: Command): void {
     .option('--lease <duration>', 'how long a task is held without a heartbeat (30s)')
     .option('--poll <duration>', 'how often to look for tasks when there are none (1s)')
     .option('--grace <duration>', 'how long running tasks may finish after SIGTERM (25s)')
+    .option('--kill-after <duration>', 'how long after its timeout a handler in a process is killed (2s)')
     .option('--name <name>', 'what this worker calls itself; the host unless told')
     .option('--paused', 'claim nothing until resumed: taskq workers resume')
     .option('--watch', 'load handlers anew when their files change')
@@ -115,7 +116,8 @@ async function findHandlers({ values }: LoadedConfig, { watch }: WorkOptions) {
 }
 
 function workerSettings({ values }: LoadedConfig) {
-  const { concurrency, queues, batch, leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, name } = values;
+  const { concurrency, queues, batch, leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs, name } =
+    values;
   return {
     concurrency,
     queues,
@@ -125,6 +127,7 @@ function workerSettings({ values }: LoadedConfig) {
     pollMs,
     rescueMs,
     graceMs,
+    killAfterMs,
     ...(name !== null && { name }),
   };
 }

@@ -1,0 +1,3 @@
+import { wait } from './_wait.mjs';
+
+export default { isolation: 'process', killAfter: '10m', run: wait };
