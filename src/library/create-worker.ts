@@ -79,8 +79,8 @@ class ApplicationWorker implements TaskWorker {
   async #begin(): Promise<void> {
     // Not before: who only enqueues needs none of it.
     const { runWorker } = await import('../worker/run-worker.ts');
-    const { loadGiven } = await import('./load-given.ts');
-    const handlers = await loadGiven(this.#handlers, this.#types, this.#isolation);
+    const { loadForWorker } = await import('./load-given.ts');
+    const handlers = await loadForWorker(this.#handlers, this.#types, this.#isolation);
     await new Promise<void>((started, failed) => {
       const running = runWorker({
         ...this.#settings,

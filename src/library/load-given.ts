@@ -8,6 +8,26 @@ import { type Handler, handlerOf } from '../worker/load-handler.ts';
 import { type Handlers, loadHandlers } from '../worker/load-handlers.ts';
 
 /**
+ * Load the handlers for a worker of an application, as `loadGiven` does. Throws TaskqError also for a function that asks
+ * for a process of its own.
+ */
+export async function loadForWorker(
+  given: string | HandlerMap,
+  types: readonly string[] | null,
+  isolation: Isolation,
+): Promise<Handlers> {
+  const handlers = await loadGiven(given, types, isolation);
+  for (const { type, path, isolation: own = isolation } of handlers.values()) {
+    if (path !== null || own === 'inline') continue;
+    throw refused(
+      `the handler of ${type} asks for a process of its own: only a file can be run there`,
+      'give createWorker the directory of the handlers',
+    );
+  }
+  return handlers;
+}
+
+/**
  * Load the handlers an application gives, a map or a directory, of the given types only where some are given;
  * `isolation` is for those that do not say. Throws TaskqError, which names the type and what is wrong with it.
  */
@@ -23,22 +43,17 @@ export async function loadGiven(
   if (unknown !== undefined) throw refused(`no handler for ${unknown}${didYouMean(unknown, names)}`);
   if (names.length === 0) throw refused('no handlers were given');
   const wanted = names.filter((type) => types === null || types.includes(type));
-  return new Map(wanted.map((type) => [type, givenHandler(type, given[type], isolation)]));
+  return new Map(wanted.map((type) => [type, givenHandler(type, given[type])]));
 }
 
-function givenHandler(type: string, definition: unknown, isolation: Isolation): Handler {
+function givenHandler(type: string, definition: unknown): Handler {
   checkedName('type', type);
   if (typeof definition !== 'function' && typeof (definition as { run?: unknown })?.run !== 'function') {
     throw refused(
       `the handler of ${type} is none: expected a function, or an object with a function \`run\``,
     );
   }
-  const handler = named(type, () => handlerOf(type, null, definition));
-  if ((handler.isolation ?? isolation) === 'inline') return handler;
-  throw refused(
-    `the handler of ${type} asks for a process of its own: only a file can be run there`,
-    'give createWorker the directory of the handlers',
-  );
+  return named(type, () => handlerOf(type, null, definition));
 }
 
 function named<T>(type: string, check: () => T): T {

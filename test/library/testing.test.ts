@@ -36,6 +36,7 @@ const handlers = {
     throw new Cancel('unsubscribed');
   },
   checked: defineHandler({ schema: z.object({ n: z.number() }), run: ({ n }) => n }),
+  apart: defineHandler({ isolation: 'process', run: () => process.pid }),
   slow: defineHandler({
     timeout: '50ms',
     maxAttempts: 1,
@@ -107,6 +108,10 @@ describe('runTask', () => {
     ['slow', {}, { status: 'dead', error: { name: 'TimeoutError', message: 'ran longer than 50ms' } }],
   ] as const)('every end is the one a worker would record: %s', async (type, payload, end) => {
     expect(await run(type, payload)).toMatchObject(end);
+  });
+
+  test('a handler that a worker would run in a process of its own runs in the process of the test', async () => {
+    expect(await run('apart')).toMatchObject({ status: 'completed', result: process.pid });
   });
 
   test('a task that leaves no history is told once all the same', async () => {
