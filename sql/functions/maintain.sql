@@ -38,8 +38,14 @@ begin
   where (h.queue, h.key) in (
     select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit 1000 for update skip locked
   );
-  delete from taskq.idle_marks where until < ts - interval '1 hour';
-  delete from taskq.workers where stopped_at < ts - interval '40 days' and leases_until is null;
+  delete from taskq.idle_marks where worker_id in (
+    select m.worker_id from taskq.idle_marks m where m.until < ts - interval '1 hour' for update skip locked
+  );
+  delete from taskq.workers where id in (
+    select w.id from taskq.workers w
+    where w.stopped_at < ts - interval '40 days' and w.leases_until is null
+    for update skip locked
+  );
   -- Last: what it drops locks history against every settle until this transaction ends.
   dropped := (select count(*) from taskq.drop_partitions());
   return jsonb_build_object(

@@ -16,9 +16,15 @@ declare
   ts timestamptz := clock_timestamp();
   queues text[];
 begin
-  insert into taskq.idle_marks (worker_id, queues, until)
-  values (_worker, _queues, ts + make_interval(secs => _ms / 1000.0))
-  on conflict (worker_id) do update set queues = excluded.queues, until = excluded.until;
+  -- Not `on conflict do update`, which waits for the lock of who looks at the mark. One that is locked stays as it is.
+  update taskq.idle_marks
+  set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)
+  where worker_id = (select m.worker_id from taskq.idle_marks m where m.worker_id = _worker for update skip locked);
+  if not found and not exists (select from taskq.idle_marks m where m.worker_id = _worker) then
+    insert into taskq.idle_marks (worker_id, queues, until)
+    values (_worker, _queues, ts + make_interval(secs => _ms / 1000.0))
+    on conflict (worker_id) do nothing;
+  end if;
 
   survey := taskq.survey(_types);
   queues := coalesce(_queues, array(select jsonb_array_elements_text(survey -> 'queues')));

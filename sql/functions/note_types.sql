@@ -1,20 +1,51 @@
 -- Stores what handlers say of their types (_types: {type: {max_attempts, timeout_ms, backoff, retention}}) and that
--- they are there: from then on SQL alone resolves it. Returns the types in order.
+-- they are there: from then on SQL alone resolves it. False: others have some of them locked, or are adding them just
+-- now (their transaction is open); the rest is stored, and the caller is to ask again.
+-- A worker that starts must not wait until somebody ends a transaction. An insert has no `skip locked`: where the names
+-- that are missing cannot be had at once, each is tried by itself, and what does not come within some milliseconds is
+-- left out.
 create or replace function taskq.note_types(_types jsonb, _ts timestamptz)
-returns text[]
+returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set lock_timeout = '100ms'
 as $$
+declare
+  known text[];
+  missing text[];
+  one text;
 begin
-  insert into taskq.task_types (name, max_attempts, timeout_ms, backoff, retention, first_seen_at, last_seen_at)
-  select
-    type.name, (type.says ->> 'max_attempts')::integer, (type.says ->> 'timeout_ms')::bigint,
-    nullif(type.says -> 'backoff', 'null'), type.says ->> 'retention', _ts, _ts
-  from jsonb_each(coalesce(_types, '{}')) as type (name, says)
-  order by type.name
-  on conflict (name) do update set
-    max_attempts = excluded.max_attempts, timeout_ms = excluded.timeout_ms, backoff = excluded.backoff,
-    retention = excluded.retention, last_seen_at = excluded.last_seen_at;
-  return array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1);
+  known := array(
+    select t.name from taskq.task_types t
+    where t.name in (select jsonb_object_keys(coalesce(_types, '{}')))
+    order by t.name
+    for no key update skip locked
+  );
+  update taskq.task_types t
+  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, backoff = said.backoff,
+    retention = said.retention, last_seen_at = _ts
+  from jsonb_each(_types) as type (name, says)
+  cross join lateral jsonb_to_record(type.says)
+    as said (max_attempts integer, timeout_ms bigint, backoff jsonb, retention text)
+  where t.name = type.name and t.name = any (known);
+
+  missing := array(
+    select type.name from jsonb_object_keys(coalesce(_types, '{}')) as type (name)
+    where not exists (select from taskq.task_types t where t.name = type.name)
+    order by type.name
+  );
+  begin
+    known := known || taskq.add_noted_types(_types, missing, _ts);
+  exception when lock_not_available then
+    perform set_config('lock_timeout', '10ms', true);
+    foreach one in array missing loop
+      begin
+        known := known || taskq.add_noted_types(_types, array[one], _ts);
+      exception when lock_not_available then
+        null;
+      end;
+    end loop;
+  end;
+  return cardinality(known) = (select count(*) from jsonb_object_keys(coalesce(_types, '{}')));
 end
 $$;

@@ -2,6 +2,8 @@
 -- _about: {host, pid, unique_part, version, concurrency, lease_ms, poll_ms, types: {type: {max_attempts, timeout_ms,
 -- backoff, retention}}, queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
 -- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
+-- It waits for no lock: where others have types locked, extra is {types_left: true}, and taskq.reload_worker is to be
+-- asked until it has stored them all.
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
 language plpgsql security definer
@@ -10,10 +12,13 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  handled text[] := taskq.note_types(_about -> 'types', ts);
+  handled text[] := array(select jsonb_object_keys(coalesce(_about -> 'types', '{}')) order by 1);
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
 begin
+  if not taskq.note_types(_about -> 'types', ts) then
+    extra := '{"types_left": true}';
+  end if;
   insert into taskq.workers (
     name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms, types, queues,
     paused_at

@@ -1,13 +1,17 @@
 -- Says that a worker has loaded its handlers anew, and what it handles from now on (_types as in register_worker).
--- Where its claims were says nothing of types it did not handle: nobody starts from there.
+-- Where its claims were says nothing of types it did not handle: nobody starts from there. False: some of it is locked
+-- by other transactions and not stored yet: ask again.
 create or replace function taskq.reload_worker(_worker integer, _types jsonb, options jsonb default '{}')
-returns void
+returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  ts timestamptz := clock_timestamp();
+  are_noted boolean := taskq.note_types(_types, clock_timestamp());
 begin
-  update taskq.workers set types = taskq.note_types(_types, ts), cursors = null where id = _worker;
+  update taskq.workers
+  set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
+  where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
+  return found and are_noted;
 end
 $$;

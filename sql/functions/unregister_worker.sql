@@ -1,11 +1,15 @@
--- Says that a worker has ended in order: it holds nothing any more, and nobody need look for its leases.
+-- Says that a worker has ended in order: it holds nothing any more, and nobody need look for its leases. False: its row
+-- is locked by another transaction (ask again; left so, it is written off as silent), or there is no such worker.
 create or replace function taskq.unregister_worker(_worker integer)
-returns void
-language sql security definer
+returns boolean
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-  delete from taskq.idle_marks where worker_id = _worker;
+begin
+  perform taskq.unmark_idle(_worker);
   update taskq.workers
   set stopped_at = clock_timestamp(), leases_until = null, running = 0, ahead = 0
-  where id = _worker;
+  where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
+  return found;
+end
 $$;

@@ -62,8 +62,8 @@ export class TestRun {
   }
 
   /** Leave no worker behind that looks as if it had gone silent. */
-  end(): Promise<void> {
-    return unregisterWorker(this.#db, this.#workerId);
+  async end(): Promise<void> {
+    await unregisterWorker(this.#db, this.#workerId);
   }
 
   async toEnd(id: string): Promise<Shown> {

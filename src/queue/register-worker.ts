@@ -28,12 +28,18 @@ export interface Registered {
   readonly workerId: number;
   /** The cursors of the live workers that handle at least the same types. */
   readonly cursors: readonly Readonly<Record<string, readonly (number | null)[]>>[];
+  /** Some of its types are locked by others and not stored yet: `reloadWorker` is to be asked. */
+  readonly typesLeft: boolean;
 }
 
 /** Register this process as a worker, and what it handles. */
 export async function registerWorker(db: Queryable, about: WorkerAbout): Promise<Registered> {
-  const rows = await db.query<{ worker_id: number; cursors: Registered['cursors'] | null }>({
-    text: 'select worker_id, cursors from taskq.register_worker($1)',
+  const rows = await db.query<{
+    worker_id: number;
+    cursors: Registered['cursors'] | null;
+    extra: { types_left?: boolean } | null;
+  }>({
+    text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
     values: [
       JSON.stringify({
         host: about.name ?? hostname(),
@@ -49,19 +55,31 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
       }),
     ],
   });
-  return { workerId: rows[0]!.worker_id, cursors: rows[0]!.cursors ?? [] };
+  const { worker_id: workerId, cursors, extra } = rows[0]!;
+  return { workerId, cursors: cursors ?? [], typesLeft: extra?.types_left === true };
 }
 
-/** Say that this worker has loaded its handlers anew, and what it handles from now on. */
+/**
+ * Say that this worker has loaded its handlers anew, and what it handles from now on. False: others have some of it
+ * locked, and it is not stored yet.
+ */
 export async function reloadWorker(
   db: Queryable,
   workerId: number,
   types: Readonly<Record<string, TypeSettings>>,
-): Promise<void> {
-  await db.query({ text: 'select taskq.reload_worker($1, $2)', values: [workerId, JSON.stringify(types)] });
+): Promise<boolean> {
+  const rows = await db.query<{ stored: boolean }>({
+    text: 'select taskq.reload_worker($1, $2) as stored',
+    values: [workerId, JSON.stringify(types)],
+  });
+  return rows[0]!.stored;
 }
 
-/** Say that this worker has ended in order. */
-export async function unregisterWorker(db: Queryable, workerId: number): Promise<void> {
-  await db.query({ text: 'select taskq.unregister_worker($1)', values: [workerId] });
+/** Say that this worker has ended in order. False: its row is locked, or gone. */
+export async function unregisterWorker(db: Queryable, workerId: number): Promise<boolean> {
+  const rows = await db.query<{ stored: boolean }>({
+    text: 'select taskq.unregister_worker($1) as stored',
+    values: [workerId],
+  });
+  return rows[0]!.stored;
 }

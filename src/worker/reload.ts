@@ -30,7 +30,9 @@ export async function reload(
     return;
   }
   const { handlers } = news;
-  await tellDatabase(db, state, handlers);
+  const isStored = await tellDatabase(db, state, handlers);
+  // What was still to be stored of the handlers before may come after it: then once more.
+  state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
   const before = new Set(state.types);
   state.exchange(handlers);
   heartbeats.tellCursors(state.cursor.snapshot());
@@ -41,12 +43,15 @@ export async function reload(
   });
 }
 
-/** First, so that whatever a new handler's first attempt comes to is decided by what the handler says. */
+/**
+ * First, so that whatever a new handler's first attempt comes to is decided by what the handler says. False: others have
+ * some of it locked, and it is stored later.
+ */
 async function tellDatabase(
   db: Queryable,
   { workerId, shutdown: { stop } }: WorkerState,
   handlers: Handlers,
-): Promise<void> {
+): Promise<boolean> {
   for (let failures = 1; ; failures++) {
     try {
       return await reloadWorker(db, workerId, settingsOf(handlers));

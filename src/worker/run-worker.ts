@@ -5,7 +5,7 @@ import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { checkSchema } from '../queue/check-schema.ts';
 import { ensurePartitions, maintain } from '../queue/maintain.ts';
-import { type Registered, registerWorker, unregisterWorker } from '../queue/register-worker.ts';
+import { type Registered, registerWorker } from '../queue/register-worker.ts';
 import { rescue } from '../queue/rescue.ts';
 import { claimLoop } from './claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
@@ -14,6 +14,7 @@ import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { startHeartbeats } from './heartbeats.ts';
 import { settingsOf } from './load-handlers.ts';
 import { obey } from './obey.ts';
+import { storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { catchStrays } from './strays.ts';
 import { Vacuumer } from './vacuumer.ts';
@@ -23,6 +24,8 @@ import { WorkerState } from './worker-state.ts';
 /** How often claimed-ahead tasks that found no slot are looked for. */
 const STALE_MS = 500;
 const MAINTAIN_MS = 60_000;
+/** How often types that others have locked are asked for. */
+const TYPES_MS = 1000;
 const VACUUM_MS = 250;
 const PROGRESS_MS = 10_000;
 /** How often the handlers' files are looked at; a change is taken up at the second look that finds it the same. */
@@ -48,6 +51,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const db = new ConnectionState(pool, events, 2 * heartbeatMs, () => state.lookAnew());
     const state = new WorkerState(db, workerId, options);
     state.cursor.startAt(registered.cursors);
+    if (registered.typesLeft) state.unstored = options.handlers;
 
     const heartbeats = startHeartbeats(
       {
@@ -80,6 +84,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
       every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
+      every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => maintainOnce(db, state), { everyMs: MAINTAIN_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
       every(async () => state.tellProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
@@ -100,7 +105,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     endStrays();
     state.tellProgress();
     // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
-    if (!db.isLost && state.held.size === 0) await unregisterWorker(pool, workerId).catch(onError);
+    if (!db.isLost && state.held.size === 0) await unregister(pool, workerId).catch(onError);
     events.event('worker.stopped', { worker_id: workerId, ...state.held.tally.total, left: state.left });
     return state.end();
   } finally {

@@ -40,6 +40,8 @@ export class WorkerState {
   readonly hintBell = new Bell();
   /** What operators want of it. */
   orders: Orders;
+  /** Handlers of which others have types locked, so that the database does not have all that they say; see `storeTypes`. */
+  unstored: Handlers | undefined;
   /** When the answer of a claim was last lost (`performance.now()`): tasks may be ours that we do not know of. */
   claimLostAt: number | undefined;
   /** What `untilIdle` left. */
