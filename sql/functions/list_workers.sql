@@ -1,12 +1,12 @@
 -- Workers, newest first, at most _limit below the id _after (null: the newest). options: all (those that have ended,
--- too; else only those that have not), name (only the one of this name, or whose id it is). status is `live`,
+-- too; else only those that have not), name (only those of this name, given or in full, or whose id it is). status is `live`,
 -- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
 -- back) or `stopped`; running and ahead are what it held at its last heartbeat.
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'
 )
 returns table (
-  id integer, name text, host text, pid integer, version text, status text, started_at timestamptz,
+  id integer, name text, given_name text, host text, pid integer, version text, status text, started_at timestamptz,
   heartbeat_at timestamptz, stopped_at timestamptz, paused_at timestamptz, paused_by text,
   stop_requested_at timestamptz, stop_requested_by text, concurrency integer, running integer, ahead integer,
   poll_ms bigint, lease_ms bigint, queues text[], types text[], extra jsonb
@@ -19,7 +19,7 @@ declare
   ts timestamptz := clock_timestamp();
 begin
   return query
-  select w.id, w.name, w.host, w.pid, w.version,
+  select w.id, w.name, w.given_name, w.host, w.pid, w.version,
     case
       -- One that was written off ended with its last heartbeat; one that ended in order, after it.
       when w.stopped_at = w.heartbeat_at then 'lost'
@@ -34,7 +34,7 @@ begin
   from taskq.workers w
   where (_after is null or w.id < _after)
     and (w.stopped_at is null or coalesce((options ->> 'all')::boolean, false))
-    and (not options ? 'name' or w.name = options ->> 'name' or w.id::text = options ->> 'name')
+    and (not options ? 'name' or options ->> 'name' in (w.name, w.given_name, w.id::text))
   order by w.id desc
   limit _limit;
 end

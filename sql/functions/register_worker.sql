@@ -1,5 +1,5 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
--- _about: {host, pid, unique_part, version, concurrency, lease_ms, poll_ms, types: {type: {max_attempts, timeout_ms,
+-- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, types: {type: {max_attempts, timeout_ms,
 -- backoff, retention}}, queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
 -- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
 -- It waits for no lock: where others have types locked, extra is {types_left: true}, and taskq.reload_worker is to be
@@ -20,11 +20,14 @@ begin
     extra := '{"types_left": true}';
   end if;
   insert into taskq.workers (
-    name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms, types, queues,
+    name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms, types, queues,
     paused_at
   )
   values (
-    format('%s:%s:%s', _about ->> 'host', _about ->> 'pid', _about ->> 'unique_part'), _about ->> 'host',
+    format(
+      '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
+    ),
+    _about ->> 'name', _about ->> 'host',
     (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
     (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
     served,

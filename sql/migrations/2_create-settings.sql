@@ -60,7 +60,9 @@ create table taskq.task_types (
 -- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it.
 create table taskq.workers (
   id integer generated always as identity primary key,
+  -- What tells it apart, and what tasks show as lease_owner: its given name, else its host, with pid and unique part.
   name text not null,
+  given_name text,
   host text not null,
   pid integer not null,
   unique_part text not null,

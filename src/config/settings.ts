@@ -191,7 +191,7 @@ export const SETTINGS = {
     key: 'name',
     env: ['TASKQ_NAME'],
     flag: '--name',
-    help: 'what a worker calls itself; its host and process unless set',
+    help: 'what a worker is called in lists and logs, its process added; its host unless set',
     expects: 'a name',
   }),
   taskTypes: objectSetting<'taskTypes', TaskTypeInputs>({

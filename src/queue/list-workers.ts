@@ -4,8 +4,10 @@ import type { Queryable } from '../lib/database.ts';
 export interface ListedWorker {
   /** The number as text, as every id. */
   readonly id: string;
-  /** host:pid:unique */
+  /** What tasks show as `lease_owner`: `name:pid:unique`, or `host:pid:unique`. */
   readonly name: string;
+  /** What `--name` said; null: nothing. */
+  readonly given_name: string | null;
   readonly host: string;
   readonly pid: number;
   readonly version: string | null;
@@ -33,7 +35,7 @@ export interface ListedWorker {
 export interface WorkerFilter {
   /** Those that have ended, too. */
   readonly all?: true;
-  /** Only the one of this name, or with this id. */
+  /** Only those of this name, given or in full, or with this id. */
   readonly name?: string;
 }
 

@@ -11,6 +11,7 @@ export interface TypeSettings {
 }
 
 export interface WorkerAbout {
+  /** What it was told to call itself. */
   readonly name: string | undefined;
   readonly uniquePart: string;
   readonly version: string;
@@ -42,7 +43,8 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
     text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
     values: [
       JSON.stringify({
-        host: about.name ?? hostname(),
+        name: about.name,
+        host: hostname(),
         pid: process.pid,
         unique_part: about.uniquePart,
         version: about.version,

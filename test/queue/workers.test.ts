@@ -57,6 +57,8 @@ describe('the list', () => {
     expect(await listWorkers(queue.admin, {}, 2, second)).toMatchObject([{ id: first }]);
     await queue.admin.rows("update taskq.workers set name = 'host:1:' || id");
     expect(await listWorkers(queue.admin, { name: second }, 1)).toMatchObject([{ id: second }]);
+    await queue.admin.rows("update taskq.workers set given_name = 'mail' where id = $1", first);
+    expect(await listWorkers(queue.admin, { name: 'mail' }, 1)).toMatchObject([{ id: first }]);
     expect(await listWorkers(queue.admin, { name: `host:1:${second}` }, 1)).toMatchObject([{ id: second }]);
     expect(await listWorkers(queue.admin, { name: 'nobody:1:x' }, 1)).toEqual([]);
   });

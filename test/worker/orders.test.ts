@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../support/start-taskq.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
@@ -226,4 +227,16 @@ describe('taskq workers stop', () => {
     await queue.run('workers', 'stop', id);
     expect(await worker.exit).toEqual({ code: 0, signal: null });
   });
+});
+
+test('a name that a worker is given is its own: its host stays what it is', async () => {
+  const id = await queue.enqueue('wait', {});
+  const worker = queue.work(['--name', 'mail-1', '--until-idle']);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  const { stdout } = await queue.run('workers', '--all', '--json');
+  const own = expect.stringMatching(new RegExp(`^mail-1:${worker.pid}:[0-9a-f]{8}$`));
+  expect(JSON.parse(stdout)).toMatchObject({
+    workers: [{ name: own, given_name: 'mail-1', host: hostname(), pid: worker.pid }],
+  });
+  expect(await queue.task(id)).toMatchObject({ lease_owner: own });
 });
