@@ -68,6 +68,7 @@ export function createContext({ command, env, options, output }: ContextOptions)
     const { url } = await chosenDatabase();
     opened = openDatabase({
       databaseUrl: url,
+      synchronousCommit: (await config()).values.synchronousCommit,
       maxConnections: 2,
       applicationName: `taskq ${command}`,
       parseJson: parseExact,

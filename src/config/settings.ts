@@ -1,5 +1,6 @@
 import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
+import { SYNCHRONOUS_COMMITS } from '../lib/synchronous-commit.ts';
 import {
   choiceSetting,
   countSetting,
@@ -31,6 +32,14 @@ export const SETTINGS = {
     help: 'the same database past a connection pooler, for LISTEN and migrate',
     expects: 'a URL such as postgres://user@host:5432/database',
     show: redactUrl,
+  }),
+  synchronousCommit: choiceSetting({
+    key: 'synchronousCommit',
+    env: ['TASKQ_SYNCHRONOUS_COMMIT'],
+    flag: null,
+    choices: SYNCHRONOUS_COMMITS,
+    default: 'on',
+    help: 'how sure a commit is before it is answered, whatever database and role say. With less than on, a crash or failover of the server may forget claims and outcomes that were answered: tasks run twice; and tasks that were enqueued: they are lost',
   }),
   database: choiceSetting({
     key: 'database',

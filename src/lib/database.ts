@@ -1,16 +1,17 @@
 import pg from 'pg';
-import { askSession, isDirect, withDeadline } from './driver.ts';
+import { withDeadline } from './driver.ts';
 import { EXIT, TaskqError } from './errors.ts';
+import { refuseReadOnly } from './read-only.ts';
 import { redactUrl } from './redact-url.ts';
-import { underReadCommitted } from './under-read-committed.ts';
+import {
+  askSession,
+  prepareSession,
+  type Session,
+  type SessionOptions,
+  type SessionStatement,
+} from './session.ts';
 
-export interface Statement {
-  /** Prepared once per connection under this name, where the way to the server allows it. */
-  readonly name?: string;
-  readonly text: string;
-  readonly values?: readonly unknown[];
-  /** Never in a transaction with others, as VACUUM demands. */
-  readonly isAlone?: true;
+export interface Statement extends SessionStatement {
   /** Another deadline than the database's own. */
   readonly deadlineMs?: number;
 }
@@ -25,7 +26,7 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+export interface DatabaseOptions extends SessionOptions {
   readonly databaseUrl: string;
   /** At most so many connections at once. */
   readonly maxConnections: number;
@@ -35,24 +36,28 @@ export interface DatabaseOptions {
   readonly deadlineMs?: number;
   /** How a value of type json or jsonb is read; JSON.parse unless told. */
   readonly parseJson?: (text: string) => unknown;
+  /** `write`: a server that takes no writes is as good as none; it may take some, unless told. */
+  readonly access?: 'write' | 'any';
 }
 
-/** What the way to the server turned out to be. */
-interface Way {
-  /** A pooler between us and the server: a name may be prepared on another connection than it is used on. */
-  readonly pooled: boolean;
-  readonly isolation: string;
+/** A connection of a pool, once it is ours to use. */
+interface Opened {
+  readonly session: Session;
+  /** How often a connection had left the primary server when this one was made. */
+  readonly era: number;
 }
 
 /**
  * Opens a pool of connections; none is made before the first statement. A statement fails with the server's error,
- * with `connection_failed` (TaskqError) where there is no server, with `statement_pooling` (TaskqError) where a pooler
- * takes no transactions, or with `deadline_passed` (TaskqError) where the server does not answer: its connection is
- * then destroyed, never used again.
+ * with `connection_failed` (TaskqError) where there is no server, with `read_only` (TaskqError) where `access` is
+ * `write` and it takes none, with `statement_pooling` (TaskqError) where a pooler takes no transactions, or with
+ * `deadline_passed` (TaskqError) where the server does not answer: its connection is then destroyed, never used again.
+ * So is every connection once a server has become read-only: the next one may find the primary.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000, parseJson } = options;
-  const ways = new WeakMap<pg.ClientBase, Way>();
+  const known = new WeakMap<pg.ClientBase, Opened>();
+  let era = 0;
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: maxConnections,
@@ -69,36 +74,44 @@ export function openDatabase(options: DatabaseOptions): Database {
   // in the moment it is made, so not only after `pool.connect()`.
   pool.on('connect', (client) => client.on('error', () => {}));
 
-  const connect = async (): Promise<{ client: pg.PoolClient; way: Way }> => {
-    let client: pg.PoolClient;
+  const connectAny = async (): Promise<pg.PoolClient> => {
     try {
-      client = await pool.connect();
+      return await pool.connect();
     } catch (error) {
       throw unreachable(databaseUrl, error);
     }
-    try {
-      let way = ways.get(client);
-      if (way === undefined) {
-        way = await withDeadline(client, deadlineMs, () => explore(client, databaseUrl));
-        ways.set(client, way);
+  };
+  const connect = async (): Promise<{ client: pg.PoolClient; session: Session }> => {
+    for (;;) {
+      const client = await connectAny();
+      const opened = known.get(client);
+      if (opened?.era === era) return { client, session: opened.session };
+      if (opened !== undefined) {
+        client.release(true);
+        continue;
       }
-      return { client, way };
-    } catch (error) {
-      client.release(true);
-      throw error;
+      try {
+        const session = await withDeadline(client, deadlineMs, () => explore(client, options));
+        known.set(client, { session, era });
+        return { client, session };
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
     }
   };
 
   return {
     async query<Row extends object>(statement: Statement): Promise<Row[]> {
-      const { client, way } = await connect();
+      const { client, session } = await connect();
       try {
         const rows = await withDeadline(client, statement.deadlineMs ?? deadlineMs, () =>
-          run<Row>(client, way, statement),
+          askSession<Row>(client, session, statement),
         );
         client.release();
         return rows;
       } catch (error) {
+        if (isReadOnly(error)) era += 1;
         client.release(isServerError(error) ? false : error instanceof Error ? error : true);
         throw error;
       }
@@ -126,22 +139,30 @@ export function isServerError(error: unknown): error is ServerError {
   return error instanceof pg.DatabaseError && !isLeaving(error);
 }
 
-/** The server, or somebody, is ending our connection (classes 57P and 08). */
+/** The server, or somebody, is ending our connection (classes 57P and 08), or it is the primary server no longer. */
 function isLeaving(error: pg.DatabaseError): boolean {
-  return error.code === undefined || error.code.startsWith('57P') || error.code.startsWith('08');
+  return error.code === undefined || /^(57P|08)/.test(error.code) || isReadOnly(error);
+}
+
+/** The server takes no writes: it is a standby, or was made read-only. Nothing of the statement was done. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '25006';
 }
 
 /** True where the same statement may succeed later: no connection, or a conflict with another transaction. */
 export function isPassing(error: unknown): boolean {
   if (!isServerError(error)) return isUnanswered(error);
   const code = error.code ?? '';
-  return ['40001', '40P01', '55P03', '57014', '53300', '53200', '53100', '25006'].includes(code);
+  return ['40001', '40P01', '55P03', '57014', '53300', '53200', '53100'].includes(code);
 }
 
-/** True where the server has not answered the statement: there is no connection, or none to be had (53300). */
+/**
+ * True where no server that we need has answered the statement: there is no connection, none to be had (53300), or the
+ * one there is takes no writes.
+ */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof TaskqError)
-    return error.code === 'connection_failed' || error.code === 'deadline_passed';
+    return ['connection_failed', 'deadline_passed', 'read_only'].includes(error.code);
   if (isServerError(error)) return error.code === '53300';
   return error instanceof Error && (error instanceof pg.DatabaseError || isSocketError(error));
 }
@@ -153,11 +174,11 @@ function isSocketError(error: Error): boolean {
     : /Connection terminated|not queryable|timeout/i.test(error.message);
 }
 
-async function explore(client: pg.PoolClient, databaseUrl: string): Promise<Way> {
-  const { pid, isolation } = await askSession(client);
-  const pooled = !isDirect(client, pid);
-  if (pooled) await refuseStatementPooling(client, databaseUrl);
-  return { pooled, isolation };
+async function explore(client: pg.PoolClient, options: DatabaseOptions): Promise<Session> {
+  const session = await prepareSession(client, options);
+  if (options.access === 'write') refuseReadOnly(session, options.databaseUrl);
+  if (!session.isDirect) await refuseStatementPooling(client, options.databaseUrl);
+  return session;
 }
 
 /** A pooler that lends a server for one statement takes no transactions, and ends who begins one. */
@@ -178,17 +199,6 @@ async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string
     );
   }
   await client.query('rollback');
-}
-
-async function run<Row extends object>(
-  client: pg.PoolClient,
-  way: Way,
-  statement: Statement,
-): Promise<Row[]> {
-  const { name, text, values = [], isAlone } = statement;
-  const query = { text, values: [...values], ...(name !== undefined && !way.pooled && { name }) };
-  const ask = async () => (await client.query<Row>(query)).rows;
-  return isAlone ? ask() : underReadCommitted(client, way.isolation, ask);
 }
 
 function unreachable(databaseUrl: string, cause: unknown): unknown {

@@ -7,27 +7,9 @@ interface Inside {
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
-/**
- * Whether a session, whose server process calls itself `pid`, is with the server itself: a pooler hands out process ids
- * of its own, to be cancelled by.
- */
-export function isDirect(client: pg.ClientBase, pid: number): boolean {
-  return insideOf(client).processID === pid;
-}
-
-export interface Session {
-  /** The server process, as it calls itself. */
-  readonly pid: number;
-  /** The isolation of a transaction that does not say its own. */
-  readonly isolation: string;
-}
-
-/** Ask a session what it is. */
-export async function askSession(client: pg.ClientBase): Promise<Session> {
-  const { rows } = await client.query<Session>(
-    "select pg_backend_pid() as pid, current_setting('default_transaction_isolation') as isolation",
-  );
-  return rows[0]!;
+/** The server process that a connection says it has; a pooler hands out numbers of its own, to be cancelled by. */
+export function processIdOf(client: pg.ClientBase): number | null {
+  return insideOf(client).processID;
 }
 
 /** A timer that comes so much too late says that this process stood still, not the server. */

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Queryable, Statement } from './database.ts';
-import { askSession, isDirect, type Session, withDeadline } from './driver.ts';
+import { withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
-import { underReadCommitted } from './under-read-committed.ts';
+import { refuseReadOnly } from './read-only.ts';
+import { askSession, prepareSession, type Session, type SessionOptions } from './session.ts';
 
-export interface ListenerOptions {
+export interface ListenerOptions extends SessionOptions {
   /** A URL, or settings as `pg` takes them, which then stand as they are. */
   readonly connection: string | object;
   readonly applicationName: string;
@@ -15,6 +16,8 @@ export interface ListenerOptions {
   readonly onNotification: (channel: string, payload: string) => void;
   /** A statement that has not answered by then breaks the connection. */
   readonly deadlineMs: number;
+  /** `write`: fail with `read_only` (TaskqError) where the server takes no writes. */
+  readonly access?: 'write' | 'any';
 }
 
 /** A session of its own that listens and takes statements, one at a time. */
@@ -38,7 +41,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   broken.catch(() => {});
   try {
     await client.connect();
-    const session = await withDeadline(client, options.deadlineMs, () => askSession(client));
+    const session = await withDeadline(client, options.deadlineMs, () => prepareSession(client, options));
+    if (options.access === 'write') refuseReadOnly(session, shownOf(options.connection));
     const query = inTurn(client, options.deadlineMs, session);
     const closing = new AbortController();
     const hears = listen(client, { session, query, options, closing: closing.signal });
@@ -79,7 +83,7 @@ interface Listening {
 /** Listen, if that is of use: not behind a pooler that lends the server to others between two statements. */
 async function listen(client: pg.Client, { session, query, options, closing }: Listening): Promise<boolean> {
   client.on('notification', ({ channel, payload = '' }) => options.onNotification(channel, payload));
-  if (!isDirect(client, session.pid) && !(await canHear(options, closing))) return false;
+  if (!session.isDirect && !(await canHear(options, closing))) return false;
   for (const channel of options.channels) await query({ text: `listen ${channel}` });
   return true;
 }
@@ -110,13 +114,16 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
 }
 
 /** One statement at a time, each with a deadline that destroys the connection. */
-function inTurn(client: pg.Client, deadlineMs: number, { isolation }: Session): Queryable['query'] {
+function inTurn(client: pg.Client, deadlineMs: number, session: Session): Queryable['query'] {
   let last: Promise<unknown> = Promise.resolve();
-  return <Row extends object>({ text, values = [] }: Statement): Promise<Row[]> => {
-    const ask = async () => (await client.query<Row>({ text, values: [...values] })).rows;
-    const askSafely = () => underReadCommitted(client, isolation, ask);
-    const answer = last.then(() => withDeadline(client, deadlineMs, askSafely));
+  return <Row extends object>(statement: Statement): Promise<Row[]> => {
+    const ask = () => askSession<Row>(client, session, statement);
+    const answer = last.then(() => withDeadline(client, deadlineMs, ask));
     last = answer.catch(() => {});
     return answer;
   };
+}
+
+function shownOf(connection: string | object): string {
+  return typeof connection === 'string' ? connection : 'of the given pool';
 }

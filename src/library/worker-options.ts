@@ -4,6 +4,7 @@ import { checkedUrl } from '../lib/checked-url.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import type { Level } from '../lib/level.ts';
 import { didYouMean } from '../lib/nearest.ts';
+import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Isolation } from '../worker/handler.ts';
 import type { WorkerOptions } from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
@@ -13,6 +14,11 @@ export interface CreateWorkerOptions {
   readonly databaseUrl: string;
   /** The same database past a connection pooler, to listen on. */
   readonly directUrl?: string;
+  /**
+   * How sure a commit is before it is answered, whatever the database says; on. With less, a crash or failover of the
+   * server may forget claims and outcomes that were answered, and tasks run twice.
+   */
+  readonly synchronousCommit?: SynchronousCommit;
   /** Handlers by type, functions or definitions; or the directory of their files. */
   readonly handlers: string | HandlerMap;
   /** Tasks it runs at a time; 8. */
@@ -67,6 +73,7 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
   return {
     databaseUrl: checkedUrl('databaseUrl', databaseUrl),
     directUrl: directUrl === undefined ? null : checkedUrl('directUrl', directUrl),
+    synchronousCommit: read(options, 'synchronousCommit', 'synchronousCommit') as SynchronousCommit,
     concurrency: read(options, 'concurrency', 'concurrency') as number,
     queues: read(options, 'queues', 'queues') as readonly string[] | null,
     batch: read(options, 'batch', 'batch') as 'auto' | number,
@@ -97,6 +104,7 @@ export function isolationOf(options: CreateWorkerOptions): Isolation {
 const KEYS: readonly string[] = [
   'databaseUrl',
   'directUrl',
+  'synchronousCommit',
   'handlers',
   'concurrency',
   'queues',

@@ -1,7 +1,7 @@
 import { loadMigrationFiles, migrate as runMigrations } from 'postgres-migrations';
 import { type Client, connectClient } from '../lib/connect.ts';
-import { isDirect } from '../lib/driver.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { prepareSession } from '../lib/session.ts';
 import { hashFunctions, MIGRATIONS, readFunctions, readRelease } from './schema-release.ts';
 
 /** One thing that brings the schema up to this binary. */
@@ -30,8 +30,7 @@ export async function migrate(
 ): Promise<{ steps: MigrationStep[]; newlyApplied: MigrationStep[] }> {
   const client = await connectClient({ connectionString: options.databaseUrl });
   try {
-    await refusePooler(client);
-    await client.query("set default_transaction_isolation = 'read committed'");
+    await prepare(client);
     await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
     const due = await findDue(client);
     const missing = options.dryRun ? [] : due.filter((step) => !step.applied);
@@ -94,7 +93,7 @@ async function apply(client: Client, steps: readonly MigrationStep[]): Promise<v
     // postgres-migrations looks for its table in every schema, and fails where it finds another one's.
     await client.query('set search_path = taskq');
     await runMigrations({ client }, MIGRATIONS);
-    await client.query('reset search_path');
+    await client.query('set search_path = pg_catalog, pg_temp');
   }
   if (steps.some((step) => step.step === 'functions')) await applyFunctions(client);
 }
@@ -148,9 +147,9 @@ async function inTransaction(client: Client, work: () => Promise<void>): Promise
   }
 }
 
-async function refusePooler(client: Client): Promise<void> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  if (isDirect(client, rows[0]!.pid)) return;
+async function prepare(client: Client): Promise<void> {
+  const { isDirect } = await prepareSession(client);
+  if (isDirect) return;
   throw new TaskqError(
     'pooled_connection',
     'migrate needs a direct connection, and this one goes through a pooler',

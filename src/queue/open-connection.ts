@@ -1,15 +1,19 @@
 import { openDatabase, type Queryable } from '../lib/database.ts';
 import { type PgPool, queryableOf } from '../lib/pg-client.ts';
+import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { checkSchema } from './check-schema.ts';
 import { EndWatch } from './end-watch.ts';
 
 export type ConnectionOptions =
   | {
       readonly databaseUrl: string;
+      readonly synchronousCommit?: SynchronousCommit | undefined;
       /** The same database past a pooler, to listen on. */
       readonly directUrl?: string | undefined;
     }
   | { readonly pool: PgPool; readonly directUrl?: string | undefined };
+
+type OnUrl = Extract<ConnectionOptions, { readonly databaseUrl: string }>;
 
 /** A way to a database whose schema fits. */
 export interface Connection {
@@ -25,7 +29,7 @@ const MAX_CONNECTIONS = 10;
 
 /** Open a way to the database. Throws where it cannot be reached or the schema does not fit. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
-  const connection = 'pool' in options ? onPool(options.pool) : onUrl(options.databaseUrl);
+  const connection = 'pool' in options ? onPool(options.pool) : onUrl(options);
   try {
     await checkSchema(connection.db);
   } catch (error) {
@@ -47,9 +51,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   };
 }
 
-function onUrl(databaseUrl: string) {
+function onUrl({ databaseUrl, synchronousCommit }: OnUrl) {
   const database = openDatabase({
     databaseUrl,
+    synchronousCommit,
     maxConnections: MAX_CONNECTIONS,
     applicationName: APPLICATION,
   });

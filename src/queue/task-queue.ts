@@ -11,6 +11,7 @@ import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { type PgClient, type PgPool, queryableOf } from '../lib/pg-client.ts';
+import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { type CancelAnswer, cancel } from './cancel.ts';
 import { type Enqueued, enqueue, type NewTask } from './enqueue.ts';
 import { enqueueStream, type Streamed } from './enqueue-stream.ts';
@@ -29,9 +30,14 @@ export type TaskQueueOptions<Handlers> = {
   /** The same database past a connection pooler, to hear of ends; without it `wait` may have to poll. */
   readonly directUrl?: string;
 } & (
-  | { readonly databaseUrl: string; readonly pool?: undefined }
-  /** A `pg.Pool` of the application's own. It is never ended. */
-  | { readonly pool: PgPool; readonly databaseUrl?: undefined }
+  | {
+      readonly databaseUrl: string;
+      readonly pool?: undefined;
+      /** How sure a commit is before it is answered, whatever the database says; on. With less, a crash may lose tasks. */
+      readonly synchronousCommit?: SynchronousCommit;
+    }
+  /** A `pg.Pool` of the application's own, whose sessions stay as they are. It is never ended. */
+  | { readonly pool: PgPool; readonly databaseUrl?: undefined; readonly synchronousCommit?: undefined }
 );
 
 export interface Joining {
@@ -87,11 +93,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
 
-  constructor({ handlers, databaseUrl, pool, directUrl }: TaskQueueOptions<Handlers>) {
+  constructor({ handlers, databaseUrl, pool, directUrl, synchronousCommit }: TaskQueueOptions<Handlers>) {
     this.#handlers = handlers ?? {};
     const direct = directUrl === undefined ? undefined : checkedUrl('directUrl', directUrl);
     if (databaseUrl !== undefined && pool === undefined) {
-      this.#options = { databaseUrl: checkedUrl('databaseUrl', databaseUrl), directUrl: direct };
+      this.#options = {
+        databaseUrl: checkedUrl('databaseUrl', databaseUrl),
+        directUrl: direct,
+        synchronousCommit: checkedCommit(synchronousCommit),
+      };
     } else if (pool !== undefined && databaseUrl === undefined) {
       this.#options = { pool, directUrl: direct };
     } else {
@@ -246,6 +256,12 @@ function holderOf(
   { queue = 'default', key }: { readonly queue?: string; readonly key: string },
 ): Promise<string | undefined> {
   return findByKey(db, checkedName('queue', queue), checkedName('key', key));
+}
+
+function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {
+  if (given === undefined || SYNCHRONOUS_COMMITS.includes(given)) return given;
+  const message = `synchronousCommit ${JSON.stringify(given)}: expected ${SYNCHRONOUS_COMMITS.join(', ')}`;
+  throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
 }
 
 function closed(): TaskqError {

@@ -1,9 +1,11 @@
+import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Orders } from '../queue/orders.ts';
 import type { LeaseMemory } from './lease-table.ts';
 
 /** What the heartbeat thread is started with. */
 export interface HeartbeatSetup {
   readonly databaseUrl: string;
+  readonly synchronousCommit: SynchronousCommit;
   readonly workerId: number;
   readonly leaseMs: number;
   readonly heartbeatMs: number;

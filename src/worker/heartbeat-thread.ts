@@ -54,6 +54,8 @@ port.close();
 async function serve(onAnswer: () => void): Promise<void> {
   const listener = await openListener({
     connection: setup.databaseUrl,
+    synchronousCommit: setup.synchronousCommit,
+    access: 'write',
     applicationName: `taskq worker ${setup.workerId} heartbeat`,
     channels: ['taskq_wake', 'taskq_cancel', 'taskq_orders'],
     onNotification: hear,

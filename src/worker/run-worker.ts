@@ -37,9 +37,11 @@ const LOOK_MS = 250;
  * lease. Throws before it starts where the database cannot be reached or the schema does not fit.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
-  const { events, leaseMs, heartbeatMs, graceMs, rescueMs, watched } = options;
+  const { events, leaseMs, heartbeatMs, graceMs, rescueMs, watched, synchronousCommit } = options;
   const pool = openDatabase({
     databaseUrl: options.databaseUrl,
+    synchronousCommit,
+    access: 'write',
     maxConnections: 3,
     applicationName: 'taskq worker',
     // The answer to a claim is worth nothing after a lease.
@@ -56,6 +58,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const heartbeats = startHeartbeats(
       {
         databaseUrl: options.directUrl ?? options.databaseUrl,
+        synchronousCommit,
         workerId,
         leaseMs,
         heartbeatMs,

@@ -87,6 +87,8 @@ async function end(setup: HeartbeatSetup, verdict: End): Promise<void> {
 async function record(setup: HeartbeatSetup, { blamed, givenBack }: End): Promise<void> {
   const db = openDatabase({
     databaseUrl: setup.databaseUrl,
+    synchronousCommit: setup.synchronousCommit,
+    access: 'write',
     maxConnections: 1,
     applicationName: `taskq worker ${setup.workerId} watchdog`,
     deadlineMs: 5000,

@@ -1,3 +1,4 @@
+import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { EventLog } from './events.ts';
 import type { Handlers } from './load-handlers.ts';
 import type { WatchedHandlers } from './watched-handlers.ts';
@@ -6,6 +7,8 @@ export interface WorkerOptions {
   readonly databaseUrl: string;
   /** The same database past a pooler, for the session that listens; the databaseUrl unless told. */
   readonly directUrl?: string | null;
+  /** How sure a commit is before it is answered. */
+  readonly synchronousCommit: SynchronousCommit;
   readonly handlers: Handlers;
   /** Looks for changed handlers, to be used instead; undefined: these stay. */
   readonly watched?: WatchedHandlers | undefined;

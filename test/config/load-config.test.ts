@@ -53,6 +53,7 @@ test('with nothing set, every value is the default', async () => {
     directUrl: null,
     database: null,
     stateDir: null,
+    synchronousCommit: 'on',
     concurrency: 8,
     processes: 1,
     queues: null,

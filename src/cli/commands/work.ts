@@ -119,6 +119,7 @@ function workerSettings({ values }: LoadedConfig) {
   const { concurrency, queues, batch, leaseMs, heartbeatMs, pollMs, rescueMs, graceMs, killAfterMs, name } =
     values;
   return {
+    synchronousCommit: values.synchronousCommit,
     concurrency,
     queues,
     batch: batch as number | 'auto',

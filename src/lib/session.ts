@@ -1,0 +1,139 @@
+import type pg from 'pg';
+import { processIdOf } from './driver.ts';
+import { areSendable, withLiterals } from './literal.ts';
+import type { SynchronousCommit } from './synchronous-commit.ts';
+
+export interface SessionOptions {
+  /**
+   * `on` unless told: a weaker value of the database or the role does not hold here; the stronger `remote_apply` does.
+   * Every other value is set as it is.
+   */
+  readonly synchronousCommit?: SynchronousCommit | undefined;
+}
+
+/** A session that is as our statements need it, whatever server, database and role say. */
+export interface Session {
+  /** Whether it is with the server itself. Else a pooler may lend the server to others between two statements. */
+  readonly isDirect: boolean;
+  /** Why it takes no writes; null: it does. We never change that. */
+  readonly readOnly: 'standby' | 'setting' | null;
+  /** Behind a pooler, what goes before each statement and holds for its transaction alone. */
+  readonly prelude: string;
+}
+
+export interface SessionStatement {
+  /** Prepared once per session under this name, where the session is ours alone. */
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Never in a transaction with others, as VACUUM demands. */
+  readonly isAlone?: true;
+}
+
+/**
+ * Give a session our settings, in one question. Behind a pooler it stays as it is: what is set there would be set for
+ * others as well, or be lost with the next statement.
+ */
+export async function prepareSession(client: pg.ClientBase, options: SessionOptions = {}): Promise<Session> {
+  const isDirect = `coalesce(pg_backend_pid() = ${processIdOf(client) ?? 'null'}, false)`;
+  const others = Object.entries(OTHERS).map(([name, value]) => `('${name}', '${value}')`);
+  const [found] = await askAtOnce<Omit<Session, 'prelude'> & { readonly unlike: readonly string[] }>(
+    client,
+    `${FIRST}set local statement_timeout = 0;select ${isDirect} as "isDirect",
+      case
+        when pg_is_in_recovery() then 'standby'
+        when current_setting('transaction_read_only') = 'on' then 'setting'
+      end as "readOnly",
+      array(
+        select name from (values ${others.join(', ')}) as others (name, value) where current_setting(name) <> value
+      ) as unlike,
+      case when ${isDirect} then ${setAll({ ...LIMITS, ...OTHERS }, { ...options, until: 'session' })} end`,
+  );
+  const { unlike, ...session } = found!;
+  const settings = { ...LIMITS, ...Object.fromEntries(unlike.map((name) => [name, OTHERS[name]!])) };
+  return { ...session, prelude: preludeOf(settings, options) };
+}
+
+/**
+ * Run a statement in a prepared session. Behind a pooler it goes as text, in one message with our settings: that makes
+ * them one transaction without another round trip, for 15 to 20 µs of the server.
+ */
+export async function askSession<Row extends object>(
+  client: pg.ClientBase,
+  { isDirect, prelude }: Session,
+  { name, text, values = [], isAlone }: SessionStatement,
+): Promise<Row[]> {
+  if (isDirect || isAlone || !areSendable(values)) {
+    const query = { text, values: [...values], ...(name !== undefined && isDirect && { name }) };
+    return (await client.query<Row>(query)).rows;
+  }
+  return askAtOnce(client, prelude + withLiterals(text, values));
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+/**
+ * Every deadline is the client's, and a name means what it means to us. Set for each transaction behind a pooler,
+ * where a server may have been left with another's.
+ */
+const LIMITS: Settings = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  search_path: 'pg_catalog, pg_temp',
+};
+
+/**
+ * What else our statements and their answers rely on. Behind a pooler only what was found to differ is set. Not here:
+ * `default_transaction_read_only`, which is respected, and `client_encoding`, which the driver sets.
+ */
+const OTHERS: Settings = {
+  idle_in_transaction_session_timeout: '0',
+  idle_session_timeout: '0',
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+  row_security: 'on',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+  extra_float_digits: '1',
+  bytea_output: 'hex',
+  standard_conforming_strings: 'on',
+  array_nulls: 'on',
+  jit: 'off',
+  plan_cache_mode: 'auto',
+  ...Object.fromEntries(
+    ['bitmapscan', 'hashagg', 'hashjoin', 'indexonlyscan', 'indexscan', 'material', 'memoize', 'mergejoin']
+      .concat(['nestloop', 'seqscan', 'sort', 'tidscan'])
+      .map((way) => [`enable_${way}`, 'on']),
+  ),
+};
+
+/** Before any name is looked up. */
+const FIRST = 'set local search_path = pg_catalog, pg_temp;';
+
+/** The isolation first: a transaction that has read something keeps the one it has. */
+function preludeOf(settings: Settings, options: SessionOptions): string {
+  const all = setAll(settings, { ...options, until: 'commit' });
+  return `${FIRST}set local transaction_isolation = 'read committed';select ${all};`;
+}
+
+/** An expression that sets these, how sure a commit is, and that no transaction is too long (PostgreSQL 17 on). */
+function setAll(
+  settings: Settings,
+  { synchronousCommit = 'on', until }: SessionOptions & { readonly until: 'session' | 'commit' },
+): string {
+  const set = (name: string, value: string) => `set_config('${name}', '${value}', ${until === 'commit'})`;
+  const sure = set('synchronous_commit', synchronousCommit);
+  const isStronger = "current_setting('synchronous_commit') = 'remote_apply'";
+  return `array[${[
+    ...Object.entries(settings).map(([name, value]) => set(name, value)),
+    `case when current_setting('transaction_timeout', true) <> '0' then ${set('transaction_timeout', '0')} end`,
+    synchronousCommit === 'on' ? `case when not ${isStronger} then ${sure} end` : sure,
+  ].join(', ')}]`;
+}
+
+/** Send several statements in one message, which is one transaction. Returns the rows of the last. */
+async function askAtOnce<Row extends object>(client: pg.ClientBase, text: string): Promise<Row[]> {
+  const results = (await client.query(text)) as unknown as readonly pg.QueryResult<Row>[];
+  return results.at(-1)!.rows;
+}

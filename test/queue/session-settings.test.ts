@@ -1,0 +1,278 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWorker, Retry, TaskQueue } from 'taskq';
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/lib/database.ts';
+import { claim } from '../../src/queue/claim.ts';
+import { listWorkers } from '../../src/queue/list-workers.ts';
+import { maintain } from '../../src/queue/maintain.ts';
+import { registerWorker } from '../../src/queue/register-worker.ts';
+import { stats } from '../../src/queue/stats.ts';
+import { useDatabase } from './session.ts';
+import { waitUntil, waitUntilBlocked } from './waiting.ts';
+
+const queue = useDatabase();
+const opened: { close(): Promise<void> }[] = [];
+const isPooled = inject('poolerUrl') !== null;
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  await queue.admin.rows(`alter database ${await nameOf()} reset all`);
+});
+
+const nameOf = () => queue.admin.value<string>('select current_database()');
+
+/** Say this of the database, to every session that comes from now on; none that came before is left. */
+async function say(settings: Readonly<Record<string, string>>): Promise<void> {
+  const name = await nameOf();
+  for (const [setting, value] of Object.entries(settings)) {
+    await queue.admin.rows(`alter database ${name} set ${setting} = ${value}`);
+  }
+  await queue.admin.rows(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+     where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+  );
+}
+
+function database(): Database {
+  const db = openDatabase({ databaseUrl: queue.url, maxConnections: 2, applicationName: 'test' });
+  opened.push(db);
+  return db;
+}
+
+function open(options: { readonly synchronousCommit?: 'off' } = {}): TaskQueue {
+  const tasks = new TaskQueue({ databaseUrl: queue.url, ...options });
+  opened.push(tasks);
+  return tasks;
+}
+
+const HANDLERS = {
+  add: ({ a, b }: { a: number; b: number }) => ({ sum: a + b }),
+  retry: (_: unknown, { attempt }: { attempt: number }) => {
+    if (attempt === 1) throw new Retry({ delay: '10ms' });
+    return attempt;
+  },
+  fail: () => {
+    throw new Error("it's \\ broken");
+  },
+  wait: (_: unknown, { signal }: { signal: AbortSignal }) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+};
+
+const days = (to?: Date | null, from?: Date | null) =>
+  to && from && Math.round((to.getTime() - from.getTime()) / 86_400_000);
+
+const AT = new Date(Date.now() - 86_400_000 * 31);
+
+/** All that a queue is asked to do, once each; returns what can be compared. */
+async function useEverything(): Promise<unknown> {
+  const db = database();
+  const tasks = open();
+  const about = { name: 'lost', uniquePart: 'x', version: '0', concurrency: 1, queues: null, paused: false };
+  await registerWorker(db, {
+    ...about,
+    leaseMs: 1,
+    pollMs: 1,
+    types: { add: {}, retry: {}, fail: {}, wait: {} },
+  });
+  const { workerId } = await registerWorker(db, { ...about, leaseMs: 1, pollMs: 1, types: {} });
+  const rescued = await tasks.enqueue('add', { a: 1, b: 0.1 });
+  const claimed = await claim(db, {
+    ...{ workerId, queues: ['default'], types: ['add'], start: 1, ahead: 1, leaseMs: 1 },
+    ...{ cursor: null, lookBackMs: null },
+  });
+
+  const keyed = await tasks.enqueue('add', { a: 2, b: 1 / 3 }, { key: 'k\\"\'', tags: { ä: '{",' } });
+  const held = await tasks.enqueue('add', { a: 2, b: 1 / 3 }, { key: 'k\\"\'' });
+  const past = await tasks.enqueue('add', { a: 3, b: 3 }, { at: AT, priority: 'low' });
+  const later = await tasks.enqueue('add', { a: 4, b: 4 }, { delay: '100ms', expires: '1h' });
+  const bulk: string[] = [];
+  await tasks.enqueueMany(
+    [
+      { type: 'add', payload: { a: 5, b: 5 } },
+      { type: 'add', payload: { a: 6, b: 6 }, key: 'six', keyFor: 'ever' },
+    ],
+    { onEnqueued: (answers) => bulk.push(...answers.map(({ id }) => id)) },
+  );
+  const retried = await tasks.enqueue('retry', {});
+  const failing = await tasks.enqueue('fail', {}, { maxAttempts: 1 });
+  const endless = await tasks.enqueue('wait', {});
+  const never = await tasks.enqueue('add', { a: 0, b: 0 }, { delay: '1d' });
+  const cancelled = await tasks.cancel(never.id, { reason: "not 'now'" });
+
+  const worker = createWorker({
+    databaseUrl: queue.url,
+    handlers: HANDLERS,
+    ...{ lease: '900ms', heartbeat: '100ms', poll: '50ms', rescue: '50ms', name: 'core' },
+  });
+  await worker.start();
+  const ends = [];
+  for (const { id } of [rescued, keyed, past, later, ...bulk.map((id) => ({ id })), retried, failing]) {
+    ends.push({ ...(await tasks.wait(id)), id: null, error: null });
+  }
+  const dead = await tasks.get(failing.id);
+  const revived = await tasks.revive(failing.id, { maxAttempts: 2, delay: '1d' });
+  const second = await tasks.get(failing.id);
+  const running = () =>
+    db.query<{ id: string }>({ text: "select id from taskq.all_tasks where status = 'running'" });
+  await waitUntil(async () => (await running()).length === 1, 'it does not run');
+  await tasks.cancel(endless.id);
+  const killed = await tasks.wait(endless.id);
+  const workers = await listWorkers(db, { name: 'core' }, 10);
+  await worker.stop();
+
+  const page = await tasks.list({ type: 'add' }).page();
+  const figures = await stats(db, 3_600_000);
+  return {
+    ...{
+      claimed: claimed.length,
+      held: { ...held, id: held.id === keyed.id },
+      cancelled: cancelled.answer,
+      ends,
+    },
+    dead: {
+      status: dead?.status,
+      reason: dead?.reason,
+      message: dead?.error?.message,
+      tries: dead?.errors.length,
+    },
+    ...{ revived: revived.answer, second: second?.status, killed: killed.status },
+    inADay: days(second?.availableAt, second?.updatedAt),
+    past: page.tasks.map(({ createdAt, notBefore }) => [
+      days(createdAt, new Date()),
+      days(notBefore, createdAt),
+    ]),
+    tags: page.tasks.map(({ tags, key, payload }) => ({ tags, key, payload })),
+    workers: workers.map(({ status, types }) => ({ status, types })),
+    figures: figures.queues.map((one) => ({ ...one, oldest_waiting_ms: null })),
+    maintained: Object.keys(await maintain(db)).sort(),
+  };
+}
+
+/** The worst that a database or a role can say. */
+const WORST: Readonly<Record<string, string>> = {
+  ...{ datestyle: "'SQL, DMY'", intervalstyle: "'sql_standard'", timezone: "'Pacific/Kiritimati'" },
+  ...{ extra_float_digits: '-15', bytea_output: 'escape', array_nulls: 'off', client_encoding: 'latin1' },
+  ...{ standard_conforming_strings: 'off', default_transaction_isolation: 'serializable' },
+  ...{ default_transaction_deferrable: 'on', search_path: 'evil, public, pg_catalog', row_security: 'off' },
+  ...{ synchronous_commit: 'off', statement_timeout: "'80ms'", lock_timeout: "'1ms'" },
+  idle_in_transaction_session_timeout: "'1ms'",
+  // A pooler's own sessions are the pooler's to keep.
+  ...(!isPooled && { idle_session_timeout: "'50ms'" }),
+  ...{ jit: 'on', jit_above_cost: '0', plan_cache_mode: 'force_custom_plan', enable_tidscan: 'off' },
+  ...{ enable_indexscan: 'off', enable_nestloop: 'off', enable_sort: 'off', enable_hashjoin: 'off' },
+};
+
+/** What ours are taken for where somebody else's schema comes first. */
+const EVIL = `
+  create schema evil;
+  create function evil.evil(text, text) returns boolean language sql as 'select 1 / 0 = 0';
+  create operator evil.= (leftarg = text, rightarg = text, function = evil.evil);
+  create function evil.set_config(text, text, boolean) returns text language sql as 'select (1 / 0)::text';
+  create function evil.current_setting(text) returns text language sql as 'select (1 / 0)::text';
+  create function evil.to_jsonb(anyelement) returns jsonb language sql as 'select null::jsonb';
+  create function evil.clock_timestamp() returns timestamptz language sql as 'select ''epoch''::timestamptz'`;
+
+describe('what the database says of its sessions', () => {
+  test('changes nothing of what comes of a queue and a worker', async () => {
+    const asUsual = await useEverything();
+    await queue.admin.client.query(`
+      delete from taskq.tasks; delete from taskq.dead_tasks; delete from taskq.finished_tasks;
+      delete from taskq.task_errors; delete from taskq.held_keys; delete from taskq.workers;
+      delete from taskq.task_types; ${EVIL}`);
+    await say(WORST);
+    expect(await useEverything()).toEqual(asUsual);
+  });
+
+  test('ends no statement of ours that waits, as for a key that another transaction has just taken', async () => {
+    const isNew = await queue.admin.value<boolean>(
+      "select current_setting('server_version_num')::integer >= 170000",
+    );
+    const names = ['statement_timeout', 'lock_timeout', ...(isNew ? ['transaction_timeout'] : [])];
+    await say(Object.fromEntries(names.map((name) => [name, "'80ms'"])));
+    const holder = await queue.directSession();
+    for (const name of names) await holder.rows(`set ${name} = 0`);
+    await holder.rows('begin');
+    await holder.rows(`select taskq.enqueue('work', '{}', '{"key": "k"}')`);
+    const waiting = open().enqueue('work', {}, { key: 'k' });
+    waiting.catch(() => {});
+    await waitUntilBlocked(queue.admin);
+    await queue.admin.rows('select pg_sleep(0.3)');
+    await holder.rows('rollback');
+    expect(await waiting).toMatchObject({ created: true });
+  });
+
+  test('is respected where it says that nothing is written: a worker does not start, and says why', async () => {
+    await say({ default_transaction_read_only: 'on' });
+    const worker = createWorker({ databaseUrl: queue.url, handlers: HANDLERS });
+    await expect(worker.start()).rejects.toMatchObject({
+      code: 'read_only',
+      message: expect.stringMatching(/takes no writes: default_transaction_read_only is on$/),
+    });
+    expect((await open().list().page()).tasks).toEqual([]);
+  });
+
+  test('does not change what sessions of others are, the servers of a pooler included', async () => {
+    const asked =
+      "select current_setting('timezone') || current_setting('search_path') || current_setting('lock_timeout')";
+    const usual = await queue.admin.value<string>(asked);
+    const tasks = open();
+    await Promise.all(Array.from({ length: 20 }, () => tasks.enqueue('work', {})));
+    const sessions = await Promise.all(Array.from({ length: 10 }, () => queue.session()));
+    const seen = await Promise.all(sessions.map((session) => session.value<string>(asked)));
+    expect(new Set(seen)).toEqual(new Set([usual]));
+  });
+});
+
+describe('how sure a commit is', () => {
+  beforeEach(async () => {
+    await queue.admin.client.query(`
+      create table seen (commit text);
+      create function see() returns trigger language plpgsql as
+        $$ begin insert into public.seen values (current_setting('synchronous_commit')); return null; end $$;
+      create constraint trigger see after insert or update on taskq.tasks deferrable initially deferred
+        for each row execute function see()`);
+  });
+  afterEach(() => queue.admin.client.query('drop function see cascade; drop table seen'));
+
+  const seen = async () =>
+    (await queue.admin.rows<{ commit: string }>('select distinct commit from seen')).map((row) => row.commit);
+
+  /** Enqueue, claim and heartbeat: what is done to live tasks. */
+  async function workOnce(options: { readonly synchronousCommit?: 'off' } = {}): Promise<void> {
+    const handlers = { work: () => sleep(200) };
+    const worker = createWorker({
+      databaseUrl: queue.url,
+      handlers,
+      poll: '50ms',
+      heartbeat: '50ms',
+      ...options,
+    });
+    await worker.start();
+    const tasks = open(options);
+    await tasks.wait((await tasks.enqueue('work', {})).id);
+    await worker.stop();
+  }
+
+  test.each([
+    ['off', 'on'],
+    ['local', 'on'],
+    ['remote_apply', 'remote_apply'],
+  ])('is not weakened by the database: %s is %s in our sessions', async (said, held) => {
+    await say({ synchronous_commit: said });
+    await workOnce();
+    expect(await seen()).toEqual([held]);
+  });
+
+  test('is for an operator to say, by a setting of ours', async () => {
+    await workOnce({ synchronousCommit: 'off' });
+    expect(await seen()).toEqual(['off']);
+  });
+
+  test("stays an application's own where it enqueues in its transaction", async () => {
+    const client = (await queue.session()).client;
+    await client.query("begin; set local synchronous_commit = 'local'");
+    await open().enqueue('work', {}, { client });
+    await client.query('commit');
+    expect(await seen()).toEqual(['local']);
+  });
+});
