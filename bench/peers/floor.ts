@@ -28,7 +28,7 @@ export const floor: Peer = {
         while (!stopping) {
           const tasks = await claim(client, worker, cursor);
           for (const { payload } of tasks) run(payload, 1);
-          if (tasks.length > 0) await settle(client, tasks);
+          if (tasks.length > 0) await settle(client, worker, tasks);
         }
         await client.end();
       };
@@ -82,12 +82,12 @@ async function claim(client: pg.Client, worker: number, cursor: (string | null)[
 }
 
 /** As the daemon does for what succeeded: what another transaction has locked for a moment is asked for again. */
-async function settle(client: pg.Client, tasks: readonly ClaimRow[]): Promise<void> {
+async function settle(client: pg.Client, worker: number, tasks: readonly ClaimRow[]): Promise<void> {
   for (let left = tasks; left.length > 0; ) {
     const { rows } = await client.query<{ id: string; answer: string }>({
       name: 'complete',
-      text: 'select id, answer from taskq.complete($1, $2, $3)',
-      values: [left.map(({ id }) => id), left.map(({ lease_no }) => lease_no), left.map(() => 0)],
+      text: 'select id, answer from taskq.complete($1, $2, $3, $4)',
+      values: [worker, left.map(({ id }) => id), left.map(({ lease_no }) => lease_no), left.map(() => 0)],
     });
     const busy = new Set(rows.filter(({ answer }) => answer === 'busy').map(({ id }) => id));
     left = left.filter(({ id }) => busy.has(id));

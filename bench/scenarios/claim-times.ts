@@ -95,7 +95,7 @@ class Session {
 
   async settle(): Promise<void> {
     const ids = this.#held.map(({ id }) => id);
-    await this.client.query('select * from taskq.complete($1, $2)', [
+    await this.client.query('select * from taskq.complete(1, $1, $2)', [
       ids,
       this.#held.map(({ lease_no }) => lease_no),
     ]);

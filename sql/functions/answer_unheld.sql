@@ -1,7 +1,8 @@
 -- What settle and complete answer for leases by which they could not lock a task, all but those of _done: `busy`
--- (held, but locked by another transaction), `already` (that attempt has an outcome: a repeat, not a loss), `lost`.
+-- (held by this worker, but locked by another transaction), `already` (this worker's attempt has an outcome: a repeat,
+-- not a loss), `lost`. A lease_no alone says nothing: after a lost commit another worker may have got the same.
 create or replace function taskq.answer_unheld(
-  _ids bigint[], _lease_nos integer[], _done bigint[], _done_nos integer[]
+  _worker integer, _ids bigint[], _lease_nos integer[], _done bigint[], _done_nos integer[]
 )
 returns table (id bigint, lease_no integer, answer text)
 language sql stable security definer
@@ -11,20 +12,27 @@ set enable_seqscan = off
 as $$
   select o.id, o.lease_no,
     case
-      when t.lease_owner is not null then 'busy'
-      when t.id is not null then 'already'
+      when t.lease_no <> o.lease_no then 'lost'
+      when t.lease_owner = _worker then 'busy'
+      when t.lease_owner is null and t.settled_by = _worker then 'already'
+      -- A live task has not ended anywhere else.
+      when t.lease_no is not null then 'lost'
       -- With a limit: as `exists`, the planner may read all dead letters once instead of probing for each.
       when (
-        select true from taskq.dead_tasks x where x.id = o.id and x.lease_no = o.lease_no limit 1
+        select true from taskq.dead_tasks x
+        where x.id = o.id and x.lease_no = o.lease_no and x.lease_owner = _worker
+        limit 1
       ) then 'already'
       when (
-        select true from taskq.finished_tasks f where f.id = o.id and f.lease_no = o.lease_no limit 1
+        select true from taskq.finished_tasks f
+        where f.id = o.id and f.lease_no = o.lease_no and f.lease_owner = _worker
+        limit 1
       ) then 'already'
       else 'lost'
     end
   from unnest(_ids, _lease_nos) as o (id, lease_no)
   left join lateral (
-    select t.id, t.lease_owner from taskq.tasks t where t.id = o.id and t.lease_no = o.lease_no limit 1
+    select t.lease_no, t.lease_owner, t.settled_by from taskq.tasks t where t.id = o.id limit 1
   ) as t on true
   where not exists (
     select from unnest(_done, _done_nos) as told (id, lease_no)

@@ -1,9 +1,9 @@
--- Gives held tasks back unburned: they wait again at their old place, under a new lease_no, so that nobody who
+-- Gives tasks that this worker holds back unburned: they wait again at their old place, under a new lease_no, so that nobody who
 -- still runs them can write. Only what had started (_started) counts a give-back; the tenth without an outcome in
 -- between is a dead letter. A task with a request to cancel is cancelled instead.
 -- Answers each id: `recorded`, `lost`, or `busy` (locked by another transaction: ask again). It waits for no lock.
 create or replace function taskq.give_back(
-  _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'
+  _worker integer, _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'
 )
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -26,7 +26,7 @@ begin
   from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
   cross join lateral (
     select t.id, t.lease_no from taskq.tasks t
-    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
     limit 1
     for update skip locked
   ) as locked;
@@ -49,7 +49,7 @@ begin
   end if;
 
   update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null
+  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null
   where t.id = any (held);
 
   -- The row keeps its place, which may lie behind every cursor: the hint is always sent.
@@ -68,7 +68,7 @@ begin
       ) then 'recorded'
       when (
         select true from taskq.tasks t
-        where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+        where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
         limit 1
       ) then 'busy'
       else 'lost'

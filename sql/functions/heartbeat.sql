@@ -1,6 +1,6 @@
 -- Tells that the worker lives, renews those of its leases that have less than two thirds left, and marks as `running`
 -- what has started since it was claimed (_started_ms: milliseconds since its start; null: not started). Answers each
--- (id, lease_no): `renewed` (held, and for at least two thirds of a lease), `lost` (somebody else's by now, or gone),
+-- (id, lease_no): `renewed` (held by it, and for at least two thirds of a lease), `lost` (not its own any more),
 -- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
 -- lease that nobody took is renewed like any other. It waits for no lock. options, all for the row of the worker:
 -- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead).
@@ -38,7 +38,7 @@ begin
     cross join lateral (
       select t.ctid as row_at
       from taskq.tasks t
-      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
         and (t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased'))
       limit 1
       for no key update skip locked
@@ -63,7 +63,7 @@ begin
     select t.id, t.cancel_requested_at, t.cancel_reason,
       t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased') as late
     from taskq.tasks t
-    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner is not null
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
     limit 1
   ) as t on true;
 end

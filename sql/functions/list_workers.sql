@@ -1,5 +1,6 @@
--- Workers, newest first, at most _limit below the id _after (null: the newest). options: all (those that have ended,
--- too; else only those that have not), name (only those of this name, given or in full, or whose id it is). status is `live`,
+-- Workers, newest first, at most _limit that started before the one with the id _after (null: from the newest on).
+-- options: all (those that have ended, too; else only those that have not), name (only those of this name, given or in
+-- full, or whose id it is). status is `live`,
 -- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
 -- back) or `stopped`; running and ahead are what it held at its last heartbeat.
 create or replace function taskq.list_workers(
@@ -32,10 +33,13 @@ begin
     w.started_at, w.heartbeat_at, w.stopped_at, w.paused_at, w.paused_by, w.stop_requested_at, w.stop_requested_by,
     w.concurrency, w.running, w.ahead, w.poll_ms, w.lease_ms, w.queues, w.types, null::jsonb
   from taskq.workers w
-  where (_after is null or w.id < _after)
+  where (
+      _after is null
+      or (w.started_at, w.id) < (select a.started_at, a.id from taskq.workers a where a.id = _after)
+    )
     and (w.stopped_at is null or coalesce((options ->> 'all')::boolean, false))
     and (not options ? 'name' or options ->> 'name' in (w.name, w.given_name, w.id::text))
-  order by w.id desc
+  order by w.started_at desc, w.id desc
   limit _limit;
 end
 $$;

@@ -1,5 +1,6 @@
 -- Moves tasks that the caller has locked to the dead letters, each with its reason, and tells who waits for them.
--- Returns how many moved.
+-- Their lease_owner is the worker whose attempt came last, if it did not hold them any more, too: it may repeat its
+-- settle. Returns how many moved.
 create or replace function taskq.move_to_dead(
   _ids bigint[], _reasons text[], _ts timestamptz, _by_hand boolean default false
 )
@@ -27,7 +28,7 @@ begin
       step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     )
     select
-      id, created_at, not_before, started_at, _ts, lease_no, lease_owner, attempts, losses, releases, priority,
+      id, created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses, releases, priority,
       notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms, max_attempts, workflow_id,
       step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     from gone

@@ -1,6 +1,7 @@
 -- Moves tasks that the caller has locked to the finished ones, as `cancelled` or `expired`, and tells who waits for
--- them; _ending says what became of the handler of a cancelled one: `killed`, or `worker_lost`. Returns how many
--- moved. (What completed goes the hot way, inside settle.)
+-- them; _ending says what became of the handler of a cancelled one: `killed`, or `worker_lost`. Their
+-- lease_owner is the worker whose attempt came last, as in move_to_dead. Returns how many moved. (What completed goes
+-- the hot way, inside settle.)
 create or replace function taskq.move_to_finished(
   _ids bigint[], _status taskq.task_status, _reason text, _ts timestamptz, _ending text default null
 )
@@ -27,7 +28,7 @@ begin
     select
       g.id, g.created_at, g.not_before, g.started_at, _ts, coalesce(
         taskq.drop_on(coalesce(g.retention, y.retention, q.retention, d.retention), _ts), taskq.drop_on('1d', _ts)
-      ), g.lease_no, g.lease_owner, g.attempts, g.losses, g.releases, _status, g.priority, g.queue, g.type,
+      ), g.lease_no, coalesce(g.lease_owner, g.settled_by), g.attempts, g.losses, g.releases, _status, g.priority, g.queue, g.type,
       g.payload, g.created_by, g.error, g.tags, g.unique_key, g.group_key, g.workflow_id, g.step, g.traceparent,
       g.source,
       case _status when 'cancelled' then coalesce(g.cancel_requested_at, _ts) else g.cancel_requested_at end,

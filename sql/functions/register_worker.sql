@@ -1,9 +1,14 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
--- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, types: {type: {max_attempts, timeout_ms,
--- backoff, retention}}, queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
--- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
+-- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
+-- types: {type: {max_attempts, timeout_ms, backoff, retention}}, queues: […] or null for all, paused: true to claim
+-- nothing yet}. cursors brings the claim cursors of the live workers that handle at least these types, so that a new
+-- worker need not walk what they have consumed.
 -- It waits for no lock: where others have types locked, extra is {types_left: true}, and taskq.reload_worker is to be
 -- asked until it has stored them all.
+--
+-- The id is part of every fence, so no two processes may ever have the same: it is one of 2^31 at random, drawn again
+-- where a worker has it. (One that lost its row with a commit is not looked for in the whole live table: the odds that
+-- it is hit are one to two thousand million.)
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
 language plpgsql security definer
@@ -15,25 +20,32 @@ declare
   handled text[] := array(select jsonb_object_keys(coalesce(_about -> 'types', '{}')) order by 1);
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
+  drawn integer;
 begin
   if not taskq.note_types(_about -> 'types', ts) then
     extra := '{"types_left": true}';
   end if;
-  insert into taskq.workers (
-    name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms, types, queues,
-    paused_at
-  )
-  values (
-    format(
-      '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
-    ),
-    _about ->> 'name', _about ->> 'host',
-    (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
-    (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
-    served,
-    case when (_about ->> 'paused')::boolean then ts end
-  )
-  returning id into worker_id;
+  while worker_id is null loop
+    -- Not by random(), whose seed a session can set. Its first 32 bits are all random, of which one is the sign.
+    drawn := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647;
+    continue when drawn = 0;
+    insert into taskq.workers (
+      id, name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms,
+      types, queues, paused_at
+    )
+    values (
+      drawn, format(
+        '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
+      ),
+      _about ->> 'name', _about ->> 'host',
+      (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
+      (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
+      served,
+      case when (_about ->> 'paused')::boolean then ts end
+    )
+    on conflict (id) do nothing
+    returning id into worker_id;
+  end loop;
 
   select jsonb_agg(w.cursors) into cursors
   from taskq.workers w

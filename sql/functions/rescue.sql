@@ -90,7 +90,7 @@ begin
   end if;
 
   update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null
+  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null
   where t.id = any (lost);
 
   for hint in

@@ -1,4 +1,4 @@
--- Records the outcomes of a worker's tasks, a JSON array of
+-- Records the outcomes of tasks that this worker holds, a JSON array of
 --   {id, lease_no, outcome, ran_ms, result, result_note, error, reason, delay_ms, crashed, killed}
 -- where outcome is completed, failed (retried by the back-off or after delay_ms, dead when its attempts are spent),
 -- dead, snoozed (again after delay_ms; burns no attempt) or cancelled; ran_ms is the time since its start, crashed
@@ -12,7 +12,7 @@
 -- What completed is the business of taskq.complete, which a worker calls by itself where that is all it has.
 -- A lease that ran out and that nobody took still counts. A task with a request to cancel never waits again: what
 -- would put it back ends it as cancelled. All locks are taken by `skip locked`: settle waits for nobody.
-create or replace function taskq.settle(_outcomes json, options jsonb default '{}')
+create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -39,13 +39,13 @@ begin
   if ids is not null then
     return query
     select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), null::jsonb
-    from taskq.complete(ids, lease_nos, ran_ms, results, notes) as missed
+    from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as missed
     right join (select distinct * from unnest(ids, lease_nos) as a (id, lease_no)) as o
       on missed.id = o.id and missed.lease_no = o.lease_no;
   end if;
   if coalesce(cardinality(ids), 0) < asked then
     return query
-    select r.id, r.lease_no, r.answer, r.extra from taskq.settle_others(_outcomes, ts) as r;
+    select r.id, r.lease_no, r.answer, r.extra from taskq.settle_others(_worker, _outcomes, ts) as r;
   end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- The part of settle for what did not complete: failed, snoozed, dead and cancelled outcomes.
 -- A batch may name a task twice, under a lease that its worker lost and under the one it took since: everything here
 -- goes by (id, lease_no).
-create or replace function taskq.settle_others(_outcomes json, _ts timestamptz)
+create or replace function taskq.settle_others(_worker integer, _outcomes json, _ts timestamptz)
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -24,7 +24,7 @@ begin
   ) as o
   cross join lateral (
     select t.id, t.lease_no from taskq.tasks t
-    where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner is not null
+    where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1
     for update skip locked
   ) as locked;
@@ -72,7 +72,8 @@ begin
         else t.available_at end,
       status = case d.fate when 'pending' then 'pending' else t.status end,
       lease_owner = case d.fate when 'pending' then null else t.lease_owner end,
-      lease_expires_at = case d.fate when 'pending' then null else t.lease_expires_at end
+      lease_expires_at = case d.fate when 'pending' then null else t.lease_expires_at end,
+      settled_by = _worker
     from decided d
     where t.id = d.id and t.id = any (held)
   ),
@@ -127,6 +128,6 @@ begin
     from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
     where o.outcome <> 'completed'
   ) as asked
-  cross join taskq.answer_unheld(asked.ids, asked.lease_nos, held, held_nos) as missed;
+  cross join taskq.answer_unheld(_worker, asked.ids, asked.lease_nos, held, held_nos) as missed;
 end
 $$;

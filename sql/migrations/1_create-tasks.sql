@@ -46,6 +46,8 @@ create table taskq.tasks (
   cancel_reason text,
   progress jsonb,
   error jsonb,
+  -- The worker whose outcome put the task back, under this lease_no: when it repeats itself, that is no loss.
+  settled_by integer,
 
   constraint a_live_task_waits_or_is_held check (status in ('blocked', 'pending', 'leased', 'running')),
   constraint a_held_task_has_an_owner check ((lease_owner is not null) = (status in ('leased', 'running'))),

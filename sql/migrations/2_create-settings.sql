@@ -57,9 +57,11 @@ create table taskq.task_types (
   constraint a_task_may_run_once check (max_attempts >= 1)
 );
 
--- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it.
+-- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it. The id is
+-- drawn at random by taskq.register_worker: a sequence is set back by a restore, and by a crash that loses commits, and
+-- would then name two processes alike.
 create table taskq.workers (
-  id integer generated always as identity primary key,
+  id integer primary key,
   -- What tells it apart, and what tasks show as lease_owner: its given name, else its host, with pid and unique part.
   name text not null,
   given_name text,
@@ -85,6 +87,7 @@ create table taskq.workers (
   running integer not null default 0,
   ahead integer not null default 0,
   cursors jsonb,
+  constraint a_worker_has_a_positive_id check (id > 0),
   constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),
   constraint a_worker_polls_now_and_then check (poll_ms > 0),
   constraint a_worker_serves_a_queue check (cardinality(queues) > 0)

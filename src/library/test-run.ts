@@ -101,7 +101,8 @@ export class TestRun {
     const conclusion = attempt.conclude(outcome);
     if (conclusion.kind !== 'settle') return;
     const ranMs = performance.now() - attempt.startedAt;
-    await settle(this.#db, [{ id: task.id, leaseNo: task.leaseNo, outcome: conclusion.outcome, ranMs }]);
+    const settlement = { id: task.id, leaseNo: task.leaseNo, outcome: conclusion.outcome, ranMs };
+    await settle(this.#db, this.#workerId, [settlement]);
   }
 
   async #show(id: string): Promise<Shown> {

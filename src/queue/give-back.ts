@@ -11,11 +11,16 @@ export interface GiveBackAnswer extends Lease {
   readonly answer: 'recorded' | 'lost' | 'busy';
 }
 
-/** Give held tasks back: they wait again at their old place, no attempt burned. */
-export async function giveBack(db: Queryable, tasks: readonly GivenBack[]): Promise<GiveBackAnswer[]> {
+/** Give tasks that this worker holds back: they wait again at their old place, no attempt burned. */
+export async function giveBack(
+  db: Queryable,
+  workerId: number,
+  tasks: readonly GivenBack[],
+): Promise<GiveBackAnswer[]> {
   const rows = await db.query<{ id: string; lease_no: number; answer: GiveBackAnswer['answer'] }>({
-    text: 'select id, lease_no, answer from taskq.give_back($1, $2, $3)',
+    text: 'select id, lease_no, answer from taskq.give_back($1, $2, $3, $4)',
     values: [
+      workerId,
       tasks.map((task) => task.id),
       tasks.map((task) => task.leaseNo),
       tasks.map((task) => task.started),

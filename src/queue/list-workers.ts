@@ -39,7 +39,7 @@ export interface WorkerFilter {
   readonly name?: string;
 }
 
-/** List up to `limit` workers below the id `after`, newest first. */
+/** List up to `limit` workers, newest first, of those that started before the one with the id `after`. */
 export async function listWorkers(
   db: Queryable,
   filter: WorkerFilter,

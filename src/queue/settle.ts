@@ -36,26 +36,35 @@ interface Row {
 /** An outcome of success, as nearly all are. */
 type Success = Settlement & { readonly outcome: Completed };
 
-/** Record outcomes, of all kinds in one transaction. Answers each, in their order. */
-export async function settle(db: Queryable, settlements: readonly Settlement[]): Promise<SettleAnswer[]> {
+/** Record outcomes of this worker's tasks, of all kinds in one transaction. Answers each, in their order. */
+export async function settle(
+  db: Queryable,
+  workerId: number,
+  settlements: readonly Settlement[],
+): Promise<SettleAnswer[]> {
   const others = settlements.filter(({ outcome }) => outcome.kind !== 'completed');
-  if (others.length === 0) return complete(db, settlements as readonly Success[]);
+  if (others.length === 0) return complete(db, workerId, settlements as readonly Success[]);
   const rows = await db.query<Row>({
     name: 'taskq_settle',
-    text: 'select id, lease_no, answer, extra from taskq.settle($1)',
-    values: [`[${settlements.map(asJson).join(',')}]`],
+    text: 'select id, lease_no, answer, extra from taskq.settle($1, $2)',
+    values: [workerId, `[${settlements.map(asJson).join(',')}]`],
   });
   return inOrder(settlements, rows, ASK_AGAIN);
 }
 
 /** By arrays: they cost the server half as much as JSON does. Only what was not recorded is answered. */
-async function complete(db: Queryable, successes: readonly Success[]): Promise<SettleAnswer[]> {
+async function complete(
+  db: Queryable,
+  workerId: number,
+  successes: readonly Success[],
+): Promise<SettleAnswer[]> {
   const column = <T>(of: (success: Success) => T) => successes.map(of);
   const someOf = (values: (string | null)[]) => (values.some((value) => value !== null) ? values : null);
   const rows = await db.query<Row>({
     name: 'taskq_complete',
-    text: 'select id, lease_no, answer, extra from taskq.complete($1, $2, $3, $4, $5)',
+    text: 'select id, lease_no, answer, extra from taskq.complete($1, $2, $3, $4, $5, $6)',
     values: [
+      workerId,
       `{${column(({ id }) => id).join(',')}}`,
       `{${column(({ leaseNo }) => leaseNo).join(',')}}`,
       `{${column(({ ranMs }) => (ranMs === null ? 'null' : Math.round(ranMs))).join(',')}}`,

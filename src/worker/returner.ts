@@ -14,12 +14,14 @@ interface Returned {
  */
 export class Returner {
   readonly #db: Queryable;
+  readonly #workerId: number;
   readonly #onReturned: (held: HeldTask, started: boolean) => void;
   #waiting: Returned[] = [];
   #lastFlush: Promise<void> = Promise.resolve();
 
-  constructor(db: Queryable, onReturned: (held: HeldTask, started: boolean) => void) {
+  constructor(db: Queryable, workerId: number, onReturned: (held: HeldTask, started: boolean) => void) {
     this.#db = db;
+    this.#workerId = workerId;
     this.#onReturned = onReturned;
   }
 
@@ -58,7 +60,7 @@ export class Returner {
     const asked = batch.map(({ held, started }) => ({ ...held.task, started }));
     let left: ReadonlySet<string> = new Set(asked.map(({ id }) => id));
     try {
-      const answers = await giveBack(this.#db, asked);
+      const answers = await giveBack(this.#db, this.#workerId, asked);
       left = new Set(answers.filter(({ answer }) => answer === 'busy').map(({ id }) => id));
     } finally {
       for (const returned of batch) {

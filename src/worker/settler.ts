@@ -37,6 +37,7 @@ const MOST_LENGTH = 16_000_000;
  */
 export class Settler {
   readonly #db: Queryable;
+  readonly #workerId: number;
   readonly #hooks: SettlerHooks;
   readonly #arrived = new Bell();
   /** Not rung by what arrives: as long as the database refuses, that is no reason to ask it again. */
@@ -45,8 +46,9 @@ export class Settler {
   #underWay = 0;
   #failures = 0;
 
-  constructor(db: Queryable, hooks: SettlerHooks) {
+  constructor(db: Queryable, workerId: number, hooks: SettlerHooks) {
     this.#db = db;
+    this.#workerId = workerId;
     this.#hooks = hooks;
   }
 
@@ -129,6 +131,7 @@ export class Settler {
     try {
       const answers = await settle(
         this.#db,
+        this.#workerId,
         batch.map(({ settlement }) => settlement),
       );
       this.#answer(batch, answers);
@@ -160,7 +163,7 @@ export class Settler {
         cause: null,
       },
     };
-    const answers = await settle(this.#db, [{ ...settlement, outcome }]);
+    const answers = await settle(this.#db, this.#workerId, [{ ...settlement, outcome }]);
     this.#answer([waiting], answers);
     this.#hooks.onNotStored(settlement, error);
   }

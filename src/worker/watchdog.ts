@@ -96,10 +96,12 @@ async function record(setup: HeartbeatSetup, { blamed, givenBack }: End): Promis
   if (blamed !== undefined) {
     const { id, leaseNo, startedAt } = blamed.row;
     const ranMs = wallClock() - startedAt;
-    await whileBusy(() => settle(db, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]));
+    await whileBusy(() =>
+      settle(db, setup.workerId, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]),
+    );
   }
   const given = givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 }));
-  await whileBusy(() => giveBack(db, given));
+  await whileBusy(() => giveBack(db, setup.workerId, given));
 }
 
 /** Ask again, for at most two seconds: a heartbeat of ours, still under way, may have some of them locked. */

@@ -69,12 +69,12 @@ export class WorkerState {
       queues: () => this.orders.queues,
     });
     this.held = new HeldTasks({ events, room: this.roomBell });
-    this.returner = new Returner(db, (held, started) => {
+    this.returner = new Returner(db, workerId, (held, started) => {
       this.held.givenBack(held, started);
       // It kept its place, which our cursor has passed.
       this.wake(held.task.queue, held.task.availableAtUs);
     });
-    this.settler = new Settler(db, {
+    this.settler = new Settler(db, workerId, {
       onAnswer: (held, settlement, answer) => {
         if (!this.held.has(held)) return;
         this.held.settled(held, settlement, answer);

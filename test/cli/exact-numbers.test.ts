@@ -63,7 +63,7 @@ describe('numbers that JavaScript would change', () => {
     let ended = 0;
     while (ended === 0) {
       const { rowCount } = await project.client.query(
-        `select taskq.settle(json_build_array(json_build_object(
+        `select taskq.settle(1, json_build_array(json_build_object(
            'id', id, 'lease_no', lease_no, 'outcome', 'completed', 'ran_ms', 1, 'result', $1::json
          ))) from taskq.claim(1, '{waited}', '{double}', 1, 0, 30000) where pg_sleep(0.05) is not null`,
         [EXACT],

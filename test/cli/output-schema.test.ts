@@ -70,13 +70,13 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['mail', '--max-attempts', 'unlimited', '--timeout', '30s', '--retention', 'default'],
   ],
   'workers list': [[], ['--all', '--limit', '1']],
-  'workers pause': [['$worker'], ['1']],
-  'workers resume': [['$worker'], ['$worker'], ['1']],
+  'workers pause': [['$worker'], ['$ended']],
+  'workers resume': [['$worker'], ['$worker'], ['$ended']],
   'workers set': [
     ['$worker', '--concurrency', '3', '--queues', 'mail', '--poll', '2s'],
-    ['1', '--all-queues'],
+    ['$ended', '--all-queues'],
   ],
-  'workers stop': [['$worker', '1']],
+  'workers stop': [['$worker', '$ended']],
   'types list': [[]],
   'types add': [['double', 'triple']],
   completion: [['bash'], ['--json', 'fish', '--', 'list']],
@@ -118,11 +118,16 @@ describe('--json', () => {
       lease_ms: 600_000,
       types: { double: {} },
     };
-    const { rows } = await project.client.query<{ worker_id: number }>(
-      'select worker_id from taskq.register_worker($1)',
-      [about],
-    );
-    tasks.$worker = String(rows[0]!.worker_id);
+    const register = async () => {
+      const { rows } = await project.client.query<{ worker_id: number }>(
+        'select worker_id from taskq.register_worker($1)',
+        [about],
+      );
+      return String(rows[0]!.worker_id);
+    };
+    tasks.$worker = await register();
+    tasks.$ended = await register();
+    await project.client.query('select taskq.unregister_worker($1)', [tasks.$ended]);
     schema = JSON.parse(await readFile(new URL('output-schema.json', import.meta.url), 'utf8'));
   });
   afterAll(() => project.drop());

@@ -139,7 +139,7 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     ],
     [['set', '1', '--queues', ','], '--queues ",": expected a list of names, or names separated by commas'],
     [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues'],
-    [['list', '--after', 'x'], '--after "x": expected the number of a worker, such as 12'],
+    [['list', '--after', 'x'], '--after "x": expected the number of a worker, such as 1406218731'],
   ])('taskq workers %j is refused with what was expected, exit 2', async (args, said) => {
     expect(await project.run(['workers', ...args])).toMatchObject({
       code: 2,

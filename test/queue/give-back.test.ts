@@ -34,7 +34,7 @@ test('the library answers each task', async () => {
     leaseNo: task.id === b ? 99 : task.lease_no,
     started: true,
   }));
-  const answers = await giveBack(queue.admin, given);
+  const answers = await giveBack(queue.admin, worker.id, given);
   expect(answers.toSorted((x, y) => Number(x.id) - Number(y.id))).toEqual([
     { id: a, leaseNo: 1, answer: 'recorded' },
     { id: b, leaseNo: 99, answer: 'lost' },

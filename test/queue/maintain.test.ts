@@ -74,8 +74,8 @@ test('worker rows stay as long as history may name them, and while leases of the
   await queue.admin.rows(stop, old.id, 41, null);
   await queue.admin.rows(stop, looked.id, 41, '2000-01-01');
   await maintain(queue.admin);
-  const left = await queue.admin.rows<{ id: number }>('select id from taskq.workers order by id');
-  expect(left.map((row) => row.id)).toEqual([live.id, recent.id, looked.id]);
+  const left = await queue.admin.rows<{ id: number }>('select id from taskq.workers');
+  expect(new Set(left.map((row) => row.id))).toEqual(new Set([live.id, recent.id, looked.id]));
 });
 
 test('of two workers at once one does it and the other goes on', async () => {

@@ -18,7 +18,7 @@ async function holding(db: Queryable = queue.admin) {
     claimedAt: 0,
   }));
   const returned: string[] = [];
-  const returner = new Returner(db, ({ task }) => returned.push(task.id));
+  const returner = new Returner(db, worker.id, ({ task }) => returned.push(task.id));
   return { returner, returned, held, ids: held.map(({ task }) => task.id) };
 }
 

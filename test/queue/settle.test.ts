@@ -306,7 +306,7 @@ describe('a batch', () => {
     const worker = await registerWorker(queue.admin);
     await worker.claim({ start: 2 });
     const error = { name: 'E', message: 'm', stack: null, code: null, cause: null };
-    const answers = await settleByLibrary(queue.admin, [
+    const answers = await settleByLibrary(queue.admin, worker.id, [
       {
         id: ids[0]!,
         leaseNo: 1,

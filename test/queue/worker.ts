@@ -65,6 +65,11 @@ export async function registerWorker(
     'select worker_id from taskq.register_worker($1)',
     JSON.stringify(about),
   );
+  return workerOf(session, id);
+}
+
+/** The worker of this number, as another connection of its process. */
+export function workerOf(session: Session, id: number): PlainWorker {
   return {
     id,
     session,
@@ -97,10 +102,15 @@ export async function registerWorker(
         LEASE_MS,
       ),
     settle: (...outcomes) =>
-      session.rows<Answer>('select * from taskq.settle($1) order by id, lease_no', JSON.stringify(outcomes)),
+      session.rows<Answer>(
+        'select * from taskq.settle($1, $2) order by id, lease_no',
+        id,
+        JSON.stringify(outcomes),
+      ),
     giveBack: (leases, started = true) =>
       session.rows<Answer>(
-        'select * from taskq.give_back($1, $2, $3) order by id, lease_no',
+        'select * from taskq.give_back($1, $2, $3, $4) order by id, lease_no',
+        id,
         leases.map((lease) => lease.id),
         leases.map((lease) => lease.lease_no),
         leases.map(() => started),

@@ -72,6 +72,7 @@ const REPLACEMENTS: readonly [RegExp, string][] = [
   [/\b[\w.-]+:\d+:[0-9a-f]{8}\b/g, '<worker>'],
   [/ \(\d+\):/g, ' (<pid>):'],
   [/\b(pid|process) \d+\b/g, '$1 <pid>'],
+  [/\bworker_id \d+\b/g, 'worker_id <id>'],
   [/[\d,]+ tasks\/s/g, '<rate> tasks/s'],
   [/ {2,}/g, ' '],
 ];

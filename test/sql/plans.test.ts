@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_BLOCKS } from '../../src/queue/rescue.ts';
 import { type Session, sessionOf } from '../queue/session.ts';
-import { type Claimed, type Lease, outcome, type PlainWorker, registerWorker } from '../queue/worker.ts';
+import {
+  type Claimed,
+  type Lease,
+  outcome,
+  type PlainWorker,
+  registerWorker,
+  workerOf,
+} from '../queue/worker.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { explained, tellPlans } from './explained.ts';
 
@@ -27,7 +34,7 @@ beforeAll(async () => {
   const session = sessionOf(await database.client());
   await tellPlans(session);
   worker = await registerWorker(session, { work: {}, rare: {} });
-  verbs = verbsOf(worker, await registerWorker(admin));
+  verbs = verbsOf(worker, workerOf(admin, worker.id));
   // However long all this takes, its workers are alive and nothing is to be rescued.
   await admin.rows('update taskq.workers set lease_ms = 86400000');
   await disableAutovacuum();
@@ -99,7 +106,8 @@ function verbsOf(
     'settle ten completed': settled('completed'),
     'complete ten': claimed((tasks) =>
       session.rows(
-        'select * from taskq.complete($1, $2)',
+        'select * from taskq.complete($1, $2, $3)',
+        id,
         tasks.map((task) => task.id),
         tasks.map((task) => task.lease_no),
       ),

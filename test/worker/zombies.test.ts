@@ -72,7 +72,9 @@ test('a handler that ignores that its lease was lost is abandoned, and its worke
   await until(
     async () =>
       (await queue.value(
-        'select answer from taskq.give_back(array[$1]::bigint[], array[1], array[true])',
+        `select answer from taskq.give_back(
+           (select id from taskq.workers), array[$1]::bigint[], array[1], array[true]
+         )`,
         id,
       )) === 'recorded',
     async () => JSON.stringify(await queue.task(id)),

@@ -8,14 +8,21 @@ import { LEASE_MS, type Lease, outcome, registerWorker } from '../worker.ts';
 const queue = useDatabase();
 
 const CLIENTS = 16;
+/** Of four clients each: they share its leases, as the connections of one process do. */
+const WORKERS = 4;
 const TASKS = 300;
 const STEPS = Number(process.env.TASKQ_STEPS ?? 40);
+
+/** A lease, and whose it is. */
+interface Held extends Lease {
+  readonly worker: number;
+}
 
 /** What all clients know and do, in any order and all at once. */
 interface Turmoil {
   readonly database: Database;
   readonly ids: string[];
-  readonly leases: Lease[];
+  readonly leases: Held[];
   /** By lease, the outcomes that were answered `recorded`. */
   readonly recorded: Map<string, string[]>;
   readonly rescued: object[];
@@ -33,7 +40,7 @@ const VERBS: readonly ((turmoil: Turmoil, random: Random, worker: number) => Pro
   settle,
   settle,
   ({ database, leases }, random, worker) => {
-    const some = random.some(leases, 40);
+    const some = namedBy(worker, leases, random, 40);
     const values = [
       worker,
       some.map((it) => it.id),
@@ -43,14 +50,15 @@ const VERBS: readonly ((turmoil: Turmoil, random: Random, worker: number) => Pro
     ];
     return run(database, 'select from taskq.heartbeat($1, $2, $3, $4, $5)', values);
   },
-  ({ database, leases }, random) => {
-    const some = random.some(leases, 20);
+  ({ database, leases }, random, worker) => {
+    const some = namedBy(worker, leases, random, 20);
     const values = [
+      worker,
       some.map((it) => it.id),
       some.map((it) => it.lease_no),
       some.map(() => random.next() < 0.5),
     ];
-    return run(database, 'select from taskq.give_back($1, $2, $3)', values);
+    return run(database, 'select from taskq.give_back($1, $2, $3, $4)', values);
   },
   ({ database, ids }, random) => run(database, 'select from taskq.cancel($1)', [random.some(ids, 10)]),
   ({ database, ids }, random) =>
@@ -78,12 +86,18 @@ async function run(database: Database, text: string, values: readonly unknown[])
   await database.query({ text, values });
 }
 
+/** Leases of that worker, and some of anybody: what is not its own it may not touch. */
+function namedBy(worker: number, leases: readonly Held[], random: Random, count: number): Held[] {
+  const own = leases.filter((lease) => lease.worker === worker);
+  return [...new Set([...random.some(own, count), ...random.some(leases, count / 4)])];
+}
+
 async function claim({ database, leases }: Turmoil, random: Random, worker: number): Promise<void> {
   const rows = await database.query<Lease>({
     text: "select id, lease_no from taskq.claim($1, '{default}', '{work}', $2, $3, $4)",
     values: [worker, random.below(10), random.below(10), LEASE_MS],
   });
-  leases.push(...rows);
+  leases.push(...rows.map((row) => ({ ...row, worker })));
 }
 
 /** After some leases have run out. */
@@ -95,17 +109,21 @@ async function rescue({ database, leases, rescued }: Turmoil, random: Random, wo
   rescued.push(...(await database.query<{ id: string }>({ text, values: [worker] })));
 }
 
-async function settle({ database, leases, recorded }: Turmoil, random: Random): Promise<void> {
+async function settle(
+  { database, leases, recorded }: Turmoil,
+  random: Random,
+  worker: number,
+): Promise<void> {
   const told = new Map(
-    random.some(leases, 40).map((lease) => [`${lease.id}/${lease.lease_no}`, random.pick(KINDS)]),
+    namedBy(worker, leases, random, 40).map((lease) => [`${lease.id}/${lease.lease_no}`, random.pick(KINDS)]),
   );
   const outcomes = [...told].map(([key, kind]) => {
     const [id, no] = key.split('/');
     return outcome({ id: id!, lease_no: Number(no) }, kind, { delay_ms: 0, error: {}, reason: 'r' });
   });
   const answers = await database.query<Lease & { answer: string }>({
-    text: 'select id, lease_no, answer from taskq.settle($1)',
-    values: [JSON.stringify(outcomes)],
+    text: 'select id, lease_no, answer from taskq.settle($1, $2)',
+    values: [worker, JSON.stringify(outcomes)],
   });
   expect(answers).toHaveLength(told.size);
   for (const { id, lease_no, answer } of answers) {
@@ -153,8 +171,9 @@ async function stir(on: QueueDatabase, isolation: string): Promise<Turmoil> {
   await application.rows("set default_transaction_isolation = 'read committed'");
   const hostile = lockRows(application, randomOf(99), turmoil.ids, stop.signal);
   const workers: number[] = [];
-  for (let n = 0; n < CLIENTS; n++) workers.push((await registerWorker(on.admin)).id);
-  const clients = workers.map(async (worker, n) => {
+  for (let n = 0; n < WORKERS; n++) workers.push((await registerWorker(on.admin)).id);
+  const clients = Array.from({ length: CLIENTS }, async (_, n) => {
+    const worker = workers[n % WORKERS]!;
     const random = randomOf(n + 1);
     for (let step = 0; step < STEPS; step++) {
       try {

@@ -89,3 +89,89 @@ describe.each([
     });
   });
 });
+
+/** What a server may forget that crashed with `synchronous_commit = off`, or whose standby or backup took over. */
+async function loseClaim(id: string): Promise<void> {
+  await queue.admin.rows(
+    `update taskq.tasks
+     set status = 'pending', lease_owner = null, lease_expires_at = null, started_at = null, lease_no = lease_no - 1
+     where id = $1`,
+    id,
+  );
+}
+
+/** How the attempt under the same lease_no may end, and where the row is then. */
+const ENDS: Readonly<Record<string, object>> = {
+  completed: {},
+  failed: { delay_ms: 0 },
+  snoozed: { delay_ms: 3_600_000 },
+  dead: { reason: 'of the other' },
+  cancelled: { reason: 'of the other' },
+};
+
+describe.each([
+  ['running', false],
+  ['claimed ahead', true],
+])('a worker whose claim the database forgot, its task %s', (_, ahead) => {
+  async function forgotten(): Promise<{
+    zombie: PlainWorker;
+    task: Claimed;
+    other: PlainWorker;
+    again: Claimed;
+  }> {
+    const id = await enqueue(queue.admin);
+    const zombie = await registerWorker(await queue.session());
+    const other = await registerWorker(await queue.session());
+    const task = await claimOne(zombie, { ahead: ahead ? 1 : 0 });
+    await loseClaim(id);
+    const again = await claimOne(other);
+    expect(again.lease_no).toBe(task.lease_no);
+    return { zombie, task, other, again };
+  }
+
+  test.each(Object.entries(SAYINGS))(
+    'changes nothing where it %s and another has the same lease_no',
+    async (_saying, say) => {
+      const { zombie, task, other, again } = await forgotten();
+      const before = await liveRow(queue.admin, task.id);
+      expect(await say(zombie, task)).toMatchObject([{ answer: 'lost' }]);
+      expect(await liveRow(queue.admin, task.id)).toEqual(before);
+      expect(await other.heartbeat([again])).toMatchObject([{ answer: 'renewed' }]);
+      expect(await other.settle(outcome(again, 'completed', { result: 'of the other' }))).toMatchObject([
+        { answer: 'recorded' },
+      ]);
+      expect(await finishedRow(queue.admin, task.id)).toMatchObject({
+        lease_owner: other.id,
+        result: 'of the other',
+      });
+    },
+  );
+
+  test.each(Object.entries(ENDS))(
+    'loses, and takes nothing for its own outcome, once the other has said %s, which may say so again',
+    async (kind, more) => {
+      const { zombie, task, other, again } = await forgotten();
+      expect(await other.settle(outcome(again, kind, more))).toMatchObject([{ answer: 'recorded' }]);
+      for (const say of Object.values(SAYINGS)) {
+        expect(await say(zombie, task)).toMatchObject([{ answer: 'lost' }]);
+      }
+      expect(await other.settle(outcome(again, kind, more))).toMatchObject([{ answer: 'already' }]);
+    },
+  );
+});
+
+test.each(['cancel', 'add_dead'])(
+  'who put a task back may repeat that after an operator has ended it (%s)',
+  async (verb) => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const other = await registerWorker(queue.admin);
+    const task = await claimOne(worker);
+    const failed = outcome(task, 'failed', { delay_ms: 3_600_000 });
+    await worker.settle(failed);
+    if (verb === 'cancel') await queue.admin.rows('select taskq.cancel(array[$1]::bigint[])', id);
+    else await queue.admin.rows("select taskq.add_dead($1, 'r')", id);
+    expect(await other.settle(failed)).toMatchObject([{ answer: 'lost' }]);
+    expect(await worker.settle(failed)).toMatchObject([{ answer: 'already' }]);
+  },
+);

@@ -1,5 +1,5 @@
 import type { Invariant } from './invariants.ts';
-import { type Step, type Stepped, step } from './step.ts';
+import { type Action, type Step, type Stepped, type Stranger, step } from './step.ts';
 import { isHeld, MAX_RELEASES, type Task } from './task.ts';
 
 /** A protocol with one mistake, and the promise that it breaks. */
@@ -25,6 +25,24 @@ export const BROKEN: readonly Broken[] = [
       action.verb === 'heartbeat' && isHeld(task)
         ? step(task, { ...action, lease: task.leaseNo }, around)
         : step(task, action, around),
+  },
+  {
+    name: 'settle does not compare the owner',
+    breaks: 'P4',
+    step: (task, action, around) =>
+      action.verb === 'settle' ? step(task, toOwner(action), around) : step(task, action, around),
+  },
+  {
+    name: 'a heartbeat does not compare the owner',
+    breaks: 'P4',
+    step: (task, action, around) =>
+      action.verb === 'heartbeat' ? step(task, toOwner(action), around) : step(task, action, around),
+  },
+  {
+    name: 'a give-back does not compare the owner',
+    breaks: 'P4',
+    step: (task, action, around) =>
+      action.verb === 'give_back' ? step(task, toOwner(action), around) : step(task, action, around),
   },
   {
     name: 'settle does not ask whether somebody holds the task',
@@ -136,6 +154,12 @@ export const BROKEN: readonly Broken[] = [
     step: after('settle', (task) => ({ started: task.started })),
   },
 ];
+
+/** The same, as if the holder of the lease had done it. */
+function toOwner<Named extends Action & { readonly lease: number }>(action: Named): Named {
+  const { by: _, ...own } = action as Named & { readonly by?: Stranger };
+  return own as unknown as Named;
+}
 
 /** The protocol, with something changed after one verb. */
 function after(verb: string, change: (before: Task, stepped: Stepped) => Partial<Task>): Step {

@@ -32,7 +32,6 @@ begin
   insert into taskq.workers (
     id, name, host, pid, unique_part, started_at, heartbeat_at, lease_ms, concurrency, types
   )
-  overriding system value
   select w, 'worker ' || w, 'here', w, w, ts, ts, 3600000, 8, '{one,two}' from generate_series(1, 2) as w;
   insert into taskq.tasks (
     id, type, priority, available_at, not_before, created_at, started_at, expires_at, unique_key, max_attempts,
@@ -91,12 +90,12 @@ begin
     when 'settle' then
       return (
         select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, extra ->> 'status')), ', ' order by id, lease_no)
-        from taskq.settle((e ->> 'outcomes')::json)
+        from taskq.settle(worker, (e ->> 'outcomes')::json)
       );
     when 'give_back' then
       return (
         select string_agg(format('%s:%s %s', id, lease_no, answer), ', ' order by id, lease_no)
-        from taskq.give_back(ids, leases, array(select jsonb_array_elements_text(e -> 'started')::boolean))
+        from taskq.give_back(worker, ids, leases, array(select jsonb_array_elements_text(e -> 'started')::boolean))
       );
     when 'rescue' then
       return (

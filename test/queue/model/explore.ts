@@ -88,7 +88,7 @@ export function normal(task: Task): Task {
   const leases = task.leases.map((lease) =>
     held && lease.no === task.leaseNo ? lease : { ...lease, worker: 1 as const, ran: true },
   );
-  return { ...task, errors: 0, owner: held ? task.owner : 0, leases };
+  return { ...task, errors: 0, owner: held ? task.owner : 0, settledBy: 0, leases };
 }
 
 export function keyOf(task: Task): string {

@@ -59,7 +59,7 @@ export const INVARIANTS: readonly Invariant[] = [
     says: 'who does not hold the task changes nothing of its row, and is told',
     holds: ({ before, action, after, answer }) => {
       if (!('lease' in action) || action.verb === 'start') return true;
-      if (isHeld(before) && before.leaseNo === action.lease) return true;
+      if (holds(before, action)) return true;
       return sameRow(before, after) && ['lost', 'already'].includes(answer);
     },
   },
@@ -67,9 +67,7 @@ export const INVARIANTS: readonly Invariant[] = [
     promise: 'P4',
     says: 'who holds the task is never refused, not even on a lease that ran out',
     holds: ({ before, action, answer }) =>
-      !('lease' in action) ||
-      !(isHeld(before) && before.leaseNo === action.lease) ||
-      !['lost', 'already'].includes(answer),
+      !('lease' in action) || !holds(before, action) || !['lost', 'already'].includes(answer),
   },
   {
     promise: 'P5',
@@ -114,6 +112,9 @@ export const INVARIANTS: readonly Invariant[] = [
     holds: ({ after }) => !(after.status === 'pending' && after.cancelRequested),
   },
 ];
+
+const holds = (task: Task, action: Action & { readonly lease: number }) =>
+  isHeld(task) && task.leaseNo === action.lease && !('by' in action);
 
 const lease = (task: Task, no: number) => task.leases.find((one) => one.no === no)!;
 

@@ -21,11 +21,11 @@ export function meanwhile(task: Task, first: Action, second: Action, around: Sur
     case 'expire':
       return { answer: '' };
     case 'heartbeat':
-      if (!holds(task, second.lease) || !locks(task, second, around)) return 'as before';
+      if (!holds(task, second) || !locks(task, second, around)) return 'as before';
       return { answer: `1:${second.lease} busy${task.cancelRequested ? ' cancel' : ''}` };
     case 'settle':
     case 'give_back':
-      return holds(task, second.lease) ? { answer: `1:${second.lease} busy` } : 'as before';
+      return holds(task, second) ? { answer: `1:${second.lease} busy` } : 'as before';
     case 'cancel':
       return isLive(task) ? 'waits' : 'as before';
     case 'add_dead':
@@ -49,4 +49,5 @@ function locks(task: Task, action: Action, around: Surroundings): boolean {
   );
 }
 
-const holds = (task: Task, lease: number) => isHeld(task) && task.leaseNo === lease;
+const holds = (task: Task, action: Action & { lease: number }) =>
+  !('by' in action) && isHeld(task) && task.leaseNo === action.lease;

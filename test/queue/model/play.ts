@@ -1,8 +1,8 @@
 import type { Outcome as DomainOutcome } from '../../../src/domain/outcome.ts';
 import { asJson } from '../../../src/queue/settle.ts';
-import { type Action, leaseOf, OUTCOMES, type Outcome, step } from './step.ts';
+import { type Action, leaseOf, OUTCOMES, type Outcome, type Stranger, step } from './step.ts';
 import { type Lease, rowOf } from './task.ts';
-import { apply, type Event, surroundingsOf, type World } from './world.ts';
+import { apply, type Event, speaker, surroundingsOf, type World } from './world.ts';
 
 /** An event in the words of `model.act`, what the model says of it, and the world after it. */
 export interface Play {
@@ -12,13 +12,18 @@ export interface Play {
   readonly world: World;
 }
 
-/** A lease named beside the one that an event is about; its holder has lost the task. */
+/** A lease named beside the one that an event is about: its holder has lost the task, or is another worker. */
 interface Companion {
   readonly at: 0 | 1;
   readonly lease: Lease;
+  /** It is another worker's than of whoever does this. */
+  readonly by?: Stranger;
 }
 
-/** With `companions`, whoever heartbeats, settles or gives back does it also for every lease of the past. */
+/**
+ * With `companions`, whoever heartbeats, settles or gives back does it also for every lease of the past, and as if it
+ * had got the same lease_no, for every lease of the other worker.
+ */
 export function play(world: World, event: Event, companions: 'alone' | 'companions' = 'alone'): Play {
   const { world: after, answers } = apply(world, event, step);
   const beside = companions === 'alone' ? [] : companionsOf(world, event);
@@ -48,15 +53,19 @@ function companionsOf(world: World, event: Event): Companion[] {
   if (event.at === 'worker' || event.at === 'both') return [];
   const { at: mine, action } = event;
   if (!('lease' in action) || action.verb === 'start') return [];
+  const worker = speaker(world, mine, action);
   return ([0, 1] as const).flatMap((at) => {
     const { leases, leaseNo } = world.tasks[at];
-    const past = leases.filter(({ no }) => no !== leaseNo && !(at === mine && no === action.lease));
-    return past.map((lease) => ({ at, lease }));
+    return leases
+      .filter((lease) => lease.no !== leaseNo || lease.worker !== worker)
+      .filter(({ no }) => !(at === mine && no === action.lease))
+      .map((lease) => ({ at, lease, ...(lease.worker === worker ? {} : { by: 'stranger' as const }) }));
   });
 }
 
-function answerTo(world: World, event: Event, { at, lease }: Companion): string {
-  const action = { ...(event as { action: Action }).action, lease: lease.no } as Action;
+function answerTo(world: World, event: Event, { at, lease, by }: Companion): string {
+  const { by: _, ...asked } = (event as { action: Action & { by?: Stranger } }).action;
+  const action = { ...asked, lease: lease.no, ...(by && { by }) } as Action;
   return step(world.tasks[at], action, surroundingsOf(world, at)).answer;
 }
 
@@ -72,7 +81,7 @@ function callOf(world: World, event: Event, companions: readonly Companion[]): o
   if (action.verb === 'rescue') return { verb: 'rescue', worker: action.own || null };
   if (!('lease' in action)) return { verb: action.verb, ids };
   const named = [{ at: at[0]!, lease: leaseOf(world.tasks[at[0]!], action.lease) }, ...companions];
-  return { verb: action.verb, worker: named[0]!.lease.worker, ...leaseCall(action, named) };
+  return { verb: action.verb, worker: speaker(world, at[0]!, action), ...leaseCall(action, named) };
 }
 
 function leaseCall(action: Action & { lease: number }, named: readonly Companion[]): object {

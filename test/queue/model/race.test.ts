@@ -58,7 +58,7 @@ async function settleAll(
   while (left.length > 0) {
     const batch = left.splice(0, 1 + Math.floor(random() * 8));
     const { rows } = await settler.query<Race & { answer: string }>(
-      'select id, lease_no, answer from taskq.settle($1)',
+      'select id, lease_no, answer from taskq.settle(1, $1)',
       [JSON.stringify(batch)],
     );
     expect(rows).toHaveLength(batch.length);

@@ -50,6 +50,7 @@ export function actionsIn(task: Task): Action[] {
       (outcome) => ({ verb: 'settle', lease, outcome }) as const,
     ),
     { verb: 'give_back', lease },
+    { verb: 'settle', lease, outcome: 'completed', by: 'stranger' },
   ]);
   const verbs = ['cancel', 'expire', 'add_dead', 'revive', 'discard'] as const;
   return [

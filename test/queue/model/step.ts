@@ -16,14 +16,20 @@ export const OUTCOMES = ['completed', 'failed', 'crashed', 'dead', 'snoozed', 'c
 /** `crashed` failed without a word of the handler, and waits for its back-off; `failed` is due again at once. */
 export type Outcome = (typeof OUTCOMES)[number];
 
+/**
+ * The other worker, who got the same lease_no of this task by a claim that the database then forgot: a commit was lost
+ * in a crash, a failover or a restore.
+ */
+export type Stranger = 'stranger';
+
 /** What can happen to one task. A worker names its lease by number; it need not hold it any more. */
 export type Action =
   | { readonly verb: 'claim'; readonly worker: Worker; readonly ahead: boolean }
   /** A claimed-ahead task starts, without a write. */
   | { readonly verb: 'start'; readonly lease: number }
-  | { readonly verb: 'heartbeat'; readonly lease: number; readonly started: boolean }
-  | { readonly verb: 'settle'; readonly lease: number; readonly outcome: Outcome }
-  | { readonly verb: 'give_back'; readonly lease: number }
+  | { readonly verb: 'heartbeat'; readonly lease: number; readonly started: boolean; readonly by?: Stranger }
+  | { readonly verb: 'settle'; readonly lease: number; readonly outcome: Outcome; readonly by?: Stranger }
+  | { readonly verb: 'give_back'; readonly lease: number; readonly by?: Stranger }
   /** `own`: this worker asks for what it does not know of, the answer of a claim having been lost. */
   | { readonly verb: 'rescue'; readonly own: 0 | Worker }
   | { readonly verb: 'cancel' | 'expire' | 'add_dead' | 'revive' | 'discard' }
@@ -48,6 +54,7 @@ export type Step = (task: Task, action: Action, around: Surroundings) => Stepped
 
 /** The protocol: what becomes of a task, and what the one who acts is told. */
 export const step: Step = (task, action, around) => {
+  if ('by' in action) return unchanged(task, 'lost');
   switch (action.verb) {
     case 'claim':
       return isClaimable(task) ? claim(task, action.worker, action.ahead) : unchanged(task, '');
@@ -139,7 +146,10 @@ function settle(task: Task, { lease, outcome }: { lease: number; outcome: Outcom
   if (burned === 1 && counted.attempts >= task.maxAttempts) {
     return { task: died(counted, 'attempts_spent'), answer: 'recorded dead' };
   }
-  return { task: { ...waiting(counted), delayed: outcome !== 'failed' }, answer: 'recorded pending' };
+  return {
+    task: { ...waiting(counted), delayed: outcome !== 'failed', settledBy: task.owner },
+    answer: 'recorded pending',
+  };
 }
 
 /** What a settle is told of a lease that does not hold the task. */
@@ -196,21 +206,22 @@ function revive(task: Task, keyHeld: boolean): Stepped {
   if (task.status !== 'dead') return unchanged(task, 'not_dead');
   if (keyHeld) return unchanged(task, 'key_held');
   const anew = { attempts: 0, losses: 0, releases: 0, lostStarts: 0, reason: null };
-  return { task: { ...waiting(task), ...anew }, answer: 'revived' };
+  return { task: { ...waiting(task), ...anew, settledBy: task.owner }, answer: 'revived' };
 }
 
-const waiting = (task: Task): Task => ({ ...task, status: 'pending', owner: 0, lapse: 0 });
+const waiting = (task: Task): Task => ({ ...task, status: 'pending', owner: 0, settledBy: 0, lapse: 0 });
 
-/** The row keeps its last owner. */
+/** The row keeps whose attempt came last. */
 function ended(task: Task, status: 'completed' | 'cancelled' | 'expired'): Task {
   const cancelRequested = task.cancelRequested || status === 'cancelled';
-  return { ...task, status, cancelRequested, lapse: 0, delayed: false, expiry: 'none' };
+  return { ...task, ...last(task), status, cancelRequested, lapse: 0, delayed: false, expiry: 'none' };
 }
 
 /** A dead letter keeps no request to cancel and does not expire. */
 function died(task: Task, reason: string): Task {
   return {
     ...task,
+    ...last(task),
     status: 'dead',
     reason,
     cancelRequested: false,
@@ -219,3 +230,5 @@ function died(task: Task, reason: string): Task {
     expiry: 'none',
   };
 }
+
+const last = ({ owner, settledBy }: Task) => ({ owner: owner || settledBy, settledBy: 0 as const });

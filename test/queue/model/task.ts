@@ -27,6 +27,8 @@ export interface Task {
   readonly status: Status;
   readonly leaseNo: number;
   readonly owner: 0 | Worker;
+  /** Whose outcome put the task back, under this lease_no. */
+  readonly settledBy: 0 | Worker;
   /** The lease: 0 runs, 1 ran out, 2 ran out ten leases ago. */
   readonly lapse: 0 | 1 | 2;
   /** `started_at` is set. */
@@ -57,6 +59,7 @@ export const FRESH: Task = {
   status: 'pending',
   leaseNo: 0,
   owner: 0,
+  settledBy: 0,
   lapse: 0,
   started: false,
   delayed: false,

@@ -66,9 +66,7 @@ export function apply(world: World, event: Event, step: Step): { world: World; a
     answers[at] = stepped.answer;
   }
   const heard =
-    event.at !== 'both' && event.action.verb === 'heartbeat'
-      ? speaker(world, event.at, event.action.lease)
-      : 0;
+    event.at !== 'both' && event.action.verb === 'heartbeat' ? speaker(world, event.at, event.action) : 0;
   return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== heard) }, answers };
 }
 
@@ -77,8 +75,13 @@ function ofBoth(action: Action, at: 0 | 1): Action {
   return action.verb === 'claim' && at === 1 ? { ...action, ahead: true } : action;
 }
 
-const speaker = (world: World, at: 0 | 1, lease: number) =>
-  world.tasks[at].leases.find(({ no }) => no === lease)!.worker;
+/** Who does something about a lease. */
+export function speaker({ tasks }: World, at: 0 | 1, action: Action & { readonly lease: number }): Worker {
+  const { worker } = tasks[at].leases.find(({ no }) => no === action.lease)!;
+  return 'by' in action ? otherThan(worker) : worker;
+}
+
+const otherThan = (worker: Worker): Worker => (worker === 1 ? 2 : 1);
 
 function silence(world: World, worker: Worker): World {
   return { ...world, silent: [...world.silent, worker].sort() };
@@ -107,6 +110,14 @@ function workersOf({ tasks, silent }: World): readonly Worker[] {
   return silent.length > 0 || tasks.some((task) => task.leases.length > 0) ? [1, 2] : [1];
 }
 
+/** What a worker does about a lease_no that it shares with the holder. */
+const asStranger = (lease: number): Action[] => [
+  { verb: 'heartbeat', lease, started: true, by: 'stranger' },
+  { verb: 'settle', lease, outcome: 'completed', by: 'stranger' },
+  { verb: 'settle', lease, outcome: 'failed', by: 'stranger' },
+  { verb: 'give_back', lease, by: 'stranger' },
+];
+
 /** Everything that can happen to a task next, but a rescue or a sweep where there is nothing to do for it. */
 export function actionsOf(task: Task, leases: number, workers: readonly Worker[]): Action[] {
   const actions: Action[] = task.leases.flatMap((lease) => [
@@ -116,6 +127,7 @@ export function actionsOf(task: Task, leases: number, workers: readonly Worker[]
     { verb: 'give_back', lease: lease.no } as const,
   ]);
   const last = task.leases.at(-1);
+  if (last !== undefined && workers.length > 1) actions.push(...asStranger(last.no));
   if (task.status === 'leased' && !last!.ran && task.losses === 0)
     actions.push({ verb: 'start', lease: last!.no });
   if (task.leases.length < leases) {

@@ -8,6 +8,8 @@ interface ListOptions {
   readonly after?: string;
 }
 
+const MOST_ID = 2 ** 31 - 1;
+
 /** `taskq workers list`: a page of workers, newest first. */
 export const workersList: CliCommand<ListOptions> = {
   declare(command) {
@@ -41,6 +43,6 @@ lease; other workers take over what it holds. lost: it never came back.`,
 };
 
 function parseAfter(text: string): string {
-  if (/^[1-9]\d{0,8}$/.test(text)) return text;
-  throw badOption(`--after ${JSON.stringify(text)}: expected the number of a worker, such as 12`);
+  if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= MOST_ID) return text;
+  throw badOption(`--after ${JSON.stringify(text)}: expected the number of a worker, such as 1406218731`);
 }

@@ -6,4 +6,4 @@ taskq enqueue report '{"month":"2026-10"}' --allow-unknown
 taskq enqueue greet '{"name":"Bob"}' --delay 1h
 taskq work > /dev/null 2>&1 &
 echo $! > .pids
-until taskq stats --json | grep -q '"workers":1'; do sleep 0.1; done
+until taskq stats --json | grep -q '"workers":2'; do sleep 0.1; done
