@@ -23,6 +23,8 @@ const SWEEP_WITH_BACKLOG_MS = 5000;
 const SWEEP_WITHOUT_BACKLOG_MS = 500;
 /** A look back or a sweep is made at most so rarely that it takes a twentieth of the time. */
 const COST_FACTOR = 20;
+/** Hints of more queues than this are one hint, of everything. */
+const MOST_REWINDS = 1000;
 
 /**
  * Remembers per queue and priority the last task claimed, so that no claim walks what is claimed or dead; and decides
@@ -30,7 +32,8 @@ const COST_FACTOR = 20;
  */
 export class ClaimCursor {
   readonly #places = new Map<string, (Place | null)[]>();
-  #rewinds: { queue: string; fromUs: number }[] = [];
+  /** The earliest time of each queue. */
+  #rewinds = new Map<string, number>();
   #isReset = false;
   #short = true;
   #turn = 0;
@@ -68,11 +71,14 @@ export class ClaimCursor {
   /** Begin every level anew: it is not known what was missed. Applied to the next claim that is built. */
   reset(): void {
     this.#isReset = true;
+    this.#rewinds.clear();
   }
 
   /** A task waits in this queue from that time on. Applied to the next claim that is built. */
   rewind(queue: string, fromUs: number): void {
-    this.#rewinds.push({ queue, fromUs });
+    this.#rewinds.set(queue, Math.min(fromUs, this.#rewinds.get(queue) ?? Infinity));
+    // A queue of any name can be hinted at: no memory of them all is kept.
+    if (this.#rewinds.size > MOST_REWINDS) this.reset();
   }
 
   /** Decide how the next claim looks. */
@@ -119,13 +125,13 @@ export class ClaimCursor {
   }
 
   #applyRewinds(): void {
-    for (const { queue, fromUs } of this.#rewinds) {
+    for (const [queue, fromUs] of this.#rewinds) {
       const places = this.#places.get(queue);
       places?.forEach((place, priority) => {
         places[priority] = place && earlier(place, { availableAtUs: fromUs - 1, id: 0 });
       });
     }
-    this.#rewinds = [];
+    this.#rewinds.clear();
   }
 }
 
@@ -138,6 +144,11 @@ function earlier(a: Place | null, b: Place | null): Place | null {
 function unflatten(flat: readonly (number | null)[]): (Place | null)[] {
   return Array.from({ length: 10 }, (_, priority) => {
     const [availableAtUs = null, id = null] = flat.slice(2 * priority, 2 * priority + 2);
-    return availableAtUs === null || id === null ? null : { availableAtUs, id };
+    // It was stored by a worker in whatever language.
+    return isWhole(availableAtUs) && isWhole(id) ? { availableAtUs, id } : null;
   });
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }

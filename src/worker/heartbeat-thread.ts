@@ -6,6 +6,7 @@ import { Bell } from '../lib/bell.ts';
 import { isServerError } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
+import { wakeHintOf } from '../queue/wake-hint.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import type { CancelRequest } from './judge-silence.ts';
 import { LeaseTable, wallClock } from './lease-table.ts';
@@ -135,18 +136,8 @@ function hear(channel: string, payload: string): void {
     if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === '')) bell.ring();
     return;
   }
-  const hint = hintOf(payload);
+  const hint = wakeHintOf(payload);
   if (hint !== undefined) tell({ kind: 'wake', ...hint });
-}
-
-/** Undefined: it is none of ours. Anyone who may connect may notify. */
-function hintOf(payload: string): { queue: string; fromUs: number } | undefined {
-  try {
-    const { queue, from_us: fromUs } = JSON.parse(payload) as Record<string, unknown>;
-    return typeof queue === 'string' && typeof fromUs === 'number' ? { queue, fromUs } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function tell(message: FromHeartbeat): void {

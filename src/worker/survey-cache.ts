@@ -14,11 +14,21 @@ export interface SurveyCacheOptions {
 
 /** The queues are looked up at most so often. */
 const SURVEY_MS = 1000;
+/** Of queues that it did not find, so many are taken from hints: anyone may send them, and the next look is soon. */
+const MOST_HINTED = 100;
+
+/** A survey, with how many queues hints have added since. */
+interface Look {
+  readonly at: number;
+  readonly types: readonly string[];
+  readonly found: Survey;
+  readonly hinted: number;
+}
 
 /** What was last found of the queues: which have tasks, and which timeouts apply. */
 export class SurveyCache {
   readonly #options: SurveyCacheOptions;
-  #last: { readonly at: number; readonly types: readonly string[]; readonly found: Survey } | undefined;
+  #last: Look | undefined;
 
   constructor(options: SurveyCacheOptions) {
     this.#options = options;
@@ -31,7 +41,7 @@ export class SurveyCache {
     let current = this.#last;
     while (current === undefined || now - current.at > SURVEY_MS || current.types !== typesNow()) {
       const types = typesNow();
-      current = { at: now, types, found: await survey(db, types) };
+      current = { at: now, types, found: await survey(db, types), hinted: 0 };
       this.#last = current;
     }
     return queues() ?? current.found.queues;
@@ -52,7 +62,7 @@ export class SurveyCache {
       const queues = queuesNow();
       const at = performance.now();
       const { dueMs, survey: found } = await markIdle(db, { workerId, queues, types }, ms);
-      this.#last = { at, types, found };
+      this.#last = { at, types, found, hinted: 0 };
       if (types === typesNow()) return { dueMs, queues: queues ?? found.queues };
     }
   }
@@ -60,8 +70,9 @@ export class SurveyCache {
   /** A hint says that this queue has a task. */
   add(queue: string): void {
     const last = this.#last;
-    if (last === undefined || last.found.queues.includes(queue)) return;
-    this.#last = { ...last, found: { ...last.found, queues: [...last.found.queues, queue] } };
+    if (last === undefined || last.hinted >= MOST_HINTED || last.found.queues.includes(queue)) return;
+    const found = { ...last.found, queues: [...last.found.queues, queue] };
+    this.#last = { ...last, found, hinted: last.hinted + 1 };
   }
 
   /** The longest an attempt of this task may take, in milliseconds; null: for ever. */

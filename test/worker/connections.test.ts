@@ -1,3 +1,4 @@
+import { TaskQueue } from 'taskq';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { LogLine, RunningTaskq } from '../support/start-taskq.ts';
 import { openWay, type Way } from './support/proxy.ts';
@@ -187,23 +188,48 @@ test('a connection reset while its statement runs is no error that nobody caught
   expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
 });
 
-test('a notification of somebody else that says nothing we understand changes nothing', async () => {
-  const worker = queue.work();
+test('whatever anybody sends on our channels, a worker and who waits go on, and the log says nothing', async () => {
+  const tasks = new TaskQueue({ databaseUrl: queue.url });
+  const worker = queue.work(['--poll', '1h']);
   await worker.waitForLog(event('worker.started'));
-  for (const payload of [
-    '',
-    'garbage',
-    'null',
-    '{}',
-    '{"queue": "default"}',
-    '{"queue": 7, "from_us": "x"}',
-  ]) {
-    await queue.rows("select pg_notify('taskq_wake', $1), pg_notify('taskq_cancel', $1)", payload);
-  }
+  const held = await queue.enqueue('wait', { until: 'go' });
+  await queue.saw(held, 'start');
+  const waiting = tasks.wait(held);
+  const payloads = [
+    ...[
+      '',
+      'garbage',
+      '0.5',
+      'null',
+      '{}',
+      '[]',
+      '"x"',
+      '{"queue": "default"}',
+      '{"queue": 7, "from_us": "x"}',
+    ],
+    ...['0.5', '-1', '1e30', '1e999', '9007199254740993', 'null', '[1]', '{"from_us": 1}'].map(
+      (fromUs) => `{"queue": "default", "from_us": ${fromUs}}`,
+    ),
+    ...['""', '"a\\u0000b"', '"\\ud83d"', `"${'x'.repeat(201)}"`].map(
+      (name) => `{"queue": ${name}, "from_us": 1}`,
+    ),
+    ...['9'.repeat(30), '-1', '2147483648', `${held} `, 'NaN', '['.repeat(7999), '1; drop table witness'],
+    // More queues than there can be.
+    ...Array.from({ length: 1500 }, (_, n) => `{"queue": "none-${n}", "from_us": 1}`),
+  ];
+  await queue.rows(
+    `select pg_notify(channel, payload)
+     from unnest($1::text[]) as payload, unnest(array['taskq_wake', 'taskq_orders', 'taskq_cancel', 'taskq_done']) as channel`,
+    payloads,
+  );
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
-  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  await queue.witness(held, 'go');
+  expect(await waiting).toMatchObject({ status: 'completed' });
+  await queue.hasStatus(await queue.enqueue('hello-js', {}, { queue: 'another' }), 'completed');
+  await tasks.close();
   worker.kill();
   expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
+  expect(worker.logs().filter(({ level }) => level !== 'info' && level !== 'debug')).toEqual([]);
 });
 
 /** What the log says of the connection. */
