@@ -3,6 +3,8 @@
 -- that was held by a worker when that was lost: it is marked `running` (by a heartbeat) before it starts. No rows: there
 -- is nothing due here, or all of it is being claimed by others.
 --
+-- extra is null, but for what few tasks have: {"traceparent"}.
+--
 -- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch
 -- microseconds) and id of the last task claimed there. Null claims from the beginning: a full sweep. A claim never
 -- walks what lies before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down.
@@ -86,7 +88,8 @@ begin
       lease_no = t.lease_no + 1
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
-      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0, null::jsonb;
+      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
+      case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
   end if;
   if cardinality(chosen) > _start then
     return query
@@ -95,7 +98,8 @@ begin
       lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0), lease_no = t.lease_no + 1
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
-      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false, null::jsonb;
+      t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
+      case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
   end if;
 end
 $$;

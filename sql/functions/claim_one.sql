@@ -32,6 +32,7 @@ begin
       (select y.timeout_ms from taskq.task_types y where y.name = t.type),
       (select q.timeout_ms from taskq.queues q where q.name = t.queue),
       (select d.timeout_ms from taskq.defaults d)
-    ), t.group_key, t.payload, true, null::jsonb;
+    ), t.group_key, t.payload, true,
+    case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
 end
 $$;

@@ -50,6 +50,8 @@ export interface ClaimedTask extends Lease {
   /** The task's own; null when its type's, queue's or the database's applies. */
   readonly timeoutMs: number | null;
   readonly groupKey: string | null;
+  /** The W3C trace context that its producer gave it. */
+  readonly traceparent: string | null;
   /** It went straight into a slot: the database says `running` already. */
   readonly running: boolean;
 }

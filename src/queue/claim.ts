@@ -39,11 +39,12 @@ export interface ClaimRow {
   readonly group_key: string | null;
   readonly payload: string;
   readonly running: boolean;
+  readonly extra: { readonly traceparent?: string } | null;
 }
 
 /** The columns of a ClaimRow. */
 export const CLAIMED = `id, lease_no, queue, type, priority, available_at_us, attempts, losses, timeout_ms, group_key,
-  payload::text as payload, running`;
+  payload::text as payload, running, extra`;
 
 /** Claim due tasks, most urgent first. Empty: nothing is due here, or others are claiming it. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<ClaimedTask[]> {
@@ -81,6 +82,7 @@ export function taskOf(row: ClaimRow): ClaimedTask {
     timeoutMs: row.timeout_ms === null ? null : Number(row.timeout_ms),
     groupKey: row.group_key,
     running: row.running,
+    traceparent: row.extra?.traceparent ?? null,
   };
 }
 

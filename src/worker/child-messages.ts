@@ -12,6 +12,7 @@ export interface Order {
     readonly type: string;
     readonly queue: string;
     readonly attempt: number;
+    readonly traceparent: string | null;
   };
 }
 

@@ -34,7 +34,7 @@ catchStrays((culprit, thrown) => {
 });
 
 async function run({ path, payload, context }: Order): Promise<void> {
-  const { id, type, queue } = context;
+  const { id, type, queue, traceparent } = context;
   const task = {
     id,
     leaseNo: 0,
@@ -47,6 +47,7 @@ async function run({ path, payload, context }: Order): Promise<void> {
     availableAtUs: 0,
     timeoutMs: null,
     groupKey: null,
+    traceparent,
     running: true,
   };
   const attempt = new Attempt({ task, slot: 0, claimedAt: 0 }, { timeoutMs: null, isApart: true });

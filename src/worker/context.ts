@@ -29,6 +29,10 @@ export class Context implements TaskContext {
     return this.#attempt.held.task.attempts + 1;
   }
 
+  get traceparent(): string | null {
+    return this.#attempt.held.task.traceparent;
+  }
+
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }

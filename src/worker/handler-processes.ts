@@ -69,7 +69,7 @@ export class HandlerProcesses {
   }
 
   async #runIn(process: HandlerProcess, attempt: Attempt, handler: LoadedHandler): Promise<EndOfRun> {
-    const { id, type, queue, payload, attempts } = attempt.held.task;
+    const { id, type, queue, payload, attempts, traceparent } = attempt.held.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
     let callOff = () => {};
     attempt.onAbort = (reason) => {
@@ -83,7 +83,11 @@ export class HandlerProcesses {
       });
     };
     this.#busy.add(process);
-    const running = process.run({ path, payload, context: { id, type, queue, attempt: attempts + 1 } });
+    const running = process.run({
+      path,
+      payload,
+      context: { id, type, queue, attempt: attempts + 1, traceparent },
+    });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
     callOff();

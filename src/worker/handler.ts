@@ -19,6 +19,8 @@ export interface TaskContext {
   readonly queue: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
   readonly attempt: number;
+  /** The W3C trace context that the producer gave the task; null: none. */
+  readonly traceparent: string | null;
   /** Aborted when the handler is to end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
   readonly log: TaskLog;

@@ -37,6 +37,7 @@ const handlers = {
   },
   checked: defineHandler({ schema: z.object({ n: z.number() }), run: ({ n }) => n }),
   apart: defineHandler({ isolation: 'process', run: () => process.pid }),
+  traced: (_: unknown, { traceparent }: TaskContext) => ({ traceparent }),
   slow: defineHandler({
     timeout: '50ms',
     maxAttempts: 1,
@@ -112,6 +113,12 @@ describe('runTask', () => {
 
   test('a handler that a worker would run in a process of its own runs in the process of the test', async () => {
     expect(await run('apart')).toMatchObject({ status: 'completed', result: process.pid });
+  });
+
+  test('the trace of a task reaches its handler', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    expect(await run('traced', {}, { traceparent })).toMatchObject({ result: { traceparent } });
+    expect(await run('traced')).toMatchObject({ result: { traceparent: null } });
   });
 
   test('a task that leaves no history is told once all the same', async () => {

@@ -17,6 +17,7 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
     availableAtUs,
     timeoutMs: null,
     groupKey: null,
+    traceparent: null,
     running: true,
   };
 }

@@ -41,6 +41,26 @@ describe('a handler file', () => {
     });
   });
 
+  test('gets the trace of its task, in the process of the worker and in one of its own', async () => {
+    const handlers = await temporaryDirectory();
+    await writeFile(join(handlers, 'here.mjs'), 'export default (_, ctx) => ({ trace: ctx.traceparent });');
+    await writeFile(
+      join(handlers, 'apart.mjs'),
+      'export default (_, ctx) => ({ trace: ctx.traceparent }); export const isolation = "process";',
+    );
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const traced = [
+      await queue.enqueue('here', {}, { traceparent }),
+      await queue.enqueue('apart', {}, { traceparent }),
+    ];
+    const untraced = [await queue.enqueue('here'), await queue.enqueue('apart')];
+    expect(
+      await queue.work(['--until-idle', '--batch', '4', '--concurrency', '1'], { handlers }).exit,
+    ).toEqual({ code: 0, signal: null });
+    for (const id of traced) expect(await queue.task(id)).toMatchObject({ result: { trace: traceparent } });
+    for (const id of untraced) expect(await queue.task(id)).toMatchObject({ result: { trace: null } });
+  });
+
   test('that throws is run again after its back-off; every error is kept with its stack', async () => {
     const id = await queue.enqueue('billing/charge', { cents: 5 }, { backoff: undefined });
     const worker = queue.work(['--until-idle']);

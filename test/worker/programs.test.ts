@@ -5,6 +5,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { eventsOf, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 let directory: string;
 
 beforeEach(async () => {
@@ -38,6 +39,16 @@ describe('a program in handlers/', () => {
       status: 'completed',
       result: { got: { to: 'ann', n: [1, null] }, about: `${id} program mail 1` },
     });
+  });
+
+  test('gets the trace of its task, and not the one its worker was started in', async () => {
+    const handlers = await program('program.sh', '#!/bin/sh\nprintenv TRACEPARENT || echo none\n');
+    const of = { traceparent: TRACEPARENT };
+    const [traced, untraced] = [await queue.enqueue('program', {}, of), await queue.enqueue('program')];
+    await queue.work(['--until-idle'], { handlers, env: { TRACEPARENT: TRACEPARENT.replace('4b', '00') } })
+      .exit;
+    expect(await queue.task(traced)).toMatchObject({ result: TRACEPARENT });
+    expect(await queue.task(untraced)).toMatchObject({ result: 'none' });
   });
 
   test.each([
