@@ -11,9 +11,9 @@ const SURROUNDINGS = {
   unhandled: `insert into taskq.tasks (type, payload, priority, available_at, not_before, created_at)
     select 'nobody', '{"n":0}', 2, ts - interval '1 day', ts, ts
     from clock_timestamp() as ts, generate_series(1, $1::integer)`,
-  finished: `insert into taskq.finished_tasks (id, created_at, not_before, started_at, finished_at, drop_on, lease_no,
+  finished: `insert into taskq.finished_tasks (id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no,
       attempts, losses, releases, status, priority, queue, type, payload, created_by)
-    select -n, ts, ts, ts, ts, taskq.drop_on('7d', ts), 1, 0, 0, 0, 'completed', 2, 'default', 'bench', '{"n":0}', 'bench'
+    select -n, ts, ts, ts, ts, taskq.drop_on('7d', ts), taskq.place_of('finished_tasks', taskq.drop_on('7d', ts)), 1, 0, 0, 0, 'completed', 2, 'default', 'bench', '{"n":0}', 'bench'
     from clock_timestamp() as ts, generate_series(1, $1::integer) as n`,
   dead: `insert into taskq.dead_tasks (id, created_at, not_before, died_at, lease_no, attempts, losses, releases,
       priority, notify_done, reason, queue, type, payload, created_by)

@@ -1,53 +1,36 @@
--- Makes the partitions of finished_tasks and task_errors that are missing: every day from today to today + 67,
--- every first of a month up to 25 months ahead, and `ever`. Returns how many it made.
+-- Makes the partitions of history that are needed and missing. Returns how many it made; 0, too, where another
+-- transaction is at it, or somebody reads and writes so that nothing can be made just now: what ends meanwhile is kept
+-- where all is kept that has no partition yet.
 -- `create table (like …)` and `attach`, never `create … partition of`: that one waits for every reader of the
--- table, and every settle waits behind it.
+-- table, and every settle waits behind it. What this locks of a table in use, no reader and no settle asks for.
 create or replace function taskq.ensure_partitions()
 returns integer
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set lock_timeout = '50ms'
 as $$
 declare
-  today date := (clock_timestamp() at time zone 'UTC')::date;
-  parent text;
-  day date;
-  partition text;
+  wanted record;
   made integer := 0;
 begin
-  if not exists (
-    select from (
-      select today + n as day from generate_series(0, 67) as n
-      union all
-      select (date_trunc('month', today::timestamp) + make_interval(months => n))::date
-      from generate_series(1, 25) as n
-      union all
-      select 'infinity'::date
-    ) as wanted
-    cross join (values ('finished_tasks'), ('task_errors')) as parents (name)
-    where to_regclass(format('taskq.%s_%s', parents.name, coalesce(to_char(nullif(wanted.day, 'infinity'), 'YYYYMMDD'), 'ever'))) is null
-  ) then
+  if not exists (select from taskq.wanted_partitions() as w where w.state = 'missing')
+    or not pg_try_advisory_xact_lock(hashtext('taskq.ensure_partitions')) then
     return 0;
   end if;
-  perform pg_advisory_xact_lock(hashtext('taskq.ensure_partitions'));
-  foreach parent in array array['finished_tasks', 'task_errors'] loop
-    for day in
-      select today + n from generate_series(0, 67) as n
-      union
-      select (date_trunc('month', today::timestamp) + make_interval(months => n))::date
-      from generate_series(1, 25) as n
-      union
-      select 'infinity'::date
-      order by 1
-    loop
-      partition := parent || '_' || coalesce(to_char(nullif(day, 'infinity'), 'YYYYMMDD'), 'ever');
-      if to_regclass('taskq.' || partition) is null then
-        execute format('create table taskq.%I (like taskq.%I including all)', partition, parent);
-        execute format(
-          'alter table taskq.%I attach partition taskq.%I for values in (%L)', parent, partition, day
-        );
-        made := made + 1;
+  for wanted in select * from taskq.wanted_partitions() as w where w.state = 'missing' loop
+    begin
+      execute format('create table taskq.%I (like taskq.%I including all)', wanted.partition, wanted.parent);
+      if wanted.day = '-infinity' then
+        execute format('create index %I on taskq.%I (drop_on)', wanted.partition || '_day', wanted.partition);
       end if;
-    end loop;
+      execute format(
+        'alter table taskq.%I attach partition taskq.%I for values in (%L)',
+        wanted.parent, wanted.partition, wanted.day
+      );
+      made := made + 1;
+    exception when lock_not_available then
+      return made;
+    end;
   end loop;
   return made;
 end

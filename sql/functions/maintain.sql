@@ -1,5 +1,7 @@
--- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, tasks expired, dead
--- letters past their retention discarded, keys and worker rows that serve nobody removed. Returns the counts.
+-- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
+-- theirs, tasks expired, dead letters past their retention discarded, keys and worker rows that serve nobody removed.
+-- Returns the counts, `more` where a page was full, and in `detached` the partitions that are needed and that somebody
+-- has detached. An empty document: another session is at it. It waits for the rows of no other transaction.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -9,7 +11,10 @@ set lock_timeout = '1s'
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  page constant integer := 1000;
+  most_dropped constant integer := 8;
   made integer;
+  history record;
   dropped integer;
   expired integer;
   discarded integer;
@@ -18,7 +23,8 @@ begin
     return '{}'::jsonb;
   end if;
   made := taskq.ensure_partitions();
-  expired := taskq.expire();
+  select * into history from taskq.place_history(page);
+  expired := taskq.expire(page);
   with old as (
     select x.id
     from taskq.dead_tasks x
@@ -29,14 +35,14 @@ begin
       then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
     end
     order by x.id
-    limit 1000
+    limit page
     for update of x skip locked
   )
   delete from taskq.dead_tasks x using old where x.id = old.id;
   get diagnostics discarded = row_count;
   delete from taskq.held_keys h
   where (h.queue, h.key) in (
-    select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit 1000 for update skip locked
+    select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit page for update skip locked
   );
   delete from taskq.idle_marks where worker_id in (
     select m.worker_id from taskq.idle_marks m where m.until < ts - interval '1 hour' for update skip locked
@@ -46,10 +52,15 @@ begin
     where w.stopped_at < ts - interval '40 days' and w.leases_until is null
     for update skip locked
   );
+  update taskq.housekeeping h set tries = 0
+  where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
   -- Last: what it drops locks history against every settle until this transaction ends.
-  dropped := (select count(*) from taskq.drop_partitions());
+  dropped := (select count(*) from taskq.drop_partitions(most_dropped));
   return jsonb_build_object(
-    'partitions_made', made, 'partitions_dropped', dropped, 'expired', expired, 'dead_discarded', discarded
+    'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
+    'rows_dropped', history.dropped, 'expired', expired, 'dead_discarded', discarded,
+    'more', page in (history.placed, history.dropped, expired, discarded) or dropped = most_dropped,
+    'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached')
   );
 end
 $$;

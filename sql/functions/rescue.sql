@@ -60,9 +60,10 @@ begin
   from taskq.tasks t where t.id = any (lost);
 
   insert into taskq.task_errors (
-    task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, queue, type, error
+    task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
   )
-  select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, taskq.drop_on(kept.retention, ts), t.queue, t.type,
+  select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, kept.drop_on,
+    taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
     jsonb_build_object('name', 'WorkerLost', 'message', format(
       'the worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
     ))
@@ -70,8 +71,8 @@ begin
   left join taskq.workers w on w.id = t.lease_owner
   left join taskq.queues q on q.name = t.queue
   cross join taskq.defaults d
-  cross join lateral (select coalesce(q.errors_retention, d.errors_retention) as retention) as kept
-  where t.id = any (lost) and t.status = 'running' and kept.retention <> 'none';
+  cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
+  where t.id = any (lost) and t.status = 'running' and kept.drop_on is not null;
 
   return query
   select t.id, t.queue, t.type,

@@ -77,17 +77,25 @@ begin
     from decided d
     where t.id = d.id and t.id = any (held)
   ),
+  places as (
+    select k.errors_retention, k.drop_on, taskq.place_of('task_errors', k.drop_on) as kept_in
+    from (
+      select distinct d.errors_retention, taskq.drop_on(d.errors_retention, _ts) as drop_on from decided d
+      where d.errors_retention <> 'none'
+    ) as k
+  ),
   noted as (
     insert into taskq.task_errors (
-      task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, queue, type, error,
+      task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, kept_in, queue, type, error,
       result
     )
     select
       d.id, d.lease_no, d.attempts_now, d.outcome, _ts, d.ran_ms,
       case d.fate when 'pending' then _ts + make_interval(secs => d.wait_ms / 1000.0) end, d.lease_owner,
-      taskq.drop_on(d.errors_retention, _ts), d.queue, d.type, d.error, d.result
+      p.drop_on, p.kept_in, d.queue, d.type, d.error, d.result
     from decided d
-    where d.errors_retention <> 'none' and (d.outcome in ('failed', 'dead') or d.result is not null)
+    join places p on p.errors_retention = d.errors_retention
+    where d.outcome in ('failed', 'dead') or d.result is not null
   )
   select
     d.id, d.lease_no, 'recorded', jsonb_strip_nulls(jsonb_build_object(

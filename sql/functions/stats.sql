@@ -31,7 +31,7 @@ begin
     select f.queue, f.type, f.status::text as status, count(*) as tasks,
       count(f.started_at) as ran, sum(extract(epoch from f.finished_at - f.started_at) * 1000) as ran_ms
     from taskq.finished_tasks f
-    where f.finished_at >= since and f.drop_on >= (since at time zone 'UTC')::date
+    where f.finished_at >= since and (f.kept_in >= (since at time zone 'UTC')::date or f.kept_in = '-infinity')
     group by f.queue, f.type, f.status
   )
   select jsonb_build_object(

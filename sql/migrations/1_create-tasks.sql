@@ -82,8 +82,10 @@ create index tasks_expiry on taskq.tasks (expires_at, id) where expires_at is no
 create index tasks_group on taskq.tasks (queue, group_key, gate, priority, id) where gate is not null;
 create index tasks_asking on taskq.tasks (queue, asks_at, id) where asks_at is not null;
 
--- `completed`, `cancelled` and `expired` tasks. One partition per value of `drop_on` (the last day on which the
--- row is kept), so that retention is dropping a table. Partitions are made by taskq.ensure_partitions().
+-- `completed`, `cancelled` and `expired` tasks. One partition per `drop_on` (the last day on which the row is kept),
+-- so that retention is dropping a table. Where there is none for that day, `kept_in` is '-infinity': that partition
+-- takes the row until there is one. An ordinary partition and not PostgreSQL's DEFAULT one, which every new partition
+-- would lock against all readers, and read. taskq.ensure_partitions() makes them all, that one too.
 create table taskq.finished_tasks (
   id bigint not null,
   created_at timestamptz not null,
@@ -91,6 +93,7 @@ create table taskq.finished_tasks (
   started_at timestamptz,
   finished_at timestamptz not null,
   drop_on date not null,
+  kept_in date not null default '-infinity',
   lease_no integer not null,
   lease_owner integer,
   attempts integer not null,
@@ -120,7 +123,7 @@ create table taskq.finished_tasks (
 
   constraint a_finished_task_ended_without_need_of_anybody check (status in ('completed', 'cancelled', 'expired')),
   constraint a_handler_is_killed_or_lost_with_its_worker check (ending in ('killed', 'worker_lost'))
-) partition by list (drop_on);
+) partition by list (kept_in);
 
 create index finished_tasks_id on taskq.finished_tasks (id);
 
@@ -171,10 +174,11 @@ create table taskq.task_errors (
   retry_at timestamptz,
   lease_owner integer,
   drop_on date not null,
+  kept_in date not null default '-infinity',
   queue text collate "C" not null,
   type text collate "C" not null,
   error jsonb,
   result jsonb
-) partition by list (drop_on);
+) partition by list (kept_in);
 
 create index task_errors_task on taskq.task_errors (task_id);

@@ -111,6 +111,16 @@ create table taskq.rescue_scan (
 
 insert into taskq.rescue_scan default values;
 
+-- When housekeeping was last begun, for all workers together, and how often since it last succeeded.
+create table taskq.housekeeping (
+  only_row boolean primary key default true,
+  begun_at timestamptz not null default '-infinity',
+  tries integer not null default 0,
+  constraint there_is_one_row check (only_row)
+);
+
+insert into taskq.housekeeping default values;
+
 -- Keys held for a period or for ever; a live key is the unique index on tasks.
 create table taskq.held_keys (
   queue text collate "C" not null,

@@ -33,6 +33,14 @@ function meaningOf(error: Error, state: string, databaseUrl: string): unknown {
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
     case '25006':
       return refused(`the database ${where} is read-only: ${error.message}`, 'name the primary server');
+    case '23514':
+      // Without a constraint's name: no partition of history for the row, not even the one that takes all.
+      return /^no partition of relation/.test(error.message)
+        ? refused(
+            `${error.message} (${where})`,
+            'a partition was dropped by hand: select taskq.ensure_partitions()',
+          )
+        : error;
     case '55P03':
       return refused(`another transaction holds what this needs: ${error.message}`, 'try again');
     default:

@@ -1,9 +1,31 @@
 import type { Queryable } from '../lib/database.ts';
 
-/** Do a page of the housekeeping; empty counts: another worker is at it. */
-export async function maintain(db: Queryable): Promise<Readonly<Record<string, number>>> {
-  const rows = await db.query<{ done: Record<string, number> }>({ text: 'select taskq.maintain() as done' });
-  return rows[0]!.done;
+/** What a page of the housekeeping has done. */
+export interface Maintained {
+  /** By what was done. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** A page was full: there may be more to do. */
+  readonly more: boolean;
+  /** Partitions that history needs and that somebody has detached. */
+  readonly detached: readonly string[];
+}
+
+/** Begin the housekeeping; false: it is not due, some worker has begun within this time. */
+export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<boolean> {
+  const rows = await db.query<{ due: boolean }>({
+    text: 'select taskq.begin_housekeeping($1) as due',
+    values: [gapMs],
+  });
+  return rows[0]!.due;
+}
+
+/** Do a page of the housekeeping. Undefined: another session is at it. */
+export async function maintain(db: Queryable): Promise<Maintained | undefined> {
+  const rows = await db.query<{ done: Record<string, number> & { more?: boolean; detached?: string[] } }>({
+    text: 'select taskq.maintain() as done',
+  });
+  const { more, detached, ...counts } = rows[0]!.done;
+  return more === undefined ? undefined : { counts, more, detached: detached ?? [] };
 }
 
 /** Make the partitions of history that are missing. Returns how many. */

@@ -23,6 +23,10 @@ export const EVENTS = {
   'worker.resumed': ['info', 'it claims again'],
   'worker.changed': ['info', 'an operator changed its slots, how often it looks, or its queues'],
   'worker.maintained': ['debug', 'housekeeping was done'],
+  'partition.detached': [
+    'warn',
+    'a partition of history that is needed was detached by hand: attach it again, or drop or rename it; meanwhile its rows are kept among those without a partition',
+  ],
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
   'queue.paused': ['info', 'nothing is claimed from the queue; what was claimed ahead is given back'],
   'queue.resumed': ['info', 'the pause of the queue is over'],

@@ -4,7 +4,6 @@ import { openDatabase, type Queryable } from '../lib/database.ts';
 import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { checkSchema } from '../queue/check-schema.ts';
-import { ensurePartitions, maintain } from '../queue/maintain.ts';
 import { type Registered, registerWorker } from '../queue/register-worker.ts';
 import { rescue } from '../queue/rescue.ts';
 import { claimLoop } from './claim-loop.ts';
@@ -12,6 +11,7 @@ import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { startHeartbeats } from './heartbeats.ts';
+import { Housekeeper } from './housekeeper.ts';
 import { settingsOf } from './load-handlers.ts';
 import { obey } from './obey.ts';
 import { storeTypes, unregister } from './registration.ts';
@@ -23,7 +23,7 @@ import { WorkerState } from './worker-state.ts';
 
 /** How often claimed-ahead tasks that found no slot are looked for. */
 const STALE_MS = 500;
-const MAINTAIN_MS = 60_000;
+const HOUSEKEEPING_MS = 60_000;
 /** How often types that others have locked are asked for. */
 const TYPES_MS = 1000;
 const VACUUM_MS = 250;
@@ -82,13 +82,14 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
 
     const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.trouble(error);
+    const housekeeper = new Housekeeper({ db, events, stop });
     const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
       every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
-      every(() => maintainOnce(db, state), { everyMs: MAINTAIN_MS, signal: stop, onError }),
+      every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
       every(async () => state.tellProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
       every(async () => heartbeats.tellCursors(state.cursor.snapshot()), {
@@ -118,7 +119,6 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
 
 async function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
   await checkSchema(db);
-  await ensurePartitions(db);
   return registerWorker(db, {
     name: options.name,
     uniquePart: randomBytes(4).toString('hex'),
@@ -190,14 +190,5 @@ async function rescueOnce(db: ConnectionState, state: WorkerState, signal: Abort
   for (const { id, queue, type, status, availableAtUs } of rescued ?? []) {
     events.event('task.rescued', { task_id: id, type, queue, status });
     state.wake(queue, availableAtUs);
-  }
-}
-
-/** A page at a time, until a page was not full. */
-async function maintainOnce(db: Queryable, { shutdown, options }: WorkerState): Promise<void> {
-  for (let isFull = true; isFull && !shutdown.stop.aborted; ) {
-    const done = await maintain(db);
-    if (Object.values(done).some((count) => count > 0)) options.events.event('worker.maintained', done);
-    isFull = Object.values(done).some((count) => count >= 1000);
   }
 }

@@ -10,17 +10,23 @@ test('with nothing to do it says so', async () => {
   // The template may be of yesterday.
   await queue.admin.rows('select taskq.ensure_partitions()');
   expect(await maintain(queue.admin)).toEqual({
-    partitions_made: 0,
-    partitions_dropped: 0,
-    expired: 0,
-    dead_discarded: 0,
+    counts: {
+      partitions_made: 0,
+      partitions_dropped: 0,
+      rows_placed: 0,
+      rows_dropped: 0,
+      expired: 0,
+      dead_discarded: 0,
+    },
+    more: false,
+    detached: [],
   });
 });
 
 test('it ends what expired', async () => {
   await enqueue(queue.admin, { expires_ms: 1000 });
   await queue.admin.rows('update taskq.tasks set expires_at = created_at');
-  expect(await maintain(queue.admin)).toMatchObject({ expired: 1 });
+  expect(await maintain(queue.admin)).toMatchObject({ counts: { expired: 1 } });
 });
 
 test('dead letters are kept for ever unless their queue or the defaults say how long', async () => {
@@ -34,18 +40,18 @@ test('dead letters are kept for ever unless their queue or the defaults say how 
   }
   const left = () =>
     queue.admin.rows<Row>('select queue, count(*)::int from taskq.dead_tasks group by 1 order by 1');
-  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 0 });
+  expect(await maintain(queue.admin)).toMatchObject({ counts: { dead_discarded: 0 } });
   await queue.admin.rows(
     "insert into taskq.queues (name, dead_retention) values ('short', '2d'), ('ever', 'ever')",
   );
-  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+  expect(await maintain(queue.admin)).toMatchObject({ counts: { dead_discarded: 1 } });
   expect(await left()).toEqual([
     { queue: 'default', count: 2 },
     { queue: 'ever', count: 2 },
     { queue: 'short', count: 1 },
   ]);
   await queue.admin.rows("update taskq.defaults set dead_retention = '2d'");
-  expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+  expect(await maintain(queue.admin)).toMatchObject({ counts: { dead_discarded: 1 } });
   expect(await left()).toEqual([
     { queue: 'default', count: 1 },
     { queue: 'ever', count: 2 },
@@ -82,6 +88,37 @@ test('of two workers at once one does it and the other goes on', async () => {
   const other = await queue.session();
   await other.rows('begin');
   await other.rows('select taskq.maintain()');
-  expect(await maintain(queue.admin)).toEqual({});
+  expect(await maintain(queue.admin)).toBeUndefined();
   await other.rows('commit');
+});
+
+test('it waits for no row that another transaction holds, and does the rest', async () => {
+  const [old, kept] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+  const long = "clock_timestamp() - interval '41 days'";
+  await queue.admin.rows(`update taskq.workers set stopped_at = ${long}`);
+  await queue.admin.rows(
+    `insert into taskq.idle_marks (worker_id, until) values ($1, ${long}), ($2, ${long})`,
+    old.id,
+    kept.id,
+  );
+  await enqueueSome(queue.admin, 2, { expires_ms: 1000 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at');
+  const application = await queue.session();
+  await application.rows('begin');
+  await application.rows('select from taskq.workers where id = $1 for update', kept.id);
+  await application.rows('select from taskq.idle_marks where worker_id = $1 for update', kept.id);
+  await application.rows('select from taskq.tasks limit 1 for update');
+  await application.rows('select from taskq.housekeeping for update');
+  const sweeper = await queue.session();
+  // What waits for a lock ends here.
+  await sweeper.rows("alter function taskq.maintain set lock_timeout = '1ms'");
+  await sweeper.rows("alter function taskq.expire set lock_timeout = '1ms'");
+  expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
+  const left =
+    'select (select count(*)::int from taskq.workers) as workers, count(*)::int as marks from taskq.idle_marks';
+  expect(await queue.admin.row(left)).toEqual({ workers: 1, marks: 1 });
+  await application.rows('commit');
+  await sweeper.rows("alter function taskq.maintain set lock_timeout = '1s'");
+  await sweeper.rows("alter function taskq.expire set lock_timeout = '1s'");
+  expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
 });

@@ -48,10 +48,10 @@ describe('what is set for a queue', () => {
       await end('ever', 'dead', { reason: 'r' }),
     ];
     await queue.admin.rows("update taskq.dead_tasks set died_at = clock_timestamp() - interval '3 days'");
-    expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+    expect(await maintain(queue.admin)).toMatchObject({ counts: { dead_discarded: 1 } });
     expect(await statusOf(queue.admin, short)).toBeUndefined();
     await queue.admin.rows("update taskq.dead_tasks set died_at = clock_timestamp() - interval '300 days'");
-    expect(await maintain(queue.admin)).toMatchObject({ dead_discarded: 1 });
+    expect(await maintain(queue.admin)).toMatchObject({ counts: { dead_discarded: 1 } });
     expect([await statusOf(queue.admin, usual), await statusOf(queue.admin, ever)]).toEqual([
       undefined,
       'dead',

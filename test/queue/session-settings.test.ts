@@ -144,7 +144,7 @@ async function useEverything(): Promise<unknown> {
     tags: page.tasks.map(({ tags, key, payload }) => ({ tags, key, payload })),
     workers: workers.map(({ status, types }) => ({ status, types })),
     figures: figures.queues.map((one) => ({ ...one, oldest_waiting_ms: null })),
-    maintained: Object.keys(await maintain(db)).sort(),
+    maintained: Object.keys((await maintain(db))?.counts ?? {}).sort(),
   };
 }
 

@@ -83,7 +83,7 @@ async function endOthers(admin: Session): Promise<void> {
   );
 }
 
-/** By `delete`: a truncate of two hundred partitions takes longer than most tests. */
+/** By `delete`: a truncate of all tables takes longer than most tests. */
 async function empty(admin: Session): Promise<void> {
   await admin.client.query(`
     delete from taskq.tasks;
@@ -97,6 +97,8 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.idle_marks;
     delete from taskq.rescue_scan;
     insert into taskq.rescue_scan default values;
+    delete from taskq.housekeeping;
+    insert into taskq.housekeeping default values;
     delete from taskq.defaults;
     insert into taskq.defaults default values;
   `);

@@ -207,6 +207,8 @@ function verbsOf(
         (await ids("select id from taskq.tasks where queue = 'later' order by id desc limit 1"))[0],
       ),
     'expire a page': () => session.rows('select taskq.expire(100)'),
+    'see to a page of history': () => session.rows('select * from taskq.place_history(100)'),
+    'look which partitions history needs': () => session.rows('select * from taskq.wanted_partitions()'),
     'look which queues there are': () => session.rows('select taskq.find_queues()'),
     'mark as idle': () => session.rows('select * from taskq.mark_idle($1, null, 1)', id),
     // What has no index to lean on is read a part at a time.
@@ -234,7 +236,7 @@ async function largeTables(): Promise<string[]> {
 async function expectIndexed(verb: string, most: number): Promise<void> {
   const large = await largeTables();
   expect(large).toContain('tasks');
-  // Once before: a plan's first making reads the catalogue of two hundred tables. So does its next, which a vacuum of the
+  // Once before: a plan's first making reads the catalogue of all partitions. So does its next, which a vacuum of the
   // catalogue, say, may bring about at any time: then it is run once more.
   await verbs[verb]!();
   let run = await explained(worker.session, verbs[verb]!);
@@ -258,11 +260,13 @@ async function fill(): Promise<void> {
     LIVE,
   );
   await admin.rows(
-    `insert into taskq.finished_tasks (id, created_at, not_before, started_at, finished_at, drop_on, lease_no, lease_owner, attempts,
-       losses, releases, status, priority, queue, type, payload, created_by)
-     select nextval('taskq.tasks_id_seq'), now(), now(), now(), now(), taskq.drop_on('7d', now()), 1, 1, 0, 0, 0, 'completed', 2, 'default', 'work', '{"n": 1}', 'me'
-     from generate_series(1, $1)`,
+    `insert into taskq.finished_tasks (id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner,
+       attempts, losses, releases, status, priority, queue, type, payload, created_by)
+     select nextval('taskq.tasks_id_seq'), now(), now(), now(), now(), day, case when n > $2 then day else '-infinity' end, 1, 1, 0, 0, 0, 'completed', 2, 'default', 'work', '{"n": 1}', 'me'
+     from generate_series(1, $1) as n, taskq.drop_on('7d', now()) as day`,
     HISTORY,
+    // These have no partition yet.
+    Math.round(HISTORY / 5),
   );
   await admin.rows(
     `insert into taskq.dead_tasks (id, created_at, not_before, died_at, lease_no, attempts, losses, releases, priority, notify_done, reason, queue, type, payload, created_by)
@@ -276,12 +280,13 @@ async function fill(): Promise<void> {
     LIVE,
   );
   await admin.rows(
-    `insert into taskq.task_errors (task_id, lease_no, attempt, outcome, failed_at, drop_on, queue, type)
-     select d.id, n, n, 'failed', now(), taskq.drop_on('30d', now()), 'default', 'work' from taskq.dead_tasks d, generate_series(1, 3) as n`,
+    `insert into taskq.task_errors (task_id, lease_no, attempt, outcome, failed_at, drop_on, kept_in, queue, type)
+     select d.id, n, n, 'failed', now(), day, day, 'default', 'work'
+     from taskq.dead_tasks d, generate_series(1, 3) as n, taskq.drop_on('30d', now()) as day`,
   );
 }
 
-/** What one call may read. A finished task may be in any of a hundred partitions: each costs a page or two. */
+/** What one call may read. A finished task may be in any of up to a hundred partitions: each costs a page or two. */
 const MOST_PAGES: Readonly<Record<string, number>> = {
   'look up ten ends': 3000,
   'retry ten dead': 3000,

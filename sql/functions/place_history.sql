@@ -1,0 +1,50 @@
+-- Sees to the rows of history that had no partition when their tasks ended: moves at most _limit of them to the one that
+-- has been made since, and deletes at most _limit whose last day is over. Returns both counts; a full one means that
+-- there may be more. It locks these rows alone, which no settle asks for.
+-- The key is updated, not deleted and inserted: whoever purges one at that moment is refused, and does not miss it.
+create or replace function taskq.place_history(_limit integer default 1000)
+returns table (placed integer, dropped integer, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  today date := (clock_timestamp() at time zone 'UTC')::date;
+  parent text;
+  last_day date;
+  is_over boolean;
+  page tid[];
+begin
+  placed := 0;
+  dropped := 0;
+  foreach parent in array array['finished_tasks', 'task_errors'] loop
+    for last_day in select u.day from taskq.unplaced_days(parent) as u (day) loop
+      is_over := last_day < today;
+      continue when not is_over and taskq.place_of(parent, last_day) <> last_day;
+      execute format(
+        $page$
+        select array(
+          select f.ctid from taskq.%I f where f.kept_in = '-infinity' and f.drop_on = $1
+          limit $2 for update skip locked
+        )
+        $page$, parent
+      ) into page using last_day, _limit - case when is_over then dropped else placed end;
+      execute format(
+        case when is_over
+          then 'delete from taskq.%I f where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
+          else 'update taskq.%I f set kept_in = f.drop_on where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
+        end, parent
+      ) using page;
+      if is_over then
+        dropped := dropped + cardinality(page);
+      else
+        placed := placed + cardinality(page);
+      end if;
+    end loop;
+  end loop;
+  return next;
+end
+$$;

@@ -1,0 +1,26 @@
+-- The days on which rows of finished_tasks or task_errors (_parent) are to be dropped that have found no partition.
+-- No rows: all have one. It looks each day up in an index, however many rows wait.
+create or replace function taskq.unplaced_days(_parent text)
+returns setof date
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+begin
+  return query execute format(
+    $query$
+    with recursive days as (
+      (select f.drop_on as day from taskq.%1$I f where f.kept_in = '-infinity' order by f.drop_on limit 1)
+      union all
+      select (
+        select f.drop_on from taskq.%1$I f
+        where f.kept_in = '-infinity' and f.drop_on > days.day order by f.drop_on limit 1
+      )
+      from days where days.day is not null
+    )
+    select day from days where day is not null
+    $query$, _parent
+  );
+end
+$$;

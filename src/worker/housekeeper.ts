@@ -1,0 +1,48 @@
+import type { Queryable } from '../lib/database.ts';
+import { beginHousekeeping, maintain } from '../queue/maintain.ts';
+import type { EventLog } from './events.ts';
+
+/** For all workers of the database together; a little less than what lies between two looks of one worker. */
+const PERIOD_MS = 50_000;
+
+export interface HousekeeperOptions {
+  readonly db: Queryable;
+  readonly events: EventLog;
+  readonly stop: AbortSignal;
+}
+
+/** Does the housekeeping of the whole fleet when it is due and no other worker does it. */
+export class Housekeeper {
+  readonly #options: HousekeeperOptions;
+  /** What was said once is not said every minute. */
+  readonly #said = new Set<string>();
+
+  constructor(options: HousekeeperOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Do the housekeeping, if it is due, a page at a time until none is full. The turn is taken before, in a transaction
+   * of its own: where a statement fails, no worker repeats it before the next turn, which is then further away.
+   */
+  async look(): Promise<void> {
+    const { db, events, stop } = this.#options;
+    if (!(await beginHousekeeping(db, PERIOD_MS))) return;
+    for (let isMore = true; isMore && !stop.aborted; ) {
+      const done = await maintain(db);
+      if (done === undefined) return;
+      if (Object.values(done.counts).some((count) => count > 0))
+        events.event('worker.maintained', done.counts);
+      this.#say(done.detached);
+      isMore = done.more;
+    }
+  }
+
+  #say(detached: readonly string[]): void {
+    for (const partition of detached) {
+      if (this.#said.has(partition)) continue;
+      this.#said.add(partition);
+      this.#options.events.event('partition.detached', { partition });
+    }
+  }
+}

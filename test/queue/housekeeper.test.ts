@@ -1,0 +1,82 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Queryable } from '../../src/lib/database.ts';
+import { Housekeeper } from '../../src/worker/housekeeper.ts';
+import { enqueueSome, type Row } from './rows.ts';
+import { useDatabase } from './session.ts';
+
+const queue = useDatabase();
+
+beforeEach(async () => {
+  await queue.admin.rows('select taskq.ensure_partitions()');
+  await letPass();
+});
+
+/** Lets the next turn be due, however often housekeeping has failed. */
+const letPass = () => queue.admin.rows("update taskq.housekeeping set begun_at = '-infinity'");
+
+/** One of a worker: what it has asked, and the lines it has logged. */
+function housekeeper(db: Queryable = queue.admin) {
+  const asked: string[] = [];
+  const logged: Row[] = [];
+  const counting: Queryable = {
+    query: (statement) => {
+      asked.push(/taskq\.(\w+)/.exec(statement.text)![1]!);
+      return db.query(statement);
+    },
+  };
+  const events = {
+    tellsDebug: true,
+    say() {},
+    event: (name: string, fields?: object) => void logged.push({ event: name, ...fields }),
+  };
+  const it = new Housekeeper({ db: counting, events, stop: new AbortController().signal });
+  return { look: () => it.look(), asked, logged };
+}
+
+test('of two fleets that look at once one does it, page by page until there is no more', async () => {
+  await enqueueSome(queue.admin, 1500, { expires_ms: 1000 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at');
+  const workers = [
+    housekeeper(await queue.session()),
+    housekeeper(await queue.session()),
+    housekeeper(await queue.session()),
+  ];
+  await Promise.all(workers.map((worker) => worker.look()));
+  const expired = workers.flatMap(({ logged }) => logged.map((line) => line.expired));
+  expect(expired.toSorted()).toEqual([1000, 500].toSorted());
+  expect(workers.map(({ asked }) => asked.length).toSorted()).toEqual([1, 1, 3]);
+});
+
+test('a statement that fails is left for the next turn, of whichever worker, and that one comes later', async () => {
+  const refusing: Queryable = {
+    query: (statement) =>
+      statement.text.includes('taskq.maintain')
+        ? Promise.reject(new Error('refused'))
+        : queue.admin.query(statement),
+  };
+  const [failing, other] = [housekeeper(refusing), housekeeper()];
+  await expect(failing.look()).rejects.toThrow('refused');
+  await failing.look();
+  await other.look();
+  expect(failing.asked).toEqual(['begin_housekeeping', 'maintain', 'begin_housekeeping']);
+  expect(other.asked).toEqual(['begin_housekeeping']);
+  // More than the period later: not yet.
+  await queue.admin.rows("update taskq.housekeeping set begun_at = clock_timestamp() - interval '70 s'");
+  await other.look();
+  expect(other.asked).toEqual(['begin_housekeeping', 'begin_housekeeping']);
+});
+
+test('a partition that was detached by hand is named in one line, however often housekeeping comes by', async () => {
+  const name = await queue.admin.value<string>(
+    "select partition from taskq.wanted_partitions() where parent = 'task_errors' and state = 'there' order by day desc limit 1",
+  );
+  await queue.admin.rows(`alter table taskq.task_errors detach partition taskq.${name}`);
+  const { look, asked, logged } = housekeeper();
+  for (let round = 0; round < 3; round++) {
+    await look();
+    await letPass();
+  }
+  expect(asked.filter((verb) => verb === 'maintain')).toHaveLength(3);
+  expect(logged).toEqual([{ event: 'partition.detached', partition: name }]);
+  await queue.admin.rows(`drop table taskq.${name}`);
+});
