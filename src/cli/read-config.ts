@@ -19,8 +19,8 @@ export function readConfig(from: {
 
 const CHECKS = {
   backoff: normaliseBackoff,
-  retention: parseRetention,
-  priority: parsePriority,
-  maxAttempts: parseMaxAttempts,
+  retention: (value: unknown) => parseRetention(value),
+  priority: (value: unknown) => parsePriority(value),
+  maxAttempts: (value: unknown) => parseMaxAttempts(value),
   queue: (value: unknown) => checkedName('queue', value),
 };

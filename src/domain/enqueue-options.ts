@@ -58,35 +58,40 @@ export const UNLIMITED_ATTEMPTS = 2_147_483_647;
 
 /**
  * Check the options of an enqueue, which may come from outside (a line of JSON), and write them as the database
- * wants them; undefined and null count as absent. Throws TaskqError that names the option.
+ * wants them; undefined and null count as absent. Throws TaskqError that names the option as `nameOf` does.
  */
-export function normaliseEnqueueOptions(options: EnqueueOptions | object): StoredEnqueueOptions {
+export function normaliseEnqueueOptions(
+  options: EnqueueOptions | object,
+  nameOf: (option: keyof EnqueueOptions) => string = (option) => option,
+): StoredEnqueueOptions {
   const stored: StoredEnqueueOptions = {};
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || value === null) continue;
     if (!isOption(name)) throw unknownOption(name);
-    Object.assign(stored, WRITERS[name](value));
+    Object.assign(stored, WRITERS[name](value, nameOf(name)));
   }
   if (stored.at !== undefined && stored.delay_ms !== undefined)
-    throw refused('give either at or delay, not both');
-  if (stored.key_for !== undefined && stored.key === undefined) throw refused('keyFor needs a key');
+    throw refused(`give either ${nameOf('at')} or ${nameOf('delay')}, not both`);
+  if (stored.key_for !== undefined && stored.key === undefined)
+    throw refused(`${nameOf('keyFor')} needs ${nameOf('key')}`);
   return stored;
 }
 
-const WRITERS: Record<keyof EnqueueOptions, (value: unknown) => StoredEnqueueOptions> = {
-  queue: (value) => ({ queue: checkedName('queue', value) }),
-  priority: (value) => ({ priority: parsePriority(value) }),
-  delay: (value) => ({ delay_ms: toDurationMs(value, 'delay') }),
-  at: (value) => ({ at: instantOf(value) }),
-  maxAttempts: (value) => ({ max_attempts: parseMaxAttempts(value) }),
-  timeout: (value) => ({ timeout_ms: someTime(value, 'timeout') }),
-  expires: (value) => ({ expires_ms: someTime(value, 'expires') }),
-  key: (value) => ({ key: checkedName('key', value) }),
-  keyFor: (value) => ({ key_for: keyForOf(value) }),
-  tags: (value) => ({ tags: tagsOf(value) }),
-  retention: (value) => ({ retention: parseRetention(value) }),
+/** By option: what is stored of a value, which messages call `what`. */
+const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => StoredEnqueueOptions> = {
+  queue: (value, what) => ({ queue: checkedName('queue', value, what) }),
+  priority: (value, what) => ({ priority: parsePriority(value, what) }),
+  delay: (value, what) => ({ delay_ms: toDurationMs(value, what) }),
+  at: (value, what) => ({ at: instantOf(value, what) }),
+  maxAttempts: (value, what) => ({ max_attempts: parseMaxAttempts(value, what) }),
+  timeout: (value, what) => ({ timeout_ms: someTime(value, what) }),
+  expires: (value, what) => ({ expires_ms: someTime(value, what) }),
+  key: (value, what) => ({ key: checkedName('key', value, what) }),
+  keyFor: (value, what) => ({ key_for: keyForOf(value, what) }),
+  tags: (value, what) => ({ tags: tagsOf(value, what) }),
+  retention: (value, what) => ({ retention: parseRetention(value, what) }),
   backoff: (value) => ({ backoff: normaliseBackoff(value) }),
-  traceparent: (value) => ({ traceparent: traceparentOf(value) }),
+  traceparent: (value, what) => ({ traceparent: traceparentOf(value, what) }),
 };
 
 function isOption(name: string): name is keyof EnqueueOptions {
@@ -94,13 +99,13 @@ function isOption(name: string): name is keyof EnqueueOptions {
 }
 
 /** Read `unlimited` or a whole number of attempts from 1, as a number or text. Throws TaskqError `bad_option`. */
-export function parseMaxAttempts(input: unknown): number {
+export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
   if (input === 'unlimited') return UNLIMITED_ATTEMPTS;
   const attempts = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
   if (Number.isInteger(attempts) && (attempts as number) >= 1 && (attempts as number) <= UNLIMITED_ATTEMPTS) {
     return attempts as number;
   }
-  throw refused(`maxAttempts ${shown(input)}: expected a whole number from 1, or unlimited`);
+  throw refused(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
 }
 
 function someTime(value: unknown, what: string): number {
@@ -113,15 +118,15 @@ const INSTANT =
   /^\d{4}-(\d{2})-(\d{2})[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<offset>Z|[+-](?:0\d|1[0-5]):?[0-5]\d)?$/i;
 
 /** The text itself, for the database reads it to the microsecond. */
-function instantOf(value: unknown): string {
+function instantOf(value: unknown, what: string): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   const match = typeof value === 'string' ? INSTANT.exec(value) : null;
   const example = 'such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+01:00';
   if (match === null || !isDay(match[0].slice(0, 10)) || !isTime(match[0].slice(11, 19))) {
-    throw refused(`at ${shown(value)}: expected a date and time ${example}`);
+    throw refused(`${what} ${shown(value)}: expected a date and time ${example}`);
   }
   if (match.groups?.offset === undefined) {
-    throw refused(`at ${shown(value)}: expected Z or an offset at the end, ${example}`);
+    throw refused(`${what} ${shown(value)}: expected Z or an offset at the end, ${example}`);
   }
   return match[0];
 }
@@ -136,15 +141,15 @@ function isTime(time: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d(?!:[6-9])/.test(time);
 }
 
-function keyForOf(value: unknown): KeyFor {
+function keyForOf(value: unknown, what: string): KeyFor {
   const known = KEY_FOR.find((period) => period === value);
   if (known !== undefined) return known;
-  throw refused(`keyFor ${shown(value)}: expected ${KEY_FOR.join(', ')}`);
+  throw refused(`${what} ${shown(value)}: expected ${KEY_FOR.join(', ')}`);
 }
 
-function tagsOf(value: unknown): Record<string, string> {
+function tagsOf(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refused('tags: expected an object of names and texts');
+    throw refused(`${what}: expected an object of names and texts`);
   }
   const tags = Object.entries(value).map(([name, text]) => [checkedName('tag', name), tagTextOf(name, text)]);
   return Object.fromEntries(tags);
@@ -158,12 +163,10 @@ function tagTextOf(name: string, text: unknown): string {
 
 const MAX_TAG_LENGTH = 500;
 
-function traceparentOf(value: unknown): string {
+function traceparentOf(value: unknown, what: string): string {
   const text = String(value);
   if (/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)) return text;
-  throw refused(
-    `traceparent ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`,
-  );
+  throw refused(`${what} ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`);
 }
 
 function unknownOption(name: string): TaskqError {

@@ -7,11 +7,11 @@ export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
  * most 200 bytes (a key 500); a type is besides a relative path of the handlers' directory. Throws TaskqError
  * `bad_name`.
  */
-export function checkedName(kind: NameKind, name: unknown): string {
+export function checkedName(kind: NameKind, name: unknown, what: string = kind): string {
   const problem = problemOf(kind, name);
   if (problem === null) return name as string;
   const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 60)) : `of type ${typeof name}`;
-  throw new TaskqError('bad_name', `${kind} ${shown}: ${problem}`, { exitCode: EXIT.usage });
+  throw new TaskqError('bad_name', `${what} ${shown}: ${problem}`, { exitCode: EXIT.usage });
 }
 
 const MAX_BYTES: Record<NameKind, number> = { queue: 200, type: 200, key: 500, group: 200, tag: 200 };

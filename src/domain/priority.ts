@@ -3,7 +3,7 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 export const PRIORITY_NAMES = { critical: 0, high: 1, medium: 2, low: 3 } as const;
 
 /** Read a priority: 0 (most urgent) to 9, as a number or text, or one of its names. Throws TaskqError `bad_priority`. */
-export function parsePriority(input: unknown): number {
+export function parsePriority(input: unknown, what = 'priority'): number {
   if (typeof input === 'string' && Object.hasOwn(PRIORITY_NAMES, input)) {
     return PRIORITY_NAMES[input as keyof typeof PRIORITY_NAMES];
   }
@@ -11,7 +11,7 @@ export function parsePriority(input: unknown): number {
     return Number(input);
   const names = Object.keys(PRIORITY_NAMES).join(', ');
   const expected = `expected 0 to 9 (0 is the most urgent, 9 the least) or ${names}`;
-  throw new TaskqError('bad_priority', `priority ${String(input).slice(0, 40)}: ${expected}`, {
+  throw new TaskqError('bad_priority', `${what} ${String(input).slice(0, 40)}: ${expected}`, {
     exitCode: EXIT.usage,
   });
 }

@@ -5,11 +5,11 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 export type Retention = 'none' | 'ever' | `${number}d`;
 
 /** Read `none`, `ever` or a duration of whole days (`7d`, `168h`). Throws TaskqError `bad_retention`. */
-export function parseRetention(text: unknown): Retention {
+export function parseRetention(text: unknown, what = 'retention'): Retention {
   if (text === 'none' || text === 'ever') return text;
   const days = daysOf(text);
   if (Number.isInteger(days) && days >= 1) return `${days}d`;
-  const message = `retention ${JSON.stringify(String(text).slice(0, 40))}: expected none, ever, or whole days such as 7d`;
+  const message = `${what} ${JSON.stringify(String(text).slice(0, 40))}: expected none, ever, or whole days such as 7d`;
   throw new TaskqError('bad_retention', message, { exitCode: EXIT.usage });
 }
 

@@ -32,13 +32,13 @@ describe('bad input', () => {
 
   test('a bad queue: what is wrong with it', async () => {
     expect(await refused(['enqueue', 'double', '--queue', 'a\tb'])).toBe(
-      'taskq: queue "a\\tb": control characters are not allowed\n',
+      'taskq: --queue "a\\tb": control characters are not allowed\n',
     );
   });
 
   test('--priority 10: "0 is the most urgent, 9 the least"', async () => {
     expect(await refused(['enqueue', 'double', '--priority', '10'])).toBe(
-      'taskq: priority 10: expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low\n',
+      'taskq: --priority 10: expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low\n',
     );
   });
 
@@ -50,16 +50,25 @@ describe('bad input', () => {
 
   test('--at and --delay together', async () => {
     expect(await refused(['enqueue', 'double', '--at', '2030-01-31T09:00:00Z', '--delay', '1s'])).toContain(
-      'either at or delay',
+      'either --at or --delay',
     );
   });
 
   test.each([
-    [['enqueue', 'double', '--max-attempts', '0'], 'expected a whole number from 1, or unlimited'],
-    [['enqueue', 'double', '--key-for', '24h'], 'keyFor needs a key'],
-    [['enqueue', 'double', '--key', 'k', '--key-for', '1d'], 'expected live, 24h, ever'],
+    [
+      ['enqueue', 'double', '--max-attempts', '0'],
+      '--max-attempts "0": expected a whole number from 1, or unlimited',
+    ],
+    [['dead', 'revive', '1', '--max-attempts', 'x'], '--max-attempts "x": expected a whole number'],
+    [['enqueue', 'double', '--file', '-', '--timeout', '0s'], '--timeout "0s": expected more than 0'],
+    [['enqueue', 'double', '--at', 'now'], '--at "now": expected a date and time'],
+    [['enqueue', 'double', '--key-for', '24h'], '--key-for needs --key'],
+    [['enqueue', 'double', '--key', 'k', '--key-for', '1d'], '--key-for "1d": expected live, 24h, ever'],
     [['enqueue', 'double', '--tag', 'x'], '--tag "x": expected name=value'],
-    [['enqueue', 'double', '--retention', '90m'], 'expected none, ever, or whole days such as 7d'],
+    [
+      ['enqueue', 'double', '--retention', '90m'],
+      '--retention "90m": expected none, ever, or whole days such as 7d',
+    ],
     [['enqueue', 'double', '{}', '--file', 'x'], 'either as an argument or by --file'],
     [['enqueue', 'double', '--file', 'nowhere.ndjson'], 'cannot read nowhere.ndjson: no such file'],
     [['enqueue', 'double', '--wait', '{}'], 'the payload goes before --wait, or write --wait=30s'],

@@ -114,7 +114,7 @@ describe('taskq queues', () => {
       '--retention "36h": expected none, ever, default, or whole days such as 7d',
     ],
     [['set', 'q', '--timeout', '0s'], '--timeout "0s": expected more than 0'],
-    [['set', 'q', '--max-attempts', '0'], 'maxAttempts "0": expected a whole number from 1, or unlimited'],
+    [['set', 'q', '--max-attempts', '0'], '--max-attempts "0": expected a whole number from 1, or unlimited'],
     [
       ['set', 'q', '--expires', 'soon'],
       '--expires "soon": expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M',

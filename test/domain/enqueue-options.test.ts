@@ -92,7 +92,7 @@ describe('an option is refused, by its name,', () => {
     [{ maxAttempts: 2.5 }, 'maxAttempts 2.5'],
     [{ maxAttempts: 2 ** 31 }, 'maxAttempts 2147483648'],
     [{ maxAttempts: 'many' }, 'maxAttempts "many"'],
-    [{ keyFor: '24h' }, 'keyFor needs a key'],
+    [{ keyFor: '24h' }, 'keyFor needs key'],
     [{ key: 'k', keyFor: '2h' }, 'keyFor "2h": expected live, 24h, ever'],
     [{ key: '' }, 'key "": expected at least one character'],
     [{ queue: 'a\0' }, 'queue "a\\u0000": control characters'],

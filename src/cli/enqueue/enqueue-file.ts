@@ -9,7 +9,7 @@ import { insertSpooled } from './insert-spooled.ts';
 import { typeLookUp } from './known-types.ts';
 import { openInput } from './open-input.ts';
 import { Spool } from './spool.ts';
-import { mergedOptions, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+import { saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
 
 export interface FileOfTasks {
   readonly type: string | undefined;
@@ -47,8 +47,7 @@ const MAX_NAMED = 20;
 /** Put every good item into the spool. Returns how many bad ones were left out. */
 async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Promise<number> {
   const { type, file, options } = source;
-  const said = saidOnTheCommandLine(options);
-  mergedOptions({ ...said, keyFor: undefined });
+  const said = saidOnTheCommandLine(options, 'in lines');
   const input = await openInput(file);
   // It would be a pity to read a million lines first.
   await context.database();

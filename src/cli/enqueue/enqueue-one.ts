@@ -24,8 +24,7 @@ export interface OneTask {
 export async function enqueueOne(context: Context, task: OneTask): Promise<number> {
   const { type, options, wait } = task;
   checkedName('type', type);
-  const said = saidOnTheCommandLine(options);
-  mergedOptions(said);
+  const said = saidOnTheCommandLine(options, 'typed');
   const waitMs = wait === undefined ? undefined : waitOf(wait);
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(text);

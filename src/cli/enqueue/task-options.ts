@@ -22,13 +22,25 @@ export interface TaskOptions {
   readonly retention?: string;
 }
 
-/** Read what the command line says of a task, unchecked. */
-export function saidOnTheCommandLine(options: TaskOptions): Record<string, unknown> {
+/** Read what the command line says of a task. Throws TaskqError that names an option as it was typed. */
+export function saidOnTheCommandLine(
+  options: TaskOptions,
+  keys: 'typed' | 'in lines',
+): Record<string, unknown> {
   const { queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, tag, retention } = options;
-  return {
+  const said = {
     ...{ queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, retention },
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
+  // For the lines of a file, `--key-for` is about the keys that they have.
+  normaliseEnqueueOptions(keys === 'in lines' ? { ...said, keyFor: undefined } : said, flagOf);
+  return said;
+}
+
+/** `--max-attempts`. */
+function flagOf(option: keyof EnqueueOptions): string {
+  if (option === 'tags') return '--tag';
+  return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /**

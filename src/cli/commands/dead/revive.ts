@@ -50,7 +50,7 @@ function reviveOptions({ payload, delay, maxAttempts }: Options): ReviveOptions 
   return {
     ...(payload !== undefined && { payload: parsePayload(payload, '--payload').text }),
     ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
-    ...(maxAttempts !== undefined && { maxAttempts: parseMaxAttempts(maxAttempts) }),
+    ...(maxAttempts !== undefined && { maxAttempts: parseMaxAttempts(maxAttempts, '--max-attempts') }),
   };
 }
 

@@ -67,7 +67,7 @@ function settingsOf(options: SetOptions): QueueSettings {
     ...setting('dead_retention', deadRetention, deadPeriod),
     ...setting('errors_retention', errorsRetention, (text) => period(text, '--errors-retention')),
     ...setting('expires_ms', expires, (text) => someTime(text, '--expires')),
-    ...setting('max_attempts', maxAttempts, parseMaxAttempts),
+    ...setting('max_attempts', maxAttempts, (text) => parseMaxAttempts(text, '--max-attempts')),
     ...setting('timeout_ms', timeout, (text) => someTime(text, '--timeout')),
   };
 }
