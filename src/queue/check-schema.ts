@@ -24,27 +24,43 @@ export async function checkSchema(db: Queryable): Promise<void> {
     );
   }
   if (stored.migration < needed || stored.number < release.number) {
-    throw new TaskqError(
-      'schema_behind',
-      `the schema taskq stands at migration ${stored.migration} and release ${stored.number}, this binary needs ` +
+    throw behind(
+      `stands at migration ${stored.migration} and release ${stored.number}, this binary needs ` +
         `${needed} and ${release.number}`,
-      { exitCode: EXIT.schema, hint: 'run taskq migrate' },
     );
   }
 }
 
-async function readStored(
-  db: Queryable,
-): Promise<{ number: number; oldestClient: number; migration: number } | undefined> {
+interface StoredRelease {
+  readonly number: number;
+  readonly oldestClient: number;
+  readonly migration: number;
+}
+
+/** By a function: who may call functions alone may read no table. Undefined: there is no schema of ours. */
+async function readStored(db: Queryable): Promise<StoredRelease | undefined> {
   try {
-    const rows = await db.query<{ number: number; oldest_client: number; migration: number | null }>({
-      text: `select number, oldest_client, (select max(id) from taskq.migrations) as migration from taskq.release`,
+    const rows = await db.query<{ number: number; oldest_client: number; migration: number }>({
+      text: 'select number, oldest_client, migration from taskq.get_release()',
     });
     const row = rows[0];
-    return row && { number: row.number, oldestClient: row.oldest_client, migration: row.migration ?? 0 };
+    return row && { number: row.number, oldestClient: row.oldest_client, migration: row.migration };
   } catch (error) {
-    // 3F000, 42P01: no such schema or table.
-    if (isServerError(error) && ['3F000', '42P01'].includes(error.code ?? '')) return undefined;
-    throw error;
+    // 3F000, 42883: no such schema or function.
+    if (!isServerError(error) || !['3F000', '42883'].includes(error.code ?? '')) throw error;
+    if (!(await hasTables(db))) return undefined;
+    throw behind('is of a release before those that say which they are');
   }
+}
+
+async function hasTables(db: Queryable): Promise<boolean> {
+  const text = "select to_regclass('taskq.release') is not null as there";
+  return (await db.query<{ there: boolean }>({ text }))[0]!.there;
+}
+
+function behind(why: string): TaskqError {
+  return new TaskqError('schema_behind', `the schema taskq ${why}`, {
+    exitCode: EXIT.schema,
+    hint: 'run taskq migrate',
+  });
 }

@@ -1,0 +1,13 @@
+-- Which release stands here, and the oldest one of a client that can work with it: what a client asks before anything
+-- else, without a right on any table.
+create or replace function taskq.get_release()
+returns table (number integer, oldest_client integer, migration integer, extra jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  return query
+  select r.number, r.oldest_client, coalesce((select max(m.id) from taskq.migrations m), 0), null::jsonb
+  from taskq.release r;
+end
+$$;

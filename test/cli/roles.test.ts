@@ -1,0 +1,101 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { TaskQueue } from '../../src/index.ts';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { createProject, type Project } from './project.ts';
+
+let project: Project;
+let role: string;
+/** As the role that docs/production.md describes: it may call functions, and has no right on any table. */
+let url: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  project = await createProject();
+  role = `caller_${process.pid}`;
+  url = project.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`);
+  env = { DATABASE_URL: url, TASKQ_DIRECT_URL: url };
+  await project.client.query(`
+    create role ${role} login;
+    grant usage on schema taskq to ${role};
+    grant execute on all functions in schema taskq to ${role};
+  `);
+});
+afterEach(killStartedTaskqs);
+afterAll(async () => {
+  await project.client.query(`drop owned by ${role} cascade; drop role ${role}`);
+  await project.drop();
+});
+
+const json = (...args: string[]) => project.json(args, { env });
+const work = (...args: string[]) =>
+  startTaskq(['work', '--poll', '100ms', ...args], { cwd: project.directory, env });
+
+test('the role has no right on any table, view or sequence', async () => {
+  const rights = `
+    select c.relname from pg_class c
+    where c.relnamespace = 'taskq'::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
+      and has_table_privilege($1, c.oid, 'select, insert, update, delete, truncate')`;
+  expect((await project.client.query(rights, [role])).rows).toEqual([]);
+});
+
+test('a worker runs as such a role: it claims, settles, keeps house and ends, and nothing is refused', async () => {
+  const waiting = work();
+  await waiting.waitForLog((line) => line.event === 'worker.started');
+  expect(await json('enqueue', 'double', '{"n":21}', '--wait')).toMatchObject({ result: 42 });
+  const many = Array.from({ length: 600 }, () => '{"type":"double","payload":{"n":1}}').join('\n');
+  expect((await project.run(['enqueue', '--envelope', '--file', '-'], { env, input: many })).code).toBe(0);
+  const drained = work('--until-idle');
+  expect(await drained.exit).toMatchObject({ code: 0 });
+  waiting.kill();
+  expect(await waiting.exit).toMatchObject({ code: 0 });
+  for (const worker of [waiting, drained])
+    expect(worker.logs().filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  expect(drained.stderr() + waiting.stderr()).not.toMatch(/permission|denied|refused/);
+});
+
+test('every command works as such a role', async () => {
+  const later = async () => (await json('enqueue', 'double', '{"n":1}', '--delay', '1h')).id as string;
+  const [shown, cancelled, retried, put] = [await later(), await later(), await later(), await later()];
+  expect(await json('show', shown)).toMatchObject({ id: shown });
+  await json('list', '--limit', '2');
+  expect(await json('cancel', cancelled)).toMatchObject({ cancelled: 1 });
+  expect(await json('retry', retried)).toMatchObject({ retried: 1 });
+  expect(await json('purge', cancelled, '--yes')).toMatchObject({ purged: 1 });
+  await json('dead', 'add', put, '--reason', 'a test');
+  await project.enqueueDead();
+  await json('dead', 'list');
+  expect(await json('dead', 'show', put)).toMatchObject({ id: put });
+  await json('dead', 'revive', put);
+  await json('dead', 'discard', '--all', '--yes');
+  await json('stats');
+  await json('types', 'add', 'a-new-one');
+  await json('types', 'list');
+  await json('queues', 'pause', 'default');
+  await json('queues', 'set', 'default', '--retention', '3d');
+  await json('queues', 'list');
+  await json('queues', 'resume', 'default');
+  const running = work('--name', 'one');
+  await running.waitForLog((line) => line.event === 'worker.started');
+  await json('workers', 'list');
+  await json('workers', 'set', 'one', '--concurrency', '2');
+  await json('workers', 'pause', 'one');
+  await json('workers', 'resume', 'one');
+  await json('workers', 'stop', 'one');
+  expect(await running.exit).toMatchObject({ code: 0 });
+});
+
+test('so does the library', async () => {
+  const queue = new TaskQueue({ databaseUrl: url });
+  const { id } = await queue.enqueue('double', { n: 2 }, { allowUnknown: true });
+  const working = work('--until-idle');
+  expect(await queue.wait(id)).toMatchObject({ status: 'completed', result: 4 });
+  expect(await queue.get(id)).toMatchObject({ status: 'completed' });
+  expect(await working.exit).toMatchObject({ code: 0 });
+  await queue.close();
+});
+
+test('migrate as such a role says that it may not', async () => {
+  const { code, stderr } = await project.run(['migrate'], { env });
+  expect(stderr).toMatch(/^taskq: permission denied/);
+  expect(code).toBe(1);
+});
