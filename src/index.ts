@@ -21,6 +21,7 @@ export type { WorkerEvent } from './library/event-listener.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { CancelAnswer } from './queue/cancel.ts';
 export type { Enqueued } from './queue/enqueue.ts';
+export type { RerunAnswer } from './queue/rerun.ts';
 export type { ReviveAnswer } from './queue/revive.ts';
 export type { TaskEnd } from './queue/task-end.ts';
 export type { ListFilter, TaskList, TaskPage } from './queue/task-list.ts';
@@ -32,7 +33,7 @@ export {
   type TaskQueueOptions,
   type WaitOptions,
 } from './queue/task-queue.ts';
-export type { AttemptRecord, TaskRecord } from './queue/task-record.ts';
+export type { ActionRecord, AppliedSettings, AttemptRecord, TaskRecord } from './queue/task-record.ts';
 export {
   defineHandler,
   type HandlerDefinition,

@@ -1,5 +1,6 @@
--- Puts a waiting task among the dead letters by hand, or gives a dead one another reason. Answers `dead`; `held`
--- (it is running: cancel it first); `not_live` (finished, or never there).
+-- Puts a waiting task among the dead letters by hand, or gives a dead one another reason: it stays until somebody
+-- revives or discards it by its id or with by_hand, whatever dead_retention says. Answers `dead`; `held` (it is running:
+-- cancel it first); `not_live` (finished, or never there). options: by, a name beside the role's for taskq.actions.
 create or replace function taskq.add_dead(_id bigint, _reason text, options jsonb default '{}')
 returns text
 language plpgsql security definer
@@ -9,19 +10,23 @@ set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
 declare
+  ts timestamptz;
   owner integer;
 begin
   -- Twice: while this waits for the row, another transaction may move it to the other table.
   for look in 1 .. 2 loop
     update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
     if found then
+      perform taskq.note_action('dead add', clock_timestamp(), options, array[_id], _reason => _reason);
       return 'dead';
     end if;
     select lease_owner into owner from taskq.tasks where id = _id for update;
     if found and owner is not null then
       return 'held';
     elsif found then
-      perform taskq.move_to_dead(array[_id], array[_reason], clock_timestamp(), true);
+      ts := clock_timestamp();
+      perform taskq.move_to_dead(array[_id], array[_reason], ts, true);
+      perform taskq.note_action('dead add', ts, options, array[_id], _reason => _reason);
       return 'dead';
     end if;
   end loop;

@@ -1,7 +1,8 @@
 -- Cancels tasks. A waiting one ends at once; for a held one the request is stored and its worker is told: it is
 -- `requested`, and what becomes of it is the worker's answer. A row per id: cancelled, requested, or `not_live` with
 -- its status in extra (null: nothing is known of it). options: notify_done, to be told by taskq_done when a held one
--- has ended, and to find it then. Waits for other transactions at most a second per lock.
+-- has ended, and to find it then; by, a name beside the role's for taskq.actions. Waits for other transactions at most
+-- a second per lock.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -38,6 +39,7 @@ begin
     end if;
   end if;
   perform taskq.move_to_finished(waiting, 'cancelled', _reason, ts) where waiting is not null;
+  perform taskq.note_action('cancel', ts, options, found_ids, _reason => _reason);
 
   return query
   select asked.id,

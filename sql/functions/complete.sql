@@ -77,7 +77,8 @@ begin
     insert into taskq.finished_tasks (
       id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner, attempts, losses,
       releases, status, priority, queue, type, payload, created_by, result, result_note, error, tags, unique_key,
-      group_key, workflow_id, step, traceparent, source, cancel_requested_at, cancel_reason, progress
+      group_key, workflow_id, step, traceparent, source, cancel_requested_at, cancel_reason, progress, expires_at,
+      timeout_ms, max_attempts, backoff, retention
     )
     select
       t.id, t.created_at, t.not_before,
@@ -88,7 +89,8 @@ begin
       case when places is null then usual_place else (kept.place ->> 1)::date end,
       t.lease_no, t.lease_owner, t.attempts, t.losses, t.releases, 'completed', t.priority, t.queue, t.type, t.payload,
       t.created_by, o.result, o.result_note, t.error, t.tags, t.unique_key, t.group_key, t.workflow_id, t.step,
-      t.traceparent, t.source, t.cancel_requested_at, t.cancel_reason, t.progress
+      t.traceparent, t.source, t.cancel_requested_at, t.cancel_reason, t.progress, t.expires_at, t.timeout_ms,
+      t.max_attempts, t.backoff, t.retention
     from taskq.tasks t
     join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
       on o.id = t.id and o.lease_no = t.lease_no

@@ -1,5 +1,6 @@
--- Deletes dead letters for good. A row per id: `discarded`; `not_dead`, with its status in extra (null: nothing is
--- known of it).
+-- Deletes dead letters for good. options: by_hand (false: but those that were put away by hand, true: only those); by, a
+-- name beside the role's for taskq.actions. A row per id: `discarded`; `left_out` (by_hand says so); `not_dead`, with
+-- its status in extra (null: nothing is known of it).
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -10,20 +11,27 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  locked bigint[];
   discarded bigint[];
 begin
   -- Locked in the order of revive: two operators wait for one another, and neither is a deadlock's victim.
-  with locked as materialized (
-    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
-  ),
-  gone as (
-    delete from taskq.dead_tasks d using locked where d.id = locked.id returning d.id
+  locked := array(select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update);
+  with gone as (
+    delete from taskq.dead_tasks d
+    where d.id = any (locked) and d.by_hand = coalesce((options ->> 'by_hand')::boolean, d.by_hand)
+    returning d.id
   )
   select coalesce(array_agg(gone.id), '{}') into discarded from gone;
+  perform taskq.note_action('discard', clock_timestamp(), options, discarded);
 
   return query
-  select asked.id, case when asked.id = any (discarded) then 'discarded' else 'not_dead' end,
+  select asked.id,
+    case
+      when asked.id = any (discarded) then 'discarded'
+      when asked.id = any (locked) then 'left_out'
+      else 'not_dead'
+    end,
     asked.extra
-  from taskq.find_statuses(_ids, discarded) as asked;
+  from taskq.find_statuses(_ids, locked) as asked;
 end
 $$;

@@ -1,7 +1,8 @@
 -- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
--- theirs, tasks expired, dead letters past their retention discarded, keys and worker rows that serve nobody removed.
--- Returns the counts, `more` where a page was full, and in `detached` the partitions that are needed and that somebody
--- has detached. An empty document: another session is at it. It waits for the rows of no other transaction.
+-- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
+-- rows and actions that serve nobody removed. Returns the counts, `more` where a page was full, and in `detached` the
+-- partitions that are needed and that somebody has detached. An empty document: another session is at it. It waits for
+-- the rows of no other transaction.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -18,6 +19,7 @@ declare
   dropped integer;
   expired integer;
   discarded integer;
+  forgotten integer;
 begin
   if not pg_try_advisory_xact_lock(hashtext('taskq.maintain')) then
     return '{}'::jsonb;
@@ -33,7 +35,7 @@ begin
     -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
     where case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
       then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
-    end
+    end and not x.by_hand
     order by x.id
     limit page
     for update of x skip locked
@@ -54,12 +56,17 @@ begin
   );
   update taskq.housekeeping h set tries = 0
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
+  -- What people did is kept for 90 days, and of more than a million calls the last million.
+  delete from taskq.actions a
+  where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
+    and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
+  get diagnostics forgotten = row_count;
   -- Last: what it drops locks history against every settle until this transaction ends.
   dropped := (select count(*) from taskq.drop_partitions(most_dropped));
   return jsonb_build_object(
     'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
     'rows_dropped', history.dropped, 'expired', expired, 'dead_discarded', discarded,
-    'more', page in (history.placed, history.dropped, expired, discarded) or dropped = most_dropped,
+    'more', page in (history.placed, history.dropped, expired, discarded, forgotten) or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached')
   );
 end

@@ -36,7 +36,8 @@ begin
     insert into taskq.finished_tasks (
       id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner, attempts, losses,
       releases, status, priority, queue, type, payload, created_by, error, tags, unique_key, group_key, workflow_id,
-      step, traceparent, source, cancel_requested_at, cancel_reason, ending, progress
+      step, traceparent, source, cancel_requested_at, cancel_reason, ending, progress, expires_at, timeout_ms,
+      max_attempts, backoff, retention
     )
     select
       g.id, g.created_at, g.not_before, g.started_at, _ts, g.drop_on, p.kept_in, g.lease_no,
@@ -44,7 +45,8 @@ begin
       g.payload, g.created_by, g.error, g.tags, g.unique_key, g.group_key, g.workflow_id, g.step, g.traceparent,
       g.source,
       case _status when 'cancelled' then coalesce(g.cancel_requested_at, _ts) else g.cancel_requested_at end,
-      coalesce(g.cancel_reason, _reason), _ending, g.progress
+      coalesce(g.cancel_reason, _reason), _ending, g.progress, g.expires_at, g.timeout_ms, g.max_attempts, g.backoff,
+      g.retention
     from kept g
     join places p on p.drop_on = g.drop_on
   )

@@ -1,5 +1,6 @@
 -- Erases finished tasks and the errors of their attempts. A row per id: `purged`; `not_finished`, with its status in
--- extra (null: nothing is known of it). A key that is held for a period, or for ever, stays held.
+-- extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions. A key that is held for
+-- a period, or for ever, stays held.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -17,6 +18,7 @@ begin
   )
   select coalesce(array_agg(gone.id), '{}') into purged from gone;
   delete from taskq.task_errors e where e.task_id = any (purged);
+  perform taskq.note_action('purge', clock_timestamp(), options, purged);
 
   return query
   select asked.id, case when asked.id = any (purged) then 'purged' else 'not_finished' end,

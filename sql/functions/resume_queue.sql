@@ -1,6 +1,6 @@
 -- Lets a paused queue go on, and wakes its workers from the beginning of the queue. False: it was not paused, or its
--- pause had run out.
-create or replace function taskq.resume_queue(_queue text)
+-- pause had run out. options: by, a name beside the role's for taskq.actions.
+create or replace function taskq.resume_queue(_queue text, options jsonb default '{}')
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -18,6 +18,7 @@ begin
   update taskq.queues
   set paused_at = null, paused_until = null, paused_by = null, pause_reason = null
   where name = _queue;
+  perform taskq.note_action('resume', ts, options, _queue => _queue);
   perform taskq.tell_workers();
   perform taskq.wake(_queue, 'epoch', true);
   return was_paused;

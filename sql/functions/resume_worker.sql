@@ -1,5 +1,6 @@
--- Lets a paused worker claim again, at once. False: no such worker, or it was not paused.
-create or replace function taskq.resume_worker(_worker integer)
+-- Lets a paused worker claim again, at once. options: by, a name beside the role's for taskq.actions. False: no such
+-- worker, or it was not paused.
+create or replace function taskq.resume_worker(_worker integer, options jsonb default '{}')
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -9,6 +10,7 @@ begin
   if not found then
     return false;
   end if;
+  perform taskq.note_action('resume', clock_timestamp(), options, _worker => _worker);
   perform taskq.tell_workers(_worker);
   perform taskq.wake(queue, 'epoch', true) from taskq.find_queues() as queue;
   return true;

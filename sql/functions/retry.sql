@@ -1,6 +1,7 @@
 -- Lets waiting tasks run now: they are due from this moment on, whatever they waited for. Attempts, expiry, keys and
 -- lease_no stay as they are. A row per id: `retried`; `due` (it was due before, and keeps its place); `not_waiting`,
--- with its status in extra (null: nothing is known of it). Waits for other transactions at most a second per lock.
+-- with its status in extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions.
+-- Waits for other transactions at most a second per lock.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -34,6 +35,7 @@ begin
     returning t.id, t.queue
   )
   select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, lanes from moved;
+  perform taskq.note_action('retry', ts, options, retried);
   foreach lane in array coalesce(lanes, '{}') loop
     perform taskq.wake(lane, ts);
   end loop;

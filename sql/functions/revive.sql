@@ -1,6 +1,8 @@
 -- Brings dead letters back: the same id and history, all attempts anew, the lease_no as it was (the fence is never
--- reset). options: payload, delay_ms, max_attempts. A row per id: `revived`; `key_held` (extra names the task that
--- has its key now, or holds it for a period); `not_dead`, with its status in extra (null: nothing is known of it).
+-- reset). options: payload, delay_ms, max_attempts; by_hand (false: but those that were put away by hand, true: only
+-- those); by, a name beside the role's for taskq.actions. A row per id: `revived`; `key_held` (extra names the task that
+-- has its key now, or holds it for a period); `left_out` (by_hand says so); `not_dead`, with its status in extra (null:
+-- nothing is known of it).
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -14,11 +16,16 @@ declare
   ts timestamptz;
   due timestamptz;
   locked bigint[];
+  left_out bigint[];
   back bigint[];
   hint record;
 begin
   locked := array(
     select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
+  );
+  left_out := array(
+    select d.id from taskq.dead_tasks d
+    where d.id = any (locked) and d.by_hand <> (options ->> 'by_hand')::boolean
   );
   ts := clock_timestamp();
   due := ts + make_interval(secs => greatest((options ->> 'delay_ms')::bigint, 0) / 1000.0);
@@ -35,7 +42,7 @@ begin
       coalesce((options ->> 'max_attempts')::integer, d.max_attempts), d.workflow_id, d.step, d.unique_key, d.tags,
       d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.error, d.lease_owner
     from taskq.dead_tasks d
-    where d.id = any (locked)
+    where d.id = any (locked) and d.id <> all (left_out)
       -- With a limit, so that it is a probe for each and never a join: a plan made while little was held read every
       -- held key there was [a million: 11,073 pages, 1.1 s for ten tasks; so: 0].
       and (
@@ -49,6 +56,7 @@ begin
   )
   select coalesce(array_agg(id), '{}') into back from inserted;
   delete from taskq.dead_tasks d where d.id = any (back);
+  perform taskq.note_action('revive', ts, options, back);
 
   for hint in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
     perform taskq.wake(hint.queue, due);
@@ -56,9 +64,14 @@ begin
 
   return query
   select asked.id,
-    case when asked.id = any (back) then 'revived' when asked.id = any (locked) then 'key_held' else 'not_dead' end,
     case
-      when asked.id = any (back) then null
+      when asked.id = any (back) then 'revived'
+      when asked.id = any (left_out) then 'left_out'
+      when asked.id = any (locked) then 'key_held'
+      else 'not_dead'
+    end,
+    case
+      when asked.id = any (back || left_out) then null
       when asked.id = any (locked) then (
         select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
         from taskq.dead_tasks d

@@ -1,5 +1,5 @@
--- Everything there is to know of a task, with `errors`: its failed attempts, oldest first. Null: no such task (it
--- never existed, was purged, or outlived its retention).
+-- Everything there is to know of a task, with `errors`: its failed attempts, and `actions`: what people did to it, both
+-- oldest first. Null: no such task (it never existed, was purged, or outlived its retention).
 create or replace function taskq.show_task(_id bigint)
 returns jsonb
 language sql stable security definer
@@ -18,6 +18,13 @@ as $$
       from taskq.task_errors e
       left join taskq.workers w on w.id = e.lease_owner
       where e.task_id = _id
+    ), '[]'),
+    'actions', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'at', c.at, 'verb', c.verb, 'role', c.role, 'by', c.by, 'reason', c.reason
+      ) order by c.at, c.id)
+      from taskq.actions c
+      where c.task_ids @> array[_id]
     ), '[]')
   )
   from taskq.all_tasks a

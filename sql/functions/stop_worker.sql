@@ -1,18 +1,22 @@
--- Asks a worker to end as SIGTERM does: it claims no more, lets what runs end within its grace, gives the rest back.
--- It hears of it at once or with its next heartbeat. False: there is no such worker, or it has ended.
-create or replace function taskq.stop_worker(_worker integer, _by text default session_user)
+-- Asks a worker to end as SIGTERM does: it claims no more, lets what runs end within its grace, gives the rest back. It
+-- is told at once or with its next heartbeat. Who is the session's role; _by is a name beside it. False: there is no
+-- such worker, or it has ended.
+create or replace function taskq.stop_worker(_worker integer, _by text default null)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  ts timestamptz := clock_timestamp();
 begin
   update taskq.workers
-  set stop_requested_at = coalesce(stop_requested_at, clock_timestamp()),
-    stop_requested_by = case when stop_requested_at is null then _by else stop_requested_by end
+  set stop_requested_at = coalesce(stop_requested_at, ts),
+    stop_requested_by = case when stop_requested_at is null then taskq.who(_by) else stop_requested_by end
   where id = _worker and stopped_at is null;
   if not found then
     return false;
   end if;
+  perform taskq.note_action('stop', ts, jsonb_build_object('by', _by), _worker => _worker);
   perform taskq.tell_workers(_worker);
   return true;
 end

@@ -105,6 +105,12 @@ create table taskq.finished_tasks (
   type text collate "C" not null,
   payload jsonb not null,
   created_by text not null,
+  -- What the task said itself, so that it can be run again as it was.
+  expires_at timestamptz,
+  timeout_ms bigint,
+  max_attempts integer,
+  backoff jsonb,
+  retention text,
   result jsonb,
   result_note jsonb,
   error jsonb,
@@ -162,6 +168,9 @@ create table taskq.dead_tasks (
   source text,
   progress jsonb
 );
+
+-- Dead letters are read by time of death.
+create index dead_tasks_died on taskq.dead_tasks (died_at, id);
 
 -- A row for each attempt that failed or was put off, by the same rule of partitions.
 create table taskq.task_errors (

@@ -153,6 +153,24 @@ create table taskq.group_asks (
   key text collate "C" not null
 );
 
+-- What people did to tasks, queues and workers, a row for each call of a verb: appended, never changed. role is the
+-- session_user; by is a name that the caller added.
+create table taskq.actions (
+  id bigint generated always as identity primary key,
+  at timestamptz not null,
+  verb text not null,
+  role text not null,
+  by text,
+  task_ids bigint[],
+  queue text,
+  worker integer,
+  reason text,
+  constraint who_acts_has_a_short_name check (length(by) between 1 and 200)
+);
+
+-- Without a list of what is pending: a verb that meets a full one would pay for all those before it.
+create index actions_tasks on taskq.actions using gin (task_ids) with (fastupdate = off);
+
 -- Which release of functions and views stands here; see migrate.
 create table taskq.release (
   only_row boolean primary key default true,

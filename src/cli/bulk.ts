@@ -1,8 +1,11 @@
 import type { Database } from '../lib/database.ts';
-import { findIds, type TaskFilter } from '../queue/find-tasks.ts';
+import { findIds, findTasks, type TaskFilter } from '../queue/find-tasks.ts';
+import { getEnds } from '../queue/get-ends.ts';
 import type { Context } from './context.ts';
 import { countOf, withCommas } from './count.ts';
 import { startProgress } from './progress.ts';
+import type { Choice } from './task-filter.ts';
+import type { TaskSelection } from './task-selection.ts';
 
 export interface BulkAnswer {
   readonly id: string;
@@ -18,8 +21,20 @@ export interface BulkResult<Answer extends BulkAnswer> {
 /** At most so many answers are kept of a bulk, for the eye. */
 const MAX_KEPT = 1000;
 
+/** Act on the tasks that are meant. */
+export function actOnSelection<Answer extends BulkAnswer>(
+  context: Context,
+  selection: TaskSelection,
+  act: (ids: readonly string[]) => Promise<readonly Answer[]>,
+  keeps?: (answer: Answer) => boolean,
+): Promise<BulkResult<Answer>> {
+  return selection.kind === 'ids'
+    ? actOnIds(act, selection.ids)
+    : actOnMatches(context, selection.filter, act, keeps);
+}
+
 /** Act on tasks named by id. */
-export async function actOnIds<Answer extends BulkAnswer>(
+async function actOnIds<Answer extends BulkAnswer>(
   act: (ids: readonly string[]) => Promise<readonly Answer[]>,
   ids: readonly string[],
 ): Promise<BulkResult<Answer>> {
@@ -33,7 +48,7 @@ export async function actOnIds<Answer extends BulkAnswer>(
  * Act on all tasks that fit, a page at a time with no lock over a page; `keeps` says which answers are listed. Ends
  * early, with what it has done, when a signal asks to.
  */
-export async function actOnMatches<Answer extends BulkAnswer>(
+async function actOnMatches<Answer extends BulkAnswer>(
   context: Context,
   filter: TaskFilter,
   act: (ids: readonly string[]) => Promise<readonly Answer[]>,
@@ -61,14 +76,39 @@ export async function actOnMatches<Answer extends BulkAnswer>(
   return { counts, answers: kept };
 }
 
-/** How many tasks fit, as text for a question: exact up to 10,000. */
-export async function countMatches(db: Database, filter: TaskFilter): Promise<string> {
+/** How many tasks a verb for these statuses would act on, as text for a question: exact up to 10,000. */
+export async function countSelected(
+  db: Database,
+  selection: TaskSelection,
+  { statuses }: Choice,
+  noun = 'task',
+): Promise<string> {
+  if (selection.kind === 'filter') return countMatches(db, selection.filter, noun);
+  const named = new Set(selection.ids).size;
+  const ends = await getEnds(db, selection.ids);
+  const fit = ends.filter(({ status }) => statuses.includes(status)).length;
+  return fit === named ? countOf(fit, noun) : `${countOf(fit, noun)} (of ${withCommas(named)} named)`;
+}
+
+async function countMatches(db: Database, filter: TaskFilter, noun: string): Promise<string> {
   let count = 0;
   for await (const ids of findIds(db, filter)) {
     count += ids.length;
-    if (count >= MOST_COUNTED) return `${withCommas(MOST_COUNTED)} or more tasks`;
+    if (count >= MOST_COUNTED) return `${withCommas(MOST_COUNTED)} or more ${noun}s`;
   }
-  return countOf(count, 'task');
+  return countOf(count, noun);
 }
+
+/** What a bulk leaves alone: ` (3 put away by hand stay)`; empty where that is nothing. */
+export async function sparedByHand(db: Database, selection: TaskSelection): Promise<string> {
+  if (selection.kind === 'ids' || selection.filter.by_hand !== false) return '';
+  const page = await findTasks(db, { ...selection.filter, by_hand: true }, MOST_SPARED);
+  const count = page.tasks.length;
+  if (count === 0) return '';
+  const many = page.nextAfter === null ? withCommas(count) : `${withCommas(count)} or more`;
+  return ` (${many} put away by hand ${count === 1 ? 'stays' : 'stay'})`;
+}
+
+const MOST_SPARED = 1000;
 
 const MOST_COUNTED = 10_000;

@@ -28,11 +28,12 @@ interface Cancelled {
 export async function cancelIds(
   context: Context,
   ids: readonly string[],
-  reason: string | null,
+  { reason, by }: { readonly reason: string | null; readonly by: string },
   waitMs: number,
 ): Promise<number> {
   const db = await context.database();
-  const answers = await cancel(db, [...new Set(ids)], reason, waitMs > 0 ? { notifyDone: true } : {});
+  const told = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
+  const answers = await cancel(db, [...new Set(ids)], reason, told);
   const held = answers.filter(({ answer }) => answer === 'requested').map(({ id }) => id);
   const ends = waitMs > 0 ? await waitFor(context, held, waitMs) : new Map<string, Waited>();
   const tasks = answers.map((answer) => whatBecameOf(answer, ends.get(answer.id)));

@@ -19,6 +19,9 @@ export interface CommandEntry {
   load(): Promise<CliCommand>;
 }
 
+/** Values to offer when a shell completes an option or argument, by commander's names of them. */
+export type Suggestions = Readonly<Record<string, readonly string[]>>;
+
 /**
  * One command of the binary. Its file is loaded for its own `--help` too: what `run` needs of `pg`, `ora` and other
  * large packages is imported in it.
@@ -28,8 +31,7 @@ export interface CliCommand<Options extends object = object> {
   readonly signals?: 'own';
   /** Commands under this one's name; one with these has no `run`. */
   readonly subcommands?: readonly CommandEntry[];
-  /** Values to offer when a shell completes an option or argument, by commander's names of them. */
-  readonly suggestions?: Readonly<Record<string, readonly string[]>>;
+  readonly suggestions?: Suggestions;
   /** Say which arguments and options it takes. */
   declare?(command: Command): void;
   /** Do it. Returns the exit code; nothing is 0. Throws TaskqError for what an operator can act on. */

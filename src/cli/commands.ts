@@ -36,6 +36,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/retry.ts')).retry,
       },
       {
+        name: 'rerun',
+        summary: 'run finished tasks again, as new tasks',
+        load: async () => (await import('./commands/rerun.ts')).rerun,
+      },
+      {
         name: 'purge',
         summary: 'erase finished tasks for good',
         load: async () => (await import('./commands/purge.ts')).purge,

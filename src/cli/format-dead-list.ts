@@ -1,5 +1,6 @@
 import { stringifyExact } from '../lib/exact-json.ts';
 import type { TaskRow } from '../queue/task-row.ts';
+import { failedOf } from './format-task-list.ts';
 import type { Screen } from './output.ts';
 import { formatTable } from './table.ts';
 import { relativeTime } from './times.ts';
@@ -12,7 +13,7 @@ export function formatDeadList(tasks: readonly TaskRow[], screen: Screen): strin
       { title: 'ID', cell: (task) => task.id, align: 'right' },
       { title: 'TYPE', cell: (task) => task.type, shrinksTo: 12 },
       { title: 'QUEUE', cell: (task) => task.queue, shrinksTo: 8 },
-      { title: 'ATTEMPTS', cell: (task) => String(task.attempts), align: 'right' },
+      { title: 'ATTEMPTS', cell: failedOf, align: 'right' },
       { title: 'REASON', cell: (task) => String(task.reason), shrinksTo: 12, paint: screen.paint.red },
       { title: 'ERROR', cell: errorOf, shrinksTo: 16 },
       { title: 'PAYLOAD', cell: (task) => cut(stringifyExact(task.payload)), shrinksTo: 10 },

@@ -19,7 +19,7 @@ export function formatTaskList(tasks: readonly TaskRow[], screen: Screen): strin
         paint: (text, task) => paintStatus(task.status, text, screen.paint),
       },
       { title: 'PRI', cell: (task) => String(task.priority), align: 'right' },
-      { title: 'FAILED', cell: (task) => String(task.attempts), align: 'right' },
+      { title: 'FAILED', cell: failedOf, align: 'right' },
       { title: 'CREATED', cell: time('created_at') },
       { title: 'WHEN', cell: (task) => whenOf(task, screen.now) },
       { title: 'PAYLOAD', cell: (task) => stringifyExact(task.payload), shrinksTo: 10 },
@@ -27,6 +27,11 @@ export function formatTaskList(tasks: readonly TaskRow[], screen: Screen): strin
     tasks,
     screen,
   );
+}
+
+/** `1/3`: so many of the attempts it has. */
+export function failedOf({ attempts, applies }: TaskRow): string {
+  return `${attempts}/${applies.max_attempts.value}`;
 }
 
 /** What happens to it next, or what happened last. */

@@ -1,9 +1,11 @@
 import { formatDuration } from '../lib/duration.ts';
 import { stringifyExact } from '../lib/exact-json.ts';
-import type { AttemptError, ShownTask } from '../queue/show-task.ts';
+import type { Action, AttemptError, ShownTask } from '../queue/show-task.ts';
+import type { Applying } from '../queue/task-row.ts';
 import { paintStatus } from './format-task-list.ts';
 import type { Paint, Screen } from './output.ts';
 import { printable, printableLines } from './printable.ts';
+import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
 /** A task as a record for people: what is not said of it is left out. */
@@ -17,7 +19,7 @@ export function formatTask(task: ShownTask, screen: Screen): string {
     section('payload', pretty(task.payload), paint),
     section('progress', pretty(task.progress), paint),
     section('result', pretty(task.result ?? task.result_note), paint),
-    ...task.errors.map((error) => attempt(error, screen)),
+    ...history(task, screen),
     // A dead letter's last error stands among the attempts, where there was one.
     task.errors.length === 0 ? section('error', errorText(task.error as ErrorJson), paint) : '',
   ];
@@ -30,13 +32,12 @@ function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string
     const at = task[column] as string | null | undefined;
     return isNothing(at) ? '' : `${localTime(at)}  (${relativeTime(at, now)})`;
   };
-  const duration = (column: string) => (isNothing(task[column]) ? '' : formatDuration(Number(task[column])));
   const counted = (column: string) => (Number(task[column]) > 0 ? String(task[column]) : '');
   return [
     ['queue', text('queue')],
     ['priority', text('priority')],
     ['reason', text('reason')],
-    ['failed', failuresOf(task)],
+    ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, (most) => `${most} attempts`)}`],
     ['leases lost', counted('losses')],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
@@ -46,12 +47,13 @@ function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string
     ['took', tookOf(task)],
     [isNothing(task.lease_expires_at) ? 'last lease' : 'lease', leaseOf(task, time('lease_expires_at'))],
     ['expires', time('expires_at')],
-    ['timeout', duration('timeout_ms')],
-    ['back-off', isNothing(task.backoff) ? '' : stringifyExact(task.backoff)],
-    ['retention', text('retention')],
+    ['timeout', fromWhere(task.applies.timeout_ms, (ms) => formatDuration(ms))],
+    ['back-off', fromWhere(task.applies.backoff, backoffText)],
+    ['retention', fromWhere(task.applies.retention, printable)],
     ['key', text('unique_key')],
     ['group', text('group_key')],
     ['tags', tagsOf(task.tags)],
+    ['source', text('source')],
     ['trace', text('traceparent')],
     [
       'cancel asked',
@@ -67,11 +69,10 @@ function endingOf(ending: unknown): string {
   return ending === 'worker_lost' ? 'when its worker was lost' : '';
 }
 
-function failuresOf(task: ShownTask): string {
-  const allowed = isNothing(task.max_attempts)
-    ? ''
-    : ` of ${Number(task.max_attempts) >= 2 ** 31 - 1 ? 'unlimited' : task.max_attempts}`;
-  return `${task.attempts}${allowed} ${allowed === '' ? `attempt${task.attempts === 1 ? '' : 's'}` : 'attempts'}`;
+/** What holds for the task and whose setting it is: `8 (queue)`; its own without that. Empty: there is none. */
+function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: Value) => string): string {
+  if (value === null) return '';
+  return from === 'task' ? say(value) : `${say(value)} (${from})`;
 }
 
 function tookOf(task: ShownTask): string {
@@ -90,6 +91,31 @@ function tagsOf(tags: unknown): string {
     .map(([name, value]) => printable(`${name}=${String(value)}`))
     .join(' ');
 }
+
+/** Its failed attempts and what people did to it, in the order of time. */
+function history({ errors, actions }: ShownTask, screen: Screen): string[] {
+  return [
+    ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
+    ...actions.map((act) => ({ at: act.at, text: action(act, screen) })),
+  ]
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+    .map(({ text }) => text);
+}
+
+function action({ at, verb, role, by, reason }: Action, { paint, now }: Screen): string {
+  const who = printable(by === null ? role : `${role} (${by})`);
+  const why = reason === null ? '' : `: ${printable(reason)}`;
+  return `\n${paint.bold(DONE[verb] ?? verb)}  ${paint.dim(`${localTime(at)} (${relativeTime(at, now)}) by ${who}${why}`)}`;
+}
+
+/** What a verb has done, by its name. */
+const DONE: Readonly<Record<string, string>> = {
+  'dead add': 'put away by hand',
+  cancel: 'cancelled',
+  rerun: 'run again',
+  retry: 'retried',
+  revive: 'revived',
+};
 
 function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;

@@ -13,7 +13,7 @@ import { askEnds } from '../queue/get-ends.ts';
 import { registerWorker, unregisterWorker } from '../queue/register-worker.ts';
 import { settle } from '../queue/settle.ts';
 import { showTask } from '../queue/show-task.ts';
-import { attemptOf, recordOf, type ShownTaskOf } from '../queue/task-record.ts';
+import { type ShownTaskOf, shownOf } from '../queue/task-record.ts';
 import { Attempt } from '../worker/attempt.ts';
 import { Context } from '../worker/context.ts';
 import type { EventLog } from '../worker/events.ts';
@@ -108,6 +108,6 @@ export class TestRun {
   async #show(id: string): Promise<Shown> {
     const shown = await showTask(this.#db, id);
     if (shown === undefined) throw new NoSuchTaskError(id);
-    return { ...recordOf(shown), errors: shown.errors.map(attemptOf) } as Shown;
+    return shownOf(shown);
   }
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 export interface CancelAnswer {
   readonly id: string;
@@ -8,7 +9,7 @@ export interface CancelAnswer {
   readonly status: string | null;
 }
 
-export interface CancelOptions {
+export interface CancelOptions extends Acting {
   /** Be told by `taskq_done` when a held one has ended, and find it then, whatever its retention. */
   readonly notifyDone?: true;
 }
@@ -18,10 +19,10 @@ export function cancel(
   db: Queryable,
   ids: readonly string[],
   reason: string | null = null,
-  { notifyDone }: CancelOptions = {},
+  { notifyDone, by }: CancelOptions = {},
 ): Promise<CancelAnswer[]> {
   return db.query<CancelAnswer>({
     text: "select id, answer, extra ->> 'status' as status from taskq.cancel($1, $2, $3)",
-    values: [ids, reason, JSON.stringify(notifyDone ? { notify_done: true } : {})],
+    values: [ids, reason, JSON.stringify({ notify_done: notifyDone, by })],
   });
 }

@@ -1,16 +1,27 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 export interface DiscardAnswer {
   readonly id: string;
-  readonly answer: 'discarded' | 'not_dead';
+  /** `left_out`: it was put away by hand, or was not, and the others are meant. */
+  readonly answer: 'discarded' | 'left_out' | 'not_dead';
   /** Of one that is not dead; null: nothing is known of it. */
   readonly status: string | null;
 }
 
+export interface DiscardOptions extends Acting {
+  /** False: all but those put away by hand. True: those alone. */
+  readonly byHand?: boolean | undefined;
+}
+
 /** Delete dead letters for good. A row for each. */
-export function discard(db: Queryable, ids: readonly string[]): Promise<DiscardAnswer[]> {
+export function discard(
+  db: Queryable,
+  ids: readonly string[],
+  { byHand, by }: DiscardOptions = {},
+): Promise<DiscardAnswer[]> {
   return db.query<DiscardAnswer>({
-    text: "select id, answer, extra ->> 'status' as status from taskq.discard($1)",
-    values: [ids],
+    text: "select id, answer, extra ->> 'status' as status from taskq.discard($1, $2)",
+    values: [ids, JSON.stringify({ by_hand: byHand, by })],
   });
 }

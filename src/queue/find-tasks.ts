@@ -10,20 +10,23 @@ export interface TaskFilter {
   readonly queue?: string;
   readonly key?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** 0 to 9. */
+  readonly priority?: number;
   /** ISO 8601: created since then; dead letters: died since then. */
   readonly since?: string;
+  /** Of a dead letter, or of a request to cancel. */
   readonly reason?: string;
   readonly by_hand?: boolean;
 }
 
 export interface TaskPage {
-  /** Newest first. */
+  /** Newest first; dead letters alone by time of death. */
   readonly tasks: readonly TaskRow[];
   /** Where the next page begins; null: there is none. */
   readonly nextAfter: string | null;
 }
 
-/** Find up to `limit` tasks below the id `after`, looking at the tables in pages until there are enough. */
+/** Find up to `limit` tasks from where the page before said (null: the newest), looking at the tables in pages until there are enough. */
 export async function findTasks(
   db: Queryable,
   filter: TaskFilter,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 /** Let a worker claim no more. False: there is no such worker, or it has ended. */
 export async function pauseWorker(db: Queryable, workerId: string, by: string): Promise<boolean> {
@@ -10,10 +11,10 @@ export async function pauseWorker(db: Queryable, workerId: string, by: string): 
 }
 
 /** Let a paused worker claim again. False: it was not paused. */
-export async function resumeWorker(db: Queryable, workerId: string): Promise<boolean> {
+export async function resumeWorker(db: Queryable, workerId: string, { by }: Acting = {}): Promise<boolean> {
   const rows = await db.query<{ resumed: boolean }>({
-    text: 'select taskq.resume_worker($1) as resumed',
-    values: [workerId],
+    text: 'select taskq.resume_worker($1, $2) as resumed',
+    values: [workerId, JSON.stringify({ by })],
   });
   return rows[0]!.resumed;
 }

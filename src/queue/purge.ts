@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 export interface PurgeAnswer {
   readonly id: string;
@@ -8,9 +9,9 @@ export interface PurgeAnswer {
 }
 
 /** Erase finished tasks with the errors of their attempts. A row for each. */
-export function purge(db: Queryable, ids: readonly string[]): Promise<PurgeAnswer[]> {
+export function purge(db: Queryable, ids: readonly string[], { by }: Acting = {}): Promise<PurgeAnswer[]> {
   return db.query<PurgeAnswer>({
-    text: "select id, answer, extra ->> 'status' as status from taskq.purge($1)",
-    values: [ids],
+    text: "select id, answer, extra ->> 'status' as status from taskq.purge($1, $2)",
+    values: [ids, JSON.stringify({ by })],
   });
 }

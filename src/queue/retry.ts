@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 export interface RetryAnswer {
   readonly id: string;
@@ -9,9 +10,9 @@ export interface RetryAnswer {
 }
 
 /** Let waiting tasks run now, whatever they waited for. A row for each. */
-export function retry(db: Queryable, ids: readonly string[]): Promise<RetryAnswer[]> {
+export function retry(db: Queryable, ids: readonly string[], { by }: Acting = {}): Promise<RetryAnswer[]> {
   return db.query<RetryAnswer>({
-    text: "select id, answer, extra ->> 'status' as status from taskq.retry($1)",
-    values: [ids],
+    text: "select id, answer, extra ->> 'status' as status from taskq.retry($1, $2)",
+    values: [ids, JSON.stringify({ by })],
   });
 }

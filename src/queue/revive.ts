@@ -1,16 +1,22 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
-export interface ReviveOptions {
+export interface ReviveOptions extends Acting {
   /** JSON text that replaces the payload. */
   readonly payload?: string;
   readonly delayMs?: number;
   readonly maxAttempts?: number;
+  /** False: all but those put away by hand. True: those alone. */
+  readonly byHand?: boolean | undefined;
 }
 
 export interface ReviveAnswer {
   readonly id: string;
-  /** `key_held`: another live task has its key by now. */
-  readonly answer: 'revived' | 'key_held' | 'not_dead';
+  /**
+   * `key_held`: another task has its key by now. `left_out`: it was put away by hand, or was not, and the others are
+   * meant.
+   */
+  readonly answer: 'revived' | 'key_held' | 'left_out' | 'not_dead';
   readonly key: string | null;
   readonly holder: string | null;
   /** Of one that is not dead; null: nothing is known of it. */
@@ -23,8 +29,8 @@ export async function revive(
   ids: readonly string[],
   options: ReviveOptions = {},
 ): Promise<ReviveAnswer[]> {
-  const { payload, delayMs, maxAttempts } = options;
-  const told = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts });
+  const { payload, delayMs, maxAttempts, byHand, by } = options;
+  const told = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts, by_hand: byHand, by });
   const rows = await db.query<{
     id: string;
     answer: ReviveAnswer['answer'];

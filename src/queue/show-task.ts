@@ -14,9 +14,22 @@ export interface AttemptError {
   readonly result: unknown;
 }
 
+/** What somebody did to a task. */
+export interface Action {
+  readonly at: string;
+  readonly verb: string;
+  /** Of the session. */
+  readonly role: string;
+  /** The name that the caller added. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
 export interface ShownTask extends TaskRow {
   /** Oldest first. */
   readonly errors: readonly AttemptError[];
+  /** Oldest first. */
+  readonly actions: readonly Action[];
 }
 
 /** Everything there is to know of a task; undefined: no such task. */

@@ -1,4 +1,5 @@
 import { checkedName } from '../domain/names.ts';
+import { parsePriority } from '../domain/priority.ts';
 import { TASK_STATUSES, type TaskStatus } from '../domain/task.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
@@ -17,12 +18,17 @@ export interface ListFilter {
   readonly queue?: string;
   readonly key?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly priority?: number | string;
+  /** Why it is dead or was cancelled. */
+  readonly reason?: string;
+  /** True: only dead letters put away by hand. False: all but those. */
+  readonly byHand?: boolean;
   /** Created since then, or died, if it is dead: a Date, ISO 8601, or a duration back from now. */
   readonly since?: string | Date;
 }
 
 export interface TaskPage<Task> {
-  /** Newest first. */
+  /** Newest first; dead letters alone by time of death. */
   readonly tasks: readonly Task[];
   /** What to give as `after` for the next page; null: this was the last. */
   readonly after: string | null;
@@ -31,12 +37,12 @@ export interface TaskPage<Task> {
 export interface PageOptions {
   /** At most so many tasks; 100 unless told. */
   readonly limit?: number;
-  /** Only what is older than this task. */
+  /** The next page: what the page before gave. */
   readonly after?: string | null;
 }
 
 /**
- * The tasks that fit a filter, newest first. Iterate it for all of them, read a page at a time as they are needed; or
+ * The tasks that fit a filter, newest first; dead letters alone by time of death. Iterate it for all of them, read a page at a time as they are needed; or
  * ask for one page, for a list that people leaf through.
  */
 export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
@@ -50,7 +56,7 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   }
 
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
-    const from = after === null ? null : checkedTaskId(after, 'after');
+    const from = after === null ? null : checkedPlace(after);
     const most = checkedLimit(limit);
     const page = await this.#ask((db) => findTasks(db, this.#filter, most, from));
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
@@ -69,12 +75,29 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
 const PAGE = 500;
 const MOST = 10_000;
 
+/** An id; of a page of dead letters a time of death and an id. */
+function checkedPlace(after: string): string {
+  return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
+}
+
 function checkedLimit(limit: unknown): number {
   if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
   throw refused(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
 }
 
-function storedFilter({ status, failed, type, queue, key, tags, since, ...others }: ListFilter): TaskFilter {
+function storedFilter({
+  status,
+  failed,
+  type,
+  queue,
+  key,
+  tags,
+  priority,
+  reason,
+  byHand,
+  since,
+  ...others
+}: ListFilter): TaskFilter {
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw refused(`unknown filter "${unknown}"${didYouMean(unknown, FILTERS)}`);
   return {
@@ -84,11 +107,17 @@ function storedFilter({ status, failed, type, queue, key, tags, since, ...others
     ...(queue !== undefined && { queue: checkedName('queue', queue) }),
     ...(key !== undefined && { key: checkedName('key', key) }),
     ...(tags !== undefined && { tags }),
+    ...(priority !== undefined && { priority: parsePriority(priority) }),
+    ...(reason !== undefined && { reason }),
+    ...(byHand !== undefined && { by_hand: byHand }),
     ...(since !== undefined && { since: sinceOf(since) }),
   };
 }
 
-const FILTERS = ['status', 'failed', 'type', 'queue', 'key', 'tags', 'since'];
+const FILTERS = [
+  ...['status', 'failed', 'type', 'queue', 'key', 'tags'],
+  ...['priority', 'reason', 'byHand', 'since'],
+];
 
 function checkedStatus(status: string): string {
   if (TASK_STATUSES.some((known) => known === status)) return status;

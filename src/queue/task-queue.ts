@@ -18,11 +18,12 @@ import { enqueueStream, type Streamed } from './enqueue-stream.ts';
 import { findByKey } from './find-by-key.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { refusalOf } from './refusal.ts';
+import { type RerunAnswer, rerun } from './rerun.ts';
 import { type ReviveAnswer, revive } from './revive.ts';
 import { showTask } from './show-task.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
 import { type ListFilter, TaskList } from './task-list.ts';
-import { attemptOf, recordOf, type ShownTaskOf, type TaskOf } from './task-record.ts';
+import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
 
 export type TaskQueueOptions<Handlers> = {
   /** Their schemas are checked before a task is enqueued, and their types need not be known to the database. */
@@ -74,7 +75,11 @@ export interface ReviveSettings {
   readonly payload?: unknown;
   readonly delay?: string | number;
   readonly maxAttempts?: number;
+  /** Who asks, to be kept beside the role of the session. */
+  readonly by?: string;
 }
+
+export type RerunSettings = Omit<ReviveSettings, 'maxAttempts'>;
 
 export interface WaitOptions {
   /** Wait no longer than this, as text or in milliseconds; for as long as it takes unless told. */
@@ -150,7 +155,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       const id = typeof task === 'string' ? checkedTaskId(task) : await holderOf(db, task);
       const shown = id === undefined ? undefined : await showTask(db, id);
       if (shown === undefined) return undefined;
-      return { ...recordOf(shown), errors: shown.errors.map(attemptOf) } as ShownTaskOf<Handlers>;
+      return shownOf(shown) as ShownTaskOf<Handlers>;
     });
   }
 
@@ -164,20 +169,44 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   /** Cancel a task: one that waits ends at once, of one that runs the worker is told. */
   async cancel(
     id: string,
-    { reason = null }: { readonly reason?: string | null } = {},
+    { reason = null, by }: { readonly reason?: string | null; readonly by?: string } = {},
   ): Promise<CancelAnswer> {
-    return this.#withDatabase(async (db) => (await cancel(db, [checkedTaskId(id)], reason))[0]!);
+    return this.#withDatabase(async (db) => (await cancel(db, [checkedTaskId(id)], reason, { by }))[0]!);
   }
 
-  /** Bring a dead letter back: the same id and history, all attempts anew. */
-  async revive(id: string, { payload, delay, maxAttempts }: ReviveSettings = {}): Promise<ReviveAnswer> {
+  /**
+   * Bring a dead letter back: the same id and history, all attempts anew. Throws InvalidPayloadError where its handler's
+   * schema refuses the new payload.
+   */
+  async revive(id: string, { payload, delay, maxAttempts, by }: ReviveSettings = {}): Promise<ReviveAnswer> {
     const { max_attempts: most } = normaliseEnqueueOptions({ maxAttempts });
     const options = {
       ...(payload !== undefined && { payload: storedPayload('the task', payload).text }),
       ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
       ...(most !== undefined && { maxAttempts: most }),
+      by,
     };
-    return this.#withDatabase(async (db) => (await revive(db, [checkedTaskId(id)], options))[0]!);
+    return this.#withDatabase(async (db) => {
+      checkedTaskId(id);
+      if (payload !== undefined) await this.#checkNew(db, id, payload);
+      return (await revive(db, [id], options))[0]!;
+    });
+  }
+
+  /**
+   * Run a finished task again, as a new task with the same payload and options, whose source says of which. Throws
+   * InvalidPayloadError where its handler's schema refuses the payload.
+   */
+  async rerun(id: string, { payload, delay, by }: RerunSettings = {}): Promise<RerunAnswer> {
+    const options = {
+      ...(payload !== undefined && { payload: storedPayload('the task', payload).text }),
+      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
+      by,
+    };
+    return this.#withDatabase(async (db) => {
+      await this.#checkNew(db, checkedTaskId(id), payload);
+      return (await rerun(db, [id], options))[0]!;
+    });
   }
 
   /**
@@ -231,6 +260,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     } catch (error) {
       throw refusalOf(error, type);
     }
+  }
+
+  /** Check a payload for a task that is there; undefined: the task's own. */
+  async #checkNew(db: Queryable, id: string, payload: unknown): Promise<void> {
+    const task = await showTask(db, id);
+    if (task === undefined) return;
+    const value = payload === undefined ? task.payload : storedPayload('the task', payload).value;
+    const checked = await checkPayload(this.#schemaOf(task.type), value);
+    if ('problem' in checked) throw new InvalidPayloadError(task.type, checked.problem);
   }
 
   async #taskOf(

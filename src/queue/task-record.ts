@@ -1,8 +1,15 @@
-import type { HandlerMap, PayloadOf, ResultOf, Stored, TypeOf } from '../domain/handler-map.ts';
+import type {
+  HandlerMap,
+  PayloadOf,
+  ResultOf,
+  Stored,
+  TypeOf,
+  UnknownHandlers,
+} from '../domain/handler-map.ts';
 import type { StoredError } from '../domain/storable-error.ts';
 import type { TaskStatus } from '../domain/task.ts';
-import type { AttemptError } from './show-task.ts';
-import type { TaskRow } from './task-row.ts';
+import type { Action, AttemptError, ShownTask } from './show-task.ts';
+import type { Applying, TaskRow } from './task-row.ts';
 
 /** A task as it is now, wherever its row is: waiting, held, finished or dead. Null: there is none, or not yet. */
 export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> {
@@ -18,6 +25,8 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly attempts: number;
   /** Its own; null: what its type, its queue or the database says. */
   readonly maxAttempts: number | null;
+  /** What holds for it by the settings of today, and whose setting each is. */
+  readonly applies: AppliedSettings;
   readonly createdAt: Date;
   /** Not before this time, as asked for. */
   readonly notBefore: Date;
@@ -41,6 +50,25 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly leaseOwner: string | null;
 }
 
+export interface AppliedSettings {
+  readonly maxAttempts: Applying<number | 'unlimited'>;
+  /** Null: none. */
+  readonly timeoutMs: Applying<number | null>;
+  readonly backoff: Applying<Readonly<Record<string, unknown>>>;
+  readonly retention: Applying<string>;
+}
+
+/** What somebody did to a task: cancelled, retried, revived it, … */
+export interface ActionRecord {
+  readonly verb: string;
+  readonly at: Date;
+  /** The role of the session. */
+  readonly role: string;
+  /** The name that the caller added. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
 /** An attempt that failed, was lost with its worker, or left a result although the task went on. */
 export interface AttemptRecord {
   /** Failed attempts by then, this one included. */
@@ -60,9 +88,10 @@ export type TaskOf<Handlers extends HandlerMap> = {
   [Type in TypeOf<Handlers>]: TaskRecord<Type, Stored<PayloadOf<Handlers, Type>>, ResultOf<Handlers, Type>>;
 }[TypeOf<Handlers>];
 
-/** A record with its attempts, oldest first. */
+/** A record with its attempts and what people did to it, oldest first. */
 export type ShownTaskOf<Handlers extends HandlerMap> = TaskOf<Handlers> & {
   readonly errors: readonly AttemptRecord[];
+  readonly actions: readonly ActionRecord[];
 };
 
 /** Read a row of `taskq.all_tasks`. */
@@ -78,6 +107,12 @@ export function recordOf(row: TaskRow): TaskRecord {
     key: row.unique_key as string | null,
     attempts: row.attempts as number,
     maxAttempts: row.max_attempts as number | null,
+    applies: {
+      maxAttempts: row.applies.max_attempts,
+      timeoutMs: row.applies.timeout_ms,
+      backoff: row.applies.backoff,
+      retention: row.applies.retention,
+    },
     createdAt: timeOf(row.created_at)!,
     notBefore: timeOf(row.not_before)!,
     availableAt: timeOf(row.available_at),
@@ -94,7 +129,16 @@ export function recordOf(row: TaskRow): TaskRecord {
   };
 }
 
-export function attemptOf(error: AttemptError): AttemptRecord {
+/** Read what `taskq.show_task` answers. */
+export function shownOf(shown: ShownTask): ShownTaskOf<UnknownHandlers> {
+  return {
+    ...recordOf(shown),
+    errors: shown.errors.map(attemptOf),
+    actions: shown.actions.map(actionOf),
+  } as ShownTaskOf<UnknownHandlers>;
+}
+
+function attemptOf(error: AttemptError): AttemptRecord {
   return {
     attempt: error.attempt,
     outcome: error.outcome,
@@ -104,6 +148,10 @@ export function attemptOf(error: AttemptError): AttemptRecord {
     error: error.error as StoredError | null,
     result: error.result ?? null,
   };
+}
+
+function actionOf({ verb, at, role, by, reason }: Action): ActionRecord {
+  return { verb, at: new Date(at), role, by, reason };
 }
 
 /** A blocked task is available at infinity, which is no time. */

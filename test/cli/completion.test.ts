@@ -26,10 +26,14 @@ describe('what is offered', () => {
   });
 
   test('the options of the command and the global ones, but for those that stand there', async () => {
-    expect(await offered('purge', '--')).toEqual(['--yes', ...GLOBAL]);
-    expect(await offered('--json', 'purge', '--yes', '7', '--')).toEqual(
-      GLOBAL.filter((name) => name !== '--json'),
-    );
+    expect(await offered('purge', '--')).toEqual([
+      ...['--status', '--type', '--queue', '--tag', '--reason', '--key', '--priority', '--since', '--all'],
+      ...['--by', '--yes', ...GLOBAL],
+    ]);
+    expect(await offered('--json', 'rerun', '--payload', '{}', '--delay', '1s', '7', '--')).toEqual([
+      '--by',
+      ...GLOBAL.filter((name) => name !== '--json'),
+    ]);
     expect(await offered('dead', 'revive', '--pay')).toEqual(['--payload']);
     expect(await offered('enqueue', 'x', '--tag', 'a=b', '--ta')).toEqual(['--tag']);
     expect(await offered('workers', '--al')).toEqual(['--all']);
@@ -73,7 +77,7 @@ describe('what is offered', () => {
     const { stdout } = await runTaskq(['completion', '--json', 'zsh', '--', 'dead', 'li']);
     expect(JSON.parse(stdout)).toEqual({
       files: false,
-      completions: [{ value: 'list', about: 'list dead letters, newest first' }],
+      completions: [{ value: 'list', about: 'list dead letters, the last to die first' }],
     });
   });
 

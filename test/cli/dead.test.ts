@@ -108,18 +108,115 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     });
   });
 
-  test('revive --all leaves out what was added by hand', async () => {
-    const [byHand, own] = [
-      await project.enqueue({ queue: 'hand' }),
-      await project.enqueueDead({ queue: 'hand' }),
-    ];
-    expect(await project.run(['dead', 'add', byHand, '--reason', 'parked'])).toMatchObject({
+  test.each([
+    { queue: 'a', filter: ['--queue', 'a'] },
+    { queue: 'b', filter: ['--queue', 'b', '--type', 'double', '--since', '1h'] },
+    { queue: 'c', filter: ['--all', '--queue', 'c'] },
+  ])('what was put away by hand stays where $filter revives and discards', async ({ queue, filter }) => {
+    const put = await project.enqueue({ queue });
+    const own = await project.enqueueDead({ queue });
+    expect(await project.run(['dead', 'add', put, '--reason', 'parked'])).toMatchObject({
       code: 0,
-      stdout: `${byHand} is a dead letter: parked\n`,
+      stdout: `${put} is a dead letter: parked\n`,
     });
-    expect(await project.json(['dead', 'revive', '--all', '--queue', 'hand'])).toMatchObject({ revived: 1 });
+    await project.json(['dead', 'revive', ...filter]);
     expect(await live(own)).toBeDefined();
-    expect(await project.json(['dead', 'revive', byHand])).toMatchObject({ revived: 1 });
+    expect(await live(put)).toBeUndefined();
+    const other = await project.enqueueDead({ queue });
+    await project.json(['dead', 'discard', ...filter, '--yes']);
+    const left = (await project.json(['dead', 'list', '--queue', queue])).tasks;
+    expect(left).toMatchObject([{ id: put, by_hand: true }]);
+    expect(left).not.toContainEqual(expect.objectContaining({ id: other }));
+    expect(await project.json(['dead', 'revive', put])).toMatchObject({ revived: 1 });
+  });
+
+  test('--by-hand lists, revives and discards what was put away by hand alone', async () => {
+    const queue = ['--queue', 'parked'];
+    const [first, second] = [
+      await project.enqueue({ queue: 'parked' }),
+      await project.enqueue({ queue: 'parked' }),
+    ];
+    const own = await project.enqueueDead({ queue: 'parked' });
+    const park = (id: string) => project.json(['dead', 'add', id, '--reason', 'parked']);
+    await park(first);
+    const listed = async (...args: string[]) =>
+      (await project.json(['dead', 'list', ...queue, ...args])).tasks.map(({ id }: { id: string }) => id);
+    expect(await listed('--by-hand')).toEqual([first]);
+    expect(await listed()).toEqual([first, own]);
+    expect(await project.json(['dead', 'revive', ...queue, '--by-hand'])).toMatchObject({ revived: 1 });
+    expect(await live(first)).toBeDefined();
+    await park(second);
+    expect(await project.json(['dead', 'discard', ...queue, '--by-hand', '--yes'])).toMatchObject({
+      discarded: 1,
+    });
+    expect(await listed()).toEqual([own]);
+  });
+
+  test('list is by the time of death, and goes on where the page before ended', async () => {
+    const ids = [];
+    for (let n = 0; n < 5; n++) ids.push(await project.enqueueDead({ queue: 'ordered' }));
+    const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
+    // The oldest task died last, and two died in the same moment.
+    await project.client.query(
+      `update taskq.dead_tasks set died_at = '2030-01-01T00:00:00.000001Z'::timestamptz - case id::text
+         when $1 then interval '1 microsecond' when $2 then interval '1 day' when $3 then interval '1 day'
+         when $4 then interval '2 days' else interval '0' end
+       where queue = 'ordered'`,
+      [second, third, fourth, fifth],
+    );
+    const order = [first, second, fourth, third, fifth];
+    const seen: string[] = [];
+    let after: string[] = [];
+    do {
+      const page = await project.json(['dead', 'list', '--queue', 'ordered', '--limit', '1', ...after]);
+      seen.push(...page.tasks.map(({ id }: { id: string }) => id));
+      // What was revived meanwhile is no end of the list.
+      if (seen.length === 2) await project.json(['dead', 'revive', second]);
+      after = page.next_after === null ? [] : ['--after', page.next_after];
+    } while (after.length > 0);
+    expect(seen).toEqual(order);
+    expect(await project.run(['dead', 'list', '--after', '7'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: --after "7": expected what the page before printed\n',
+    });
+  });
+
+  test('revive --payload is checked by the schema of the handler, as enqueue checks', async () => {
+    const { rows } = await project.client.query<{ id: string }>(
+      `select id from taskq.enqueue('send-email', '{"to": "ann"}', '{"queue": "checked", "allow_unknown": true}')`,
+    );
+    const id = rows[0]!.id;
+    await project.client.query(
+      `select taskq.move_to_dead(array[$1::bigint], array['attempts_spent'], clock_timestamp())`,
+      [id],
+    );
+    for (const which of [[id], ['--queue', 'checked']]) {
+      expect(await project.run(['dead', 'revive', ...which, '--payload', '{"to":7}'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^taskq: the payload does not fit send-email: .*expected text/),
+      });
+    }
+    expect(await live(id)).toBeUndefined();
+    expect(await project.json(['dead', 'revive', id, '--payload', '{"to":"bob"}'])).toMatchObject({
+      revived: 1,
+    });
+  });
+
+  test('discard asks with what it would do: the count after the filter, and what stays', async () => {
+    for (let n = 0; n < 3; n++) await project.enqueueDead({ queue: 'asked', tags: { n: String(n % 2) } });
+    const put = await project.enqueue({ queue: 'asked' });
+    await project.json(['dead', 'add', put, '--reason', 'parked']);
+    const asks = async (...args: string[]) => (await project.run(['dead', 'discard', ...args])).stderr;
+    expect(await asks('--queue', 'asked', '--tag', 'n=0')).toBe(
+      'taskq: this would delete 2 dead letters for good, and there is no terminal to ask — say --yes\n',
+    );
+    expect(await asks('--queue', 'asked')).toBe(
+      'taskq: this would delete 3 dead letters for good (1 put away by hand stays), and there is no terminal to ask — say --yes\n',
+    );
+    const waiting = await project.enqueue();
+    expect(await asks(put, waiting)).toBe(
+      'taskq: this would delete 1 dead letter (of 2 named) for good, and there is no terminal to ask — say --yes\n',
+    );
   });
 
   test('add: another reason for a dead one; a finished one is refused', async () => {

@@ -111,9 +111,70 @@ describe('taskq list and show', () => {
     const { stdout } = await project.run(['show', id]);
     expect(stdout).toMatch(new RegExp(`^task ${id} {2}double {2}pending\\n {2}queue `));
     expect(stdout).toMatch(/failed +2 of 3 attempts/);
+    expect(stdout).toMatch(/back-off +exponential 5s to 1h \(defaults\)\n +retention +7d \(defaults\)/);
     expect(stdout).toMatch(/\npayload\n {2}\{\n {4}"n": -2\n {2}\}\n/);
     expect(stdout).toMatch(/\nattempt 1: failed .*\n {2}RangeError: negative: -1\n {6}at /);
     expect(stdout).toMatch(/\nattempt 2: failed .*\n {2}RangeError: negative: -2\n/);
+  });
+
+  test('show: a revive stands among the attempts, with who and when, and unlimited attempts are called so', async () => {
+    const id = await project.enqueue({ queue: 'revived', max_attempts: 1 });
+    await project.client.query(`update taskq.tasks set payload = '{"n": -1}' where id = $1`, [id]);
+    const work = ['work', '--until-idle', '--quiet', '--queues', 'revived'];
+    await project.run(work);
+    await project.json(['dead', 'revive', id, '--by', 'ann of support', '--max-attempts', 'unlimited']);
+    await project.run(['work', '--max-tasks', '1', '--quiet', '--queues', 'revived']);
+    const { stdout } = await project.run(['show', id]);
+    expect(stdout).toMatch(
+      /\nattempt 1: failed (?:.*\n)*revived {2}\d{4}-\d\d-\d\d .* by \w+ \(ann of support\)\n(?:.*\n)*attempt 1: failed /,
+    );
+    expect(stdout).toMatch(/failed +1 of unlimited attempts/);
+    const { actions } = await project.json(['show', id]);
+    expect(actions).toMatchObject([{ verb: 'revive', by: 'ann of support' }]);
+    await project.json(['cancel', id, '--reason', 'it never will']);
+    const shown = await project.run(['show', id]);
+    expect(shown.stdout).toMatch(/\ncancelled {2}.* by \w+ \(\S+@\S+\): it never will\n/);
+  });
+
+  test('rerun: a finished task as a new one; a held key, and what is not finished, are said', async () => {
+    const done = await project.enqueue({ queue: 'again', key: 'again' });
+    const waiting = await project.enqueue({ queue: 'again', delay_ms: 60_000 });
+    await project.run(['work', '--max-tasks', '1', '--quiet', '--queues', 'again']);
+    const { code, stdout, stderr } = await project.run(['rerun', done, waiting]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `taskq: task ${waiting} waits for its turn — run it now: taskq retry ${waiting}\n`,
+    });
+    const copy = new RegExp(`^${done} runs again as (\\d+)\n$`).exec(stdout)![1]!;
+    expect(await project.json(['show', copy])).toMatchObject({
+      status: 'pending',
+      source: `rerun of ${done}`,
+    });
+    expect(await project.run(['rerun', done])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `taskq: task ${done} does not run again: task ${copy} holds the key "again"\n`,
+    });
+  });
+
+  test('rerun: the payload, the old one or another, is checked by the schema of the handler', async () => {
+    const add = async (payload: object) => {
+      const { rows } = await project.client.query<{ id: string }>(
+        `select id from taskq.enqueue('send-email', $1, '{"allow_unknown": true}')`,
+        [JSON.stringify(payload)],
+      );
+      await project.json(['cancel', rows[0]!.id]);
+      return rows[0]!.id;
+    };
+    const [good, bad] = [await add({ to: 'ann' }), await add({})];
+    const refused = {
+      code: 2,
+      stderr: expect.stringMatching(/^taskq: the payload does not fit send-email: /),
+    };
+    expect(await project.run(['rerun', good, bad])).toMatchObject(refused);
+    expect(await project.run(['rerun', good, '--payload', '{}'])).toMatchObject(refused);
+    const { tasks } = await project.json(['rerun', bad, '--payload', '{"to":"bob"}']);
+    expect(tasks).toMatchObject([{ id: bad, answer: 'enqueued' }]);
   });
 
   test('show: what a task saw each time it was put off, which burned no attempt', async () => {

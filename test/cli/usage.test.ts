@@ -66,9 +66,7 @@ describe('help', () => {
 
   test('of a command has its options and the global ones', async () => {
     const { stdout } = await runTaskq(['dead', 'revive', '--help']);
-    expect(stdout).toContain(
-      'Usage: taskq dead revive [options] <id...> | --type <type> | --queue <queue> | --all',
-    );
+    expect(stdout).toContain('Usage: taskq dead revive [options] <id...> | <filter> | --all');
     for (const option of [
       '--payload',
       '--delay',

@@ -64,7 +64,7 @@ describe('taskq workers', () => {
 worker ${b} (b:7:ab12) claims nothing until it is resumed
 `,
     });
-    expect((await project.run(['workers'])).stdout).toMatch(/ a:7:ab12 +paused \S.* by \S+@\S+ /);
+    expect((await project.run(['workers'])).stdout).toMatch(/ a:7:ab12 +paused \S.* by \w+ \(\S+@\S+\) /);
     expect(await project.run(['workers', 'resume', a])).toMatchObject({
       code: 0,
       stdout: `worker ${a} (a:7:ab12) claims again\n`,
@@ -77,7 +77,9 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
       code: 0,
       stdout: `worker ${b} (b:7:ab12) was asked to stop\n`,
     });
-    expect((await project.run(['workers'])).stdout).toMatch(/ b:7:ab12 +stopping, asked \S.* by \S+@\S+ /);
+    expect((await project.run(['workers'])).stdout).toMatch(
+      / b:7:ab12 +stopping, asked \S.* by \w+ \(\S+@\S+\) /,
+    );
   });
 
   test('set: says what it will be', async () => {

@@ -36,3 +36,14 @@ test('a running one is held, a finished or unknown one is not live', async () =>
   expect(await addDead(queue.admin, id, 'r')).toBe('not_live');
   expect(await addDead(queue.admin, '999999999', 'r')).toBe('not_live');
 });
+
+test('what was put away by hand outlives the retention of dead letters', async () => {
+  const [put, own] = [await enqueue(queue.admin), await enqueue(queue.admin)];
+  await addDead(queue.admin, put, 'parked');
+  await queue.admin.rows("select taskq.move_to_dead(array[$1::bigint], array['r'], clock_timestamp())", own);
+  await queue.admin.rows('select taskq.set_queue(\'default\', \'{"dead_retention": "1d"}\')');
+  await queue.admin.rows("update taskq.dead_tasks set died_at = died_at - interval '2 days'");
+  await queue.admin.rows('select taskq.maintain()');
+  expect(await deadRow(queue.admin, own)).toBeUndefined();
+  expect(await deadRow(queue.admin, put)).toBeDefined();
+});

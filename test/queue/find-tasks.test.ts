@@ -69,6 +69,11 @@ describe('a list', () => {
       of('completed', 'expired'),
     );
     expect(await idsOf({ reason: 'why dead' })).toEqual(of('dead'));
+    expect(await idsOf({ priority: 2, queue: 'other' })).toEqual(of('running'));
+    expect(await idsOf({ priority: 3 })).toEqual([]);
+    expect(await idsOf({ reason: 'why cancelled' })).toEqual(of('cancelled'));
+    expect(await idsOf({ key: 'dead', tags: { kind: 'dead' }, status: ['dead'] })).toEqual(of('dead'));
+    expect(await idsOf({ since: '2100-01-01T00:00:00Z', status: ['dead'] })).toEqual([]);
     expect(await idsOf({ by_hand: true })).toEqual([]);
     expect(await idsOf({ by_hand: false, status: ['dead'] })).toEqual(of('dead'));
   });
@@ -84,6 +89,41 @@ describe('a list', () => {
       await enqueue(queue.admin);
     } while (after !== null);
     expect(seen).toEqual(ids.toReversed());
+  });
+
+  test('refuses what is no filter, and a place that no page gave', async () => {
+    const find = (filter: object, after: string | null = null) =>
+      findTasks(queue.admin, filter as TaskFilter, 10, after);
+    await expect(find({ queues: 'mail' })).rejects.toMatchObject({ code: '22023' });
+    await expect(find({}, 'x')).rejects.toMatchObject({ code: '22023' });
+    await expect(find({ status: ['dead'] }, '7')).rejects.toMatchObject({ code: '22023' });
+  });
+
+  test('of dead letters looks through all of them, window by window, the last to die first', async () => {
+    const ids = await enqueueSome(queue.admin, 50);
+    await queue.admin.rows(
+      "select taskq.move_to_dead($1, array_fill('r'::text, array[50]), '2020-01-01T00:00:00Z')",
+      ids,
+    );
+    await queue.admin.rows(
+      "update taskq.dead_tasks set type = 'rare', died_at = died_at + (100 - id % 100) * interval '1 s' where id = any ($1)",
+      [ids[3], ids[40]],
+    );
+    const seen: string[] = [];
+    let after: string | null = null;
+    do {
+      const page: { tasks: { id: string }[]; next_after: string | null } = (await queue.admin.row(
+        'select * from taskq.find_tasks(\'{"type": "rare", "status": ["dead"]}\', 10, $1, 7)',
+        after,
+      ))!;
+      seen.push(...page.tasks.map((task) => task.id));
+      after = page.next_after;
+    } while (after !== null);
+    expect(seen).toHaveLength(2);
+    const times = await queue.admin.rows<{ id: string }>(
+      "select id from taskq.dead_tasks where type = 'rare' order by died_at desc",
+    );
+    expect(seen).toEqual(times.map(({ id }) => id));
   });
 
   test('a filter that little fits looks through the whole table, window by window', async () => {

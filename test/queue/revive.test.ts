@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { addDead } from '../../src/queue/add-dead.ts';
+import { discard } from '../../src/queue/discard.ts';
 import { revive } from '../../src/queue/revive.ts';
 import { deadRow, enqueue, enqueueSome, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -109,6 +111,21 @@ test('one whose key another task holds for a period is refused, also when that o
 test('one that holds its key for a period itself is revived', async () => {
   const dead = await die({ key: 'k', key_for: 'ever' });
   expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
+});
+
+test('by_hand leaves out the others, also where one was put away by hand since it was looked for', async () => {
+  const [own, put] = [await die(), await die()];
+  await addDead(queue.admin, put, 'parked');
+  expect(await revive(queue.admin, [own, put], { byHand: false, delayMs: 60_000 })).toMatchObject([
+    { id: own, answer: 'revived' },
+    { id: put, answer: 'left_out' },
+  ]);
+  const other = await die();
+  expect(await discard(queue.admin, [other, put], { byHand: false })).toMatchObject([
+    { id: put, answer: 'left_out' },
+    { id: other, answer: 'discarded' },
+  ]);
+  expect(await revive(queue.admin, [put], { byHand: true })).toMatchObject([{ answer: 'revived' }]);
 });
 
 test('of two with the same key only one is revived, and the other told which', async () => {

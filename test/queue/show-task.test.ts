@@ -60,3 +60,40 @@ test('all_tasks derives when a task was last changed', async () => {
   await worker.settle(outcome(task, 'completed'));
   expect(await updated('finished_at')).toBe(true);
 });
+
+test('what applies is told with whose setting it is: the task, else its type, else its queue, else the defaults', async () => {
+  const applies = async (id: string) => (await showTask(queue.admin, id))!.applies;
+  const id = await enqueue(queue.admin, { queue: 'mail' });
+  const ends = [await enqueue(queue.admin, { queue: 'mail' }), await enqueue(queue.admin, { queue: 'mail' })];
+  await queue.admin.rows('select taskq.cancel($1)', [ends[0]]);
+  await queue.admin.rows("select taskq.move_to_dead($1, '{r}', clock_timestamp())", [ends[1]]);
+  for (const one of [id, ...ends]) {
+    expect(await applies(one)).toMatchObject({
+      max_attempts: { value: 3, from: 'defaults' },
+      timeout_ms: { value: null, from: 'defaults' },
+      backoff: { value: { kind: 'exponential' }, from: 'defaults' },
+      retention: { value: '7d', from: 'defaults' },
+    });
+  }
+  await queue.admin.rows(
+    `select taskq.set_queue('mail', '{"max_attempts": 8, "timeout_ms": 1000, "retention": "9d"}')`,
+  );
+  for (const one of [id, ...ends]) {
+    expect(await applies(one)).toMatchObject({
+      max_attempts: { value: 8, from: 'queue' },
+      timeout_ms: { value: 1000, from: 'queue' },
+      retention: { value: '9d', from: 'queue' },
+    });
+  }
+  await registerWorker(queue.admin, { work: { max_attempts: 5, backoff: { kind: 'fixed', base_ms: 1 } } });
+  const own = await enqueue(queue.admin, { queue: 'mail', max_attempts: 2_147_483_647, retention: 'ever' });
+  expect(await applies(id)).toMatchObject({
+    max_attempts: { value: 5, from: 'type' },
+    backoff: { value: { kind: 'fixed', base_ms: 1 }, from: 'type' },
+    timeout_ms: { value: 1000, from: 'queue' },
+  });
+  expect(await applies(own)).toMatchObject({
+    max_attempts: { value: 'unlimited', from: 'task' },
+    retention: { value: 'ever', from: 'task' },
+  });
+});

@@ -9,7 +9,7 @@ const NEVER_INDEXED =
   /\b(status|lease_\w+|started_at|attempts|losses|releases|cancel_\w+|progress|error|again)\b/;
 
 /** Functions without access to data: they may run with the rights of whoever calls them. */
-const PURE = ['backoff_delay_ms', 'checked_type', 'drop_on', 'given_tasks'];
+const PURE = ['backoff_delay_ms', 'checked_type', 'drop_on', 'fits_filter', 'given_tasks'];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
 const PURE_PARTS = /\btaskq\.(checked_type|retention)\b/g;
 

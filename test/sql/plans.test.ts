@@ -213,6 +213,15 @@ function verbsOf(
     'mark as idle': () => session.rows('select * from taskq.mark_idle($1, null, 1)', id),
     // What has no index to lean on is read a part at a time.
     'rescue from 500 blocks': () => session.rows('select * from taskq.rescue(0, 500)'),
+    'rerun ten': async () =>
+      session.rows(
+        `select * from taskq.rerun($1, '{"delay_ms": 604800000}')`,
+        await ids('select id from taskq.finished_tasks order by id desc limit 10'),
+      ),
+    'a page of dead letters': () =>
+      session.rows(`select * from taskq.find_tasks('{"status": ["dead"]}', 100)`),
+    'the last page of dead letters': () =>
+      session.rows(`select * from taskq.find_tasks('{"status": ["dead"]}', 100, '946684800000000-7')`),
     'a page of a list that nothing fits': () =>
       session.rows(`select * from taskq.find_tasks('{"type": "none"}', 100)`),
   };
@@ -280,6 +289,11 @@ async function fill(): Promise<void> {
     LIVE,
   );
   await admin.rows(
+    `insert into taskq.actions (at, verb, role, task_ids)
+     select now(), 'revive', 'me', array(select generate_series(n, n + 9)) from generate_series(1, $1) as n`,
+    DEAD,
+  );
+  await admin.rows(
     `insert into taskq.task_errors (task_id, lease_no, attempt, outcome, failed_at, drop_on, kept_in, queue, type)
      select d.id, n, n, 'failed', now(), day, day, 'default', 'work'
      from taskq.dead_tasks d, generate_series(1, 3) as n, taskq.drop_on('30d', now()) as day`,
@@ -304,6 +318,9 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'show a dead task': 1500,
   'show a finished task': 1500,
   'rescue from 500 blocks': 700,
+  'a page of dead letters': 3000,
+  'the last page of dead letters': 100,
+  'rerun ten': 5000,
   // 20,000 rows of each of three tables.
   'a page of a list that nothing fits': 10_000,
 };

@@ -1,18 +1,22 @@
-import { checkedName } from '../../domain/names.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { cancel as cancelTasks } from '../../queue/cancel.ts';
-import type { TaskFilter } from '../../queue/find-tasks.ts';
-import { actOnMatches, countMatches } from '../bulk.ts';
+import { actOnSelection, countSelected } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { countOf } from '../count.ts';
-import { badOption, collect, parseId, parseTags } from '../task-filter.ts';
+import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
+import { badOption, filterSuggestions } from '../task-filter.ts';
+import {
+  declareSelection,
+  LIVE_TASKS,
+  type SelectionOptions,
+  selectionOf,
+  type TaskSelection,
+} from '../task-selection.ts';
 
-interface CancelOptions {
-  readonly type?: string;
-  readonly queue?: string;
-  readonly tag?: readonly string[];
+interface CancelOptions extends SelectionOptions, ActingOptions {
+  /** Why; what is live was not cancelled for a reason yet. */
   readonly reason?: string;
   readonly wait?: string;
   readonly yes?: true;
@@ -20,16 +24,12 @@ interface CancelOptions {
 
 /** `taskq cancel`: by id, or all that fit. */
 export const cancel: CliCommand<CancelOptions> = {
+  suggestions: filterSuggestions(LIVE_TASKS),
   declare(command) {
-    command
-      .argument('[ids...]', 'the numbers of the tasks')
-      .option('--type <type>', 'all tasks of this type')
-      .option('--queue <queue>', 'all tasks of this queue')
-      .option('--tag <name=value>', 'all tasks with this tag; may be given again', collect)
+    declareActing(declareSelection(command, LIVE_TASKS))
       .option('--reason <text>', 'why, for those who look at the task later')
       .option('--wait <duration>', 'how long to wait for the end of those that run (45s); 0s: only ask')
       .option('--yes', 'do not ask')
-      .usage('[options] <id...> | --type <type> | --queue <queue> | --tag <name=value>')
       .addHelpText(
         'after',
         `
@@ -41,46 +41,32 @@ Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is still ru
       );
   },
   async run(context, { args, options }) {
-    const filter = filterOf(options);
-    if (args.length > 0 === (filter !== undefined)) {
-      throw badOption('name the tasks either by their ids or by --type, --queue, --tag');
-    }
+    const selection = selectionOf(args, options, LIVE_TASKS);
     const { reason = null, wait } = options;
-    if (filter !== undefined) {
+    if (selection.kind === 'filter') {
       if (wait !== undefined) throw badOption('--wait is for tasks named by their ids');
-      return cancelMatches(context, filter, reason, options);
+      return cancelMatches(context, selection, reason, options);
     }
-    const ids = args.map((id) => parseId(id));
+    const by = await actingOf(options);
     const waitMs = wait === undefined ? USUAL_WAIT_MS : parseDuration(wait, '--wait');
     const { cancelIds } = await import('../cancel-ids.ts');
-    return cancelIds(context, ids, reason, waitMs);
+    return cancelIds(context, selection.ids, { reason, by }, waitMs);
   },
 };
 
 /** With the default lease and grace, so long after a worker has died or was asked its tasks have ended. */
 const USUAL_WAIT_MS = 45_000;
 
-const LIVE = ['blocked', 'pending', 'leased', 'running'];
-
-function filterOf({ type, queue, tag }: CancelOptions): TaskFilter | undefined {
-  if (type === undefined && queue === undefined && tag === undefined) return undefined;
-  return {
-    status: LIVE,
-    ...(type !== undefined && { type: checkedName('type', type) }),
-    ...(queue !== undefined && { queue: checkedName('queue', queue) }),
-    ...(tag !== undefined && { tags: parseTags(tag) }),
-  };
-}
-
 async function cancelMatches(
   context: Context,
-  filter: TaskFilter,
+  selection: TaskSelection,
   reason: string | null,
-  { yes }: CancelOptions,
+  options: CancelOptions,
 ): Promise<void> {
+  const by = await actingOf(options);
   const db = await context.database();
-  if (!yes) await confirm(context, `cancel ${await countMatches(db, filter)}`);
-  const result = await actOnMatches(context, filter, (ids) => cancelTasks(db, ids, reason));
+  if (!options.yes) await confirm(context, `cancel ${await countSelected(db, selection, LIVE_TASKS)}`);
+  const result = await actOnSelection(context, selection, (ids) => cancelTasks(db, ids, reason, { by }));
   const { cancelled = 0, requested = 0, not_live = 0 } = result.counts;
   await context.output.answer({ cancelled, requested, not_live }, () =>
     [

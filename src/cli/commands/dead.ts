@@ -5,7 +5,7 @@ export const dead: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list dead letters, newest first',
+      summary: 'list dead letters, the last to die first',
       load: async () => (await import('./dead/list.ts')).listDead,
     },
     {

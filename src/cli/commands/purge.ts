@@ -1,17 +1,23 @@
 import { EXIT } from '../../lib/errors.ts';
 import { purge as purgeTasks } from '../../queue/purge.ts';
-import { actOnIds } from '../bulk.ts';
+import { actOnSelection, countSelected } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { countOf } from '../count.ts';
+import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
 import { complainOfRefused } from '../refused-task.ts';
-import { parseId } from '../task-filter.ts';
+import { filterSuggestions } from '../task-filter.ts';
+import { declareSelection, FINISHED_TASKS, type SelectionOptions, selectionOf } from '../task-selection.ts';
+
+interface PurgeOptions extends SelectionOptions, ActingOptions {
+  readonly yes?: true;
+}
 
 /** `taskq purge`: erase finished tasks. */
-export const purge: CliCommand<{ readonly yes?: true }> = {
+export const purge: CliCommand<PurgeOptions> = {
+  suggestions: filterSuggestions(FINISHED_TASKS),
   declare(command) {
-    command
-      .argument('<ids...>', 'the numbers of the tasks')
+    declareActing(declareSelection(command, FINISHED_TASKS))
       .option('--yes', 'do not ask')
       .addHelpText(
         'after',
@@ -21,18 +27,22 @@ period (--key-for) stays held. By itself a finished task is erased when its rete
       );
   },
   async run(context, { args, options }) {
-    const ids = args.map((id) => parseId(id));
+    const selection = selectionOf(args, options, FINISHED_TASKS);
+    const by = await actingOf(options);
     const db = await context.database();
-    const named = new Set(ids).size;
-    if (!options.yes) await confirm(context, `erase ${countOf(named, 'finished task')} for good`);
-    const { counts, answers } = await actOnIds((some) => purgeTasks(db, some), ids);
-    const { purged = 0, not_finished = 0 } = counts;
-    await context.output.answer({ purged, not_finished, tasks: answers }, () =>
-      purged > 0 ? `purged ${countOf(purged, 'task')}` : '',
+    if (!options.yes) {
+      const which = await countSelected(db, selection, FINISHED_TASKS, 'finished task');
+      await confirm(context, `erase ${which} for good`);
+    }
+    const result = await actOnSelection(context, selection, (ids) => purgeTasks(db, ids, { by }));
+    const { purged = 0, not_finished = 0 } = result.counts;
+    const isNamed = selection.kind === 'ids';
+    await context.output.answer({ purged, not_finished, tasks: result.answers }, () =>
+      purged > 0 || !isNamed ? `purged ${countOf(purged, 'task')}` : '',
     );
-    const refused = answers.filter(({ answer }) => answer === 'not_finished');
+    const refused = result.answers.filter(({ answer }) => answer === 'not_finished');
     complainOfRefused(context.output, refused, ADVICE);
-    return not_finished === 0 ? EXIT.done : EXIT.failed;
+    return not_finished === 0 || !isNamed ? EXIT.done : EXIT.failed;
   },
 };
 

@@ -1,62 +1,48 @@
-import { checkedName } from '../../domain/names.ts';
 import { EXIT } from '../../lib/errors.ts';
-import type { TaskFilter } from '../../queue/find-tasks.ts';
 import { type RetryAnswer, retry as retryTasks } from '../../queue/retry.ts';
-import { actOnIds, actOnMatches, type BulkResult } from '../bulk.ts';
+import { actOnSelection, type BulkResult } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { countOf, withCommas } from '../count.ts';
+import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
 import { complainOfRefused } from '../refused-task.ts';
-import { badOption, parseId } from '../task-filter.ts';
-
-interface RetryOptions {
-  readonly type?: string;
-  readonly queue?: string;
-  readonly failed?: true;
-}
+import { filterSuggestions } from '../task-filter.ts';
+import {
+  declareSelection,
+  type SelectionOptions,
+  selectionOf,
+  type TaskSelection,
+  WAITING_TASKS,
+} from '../task-selection.ts';
 
 /** `taskq retry`: waiting tasks run now, by id or all that fit. */
-export const retry: CliCommand<RetryOptions> = {
+export const retry: CliCommand<SelectionOptions & ActingOptions> = {
+  suggestions: filterSuggestions(WAITING_TASKS),
   declare(command) {
-    command
-      .argument('[ids...]', 'the numbers of the tasks')
-      .option('--type <type>', 'all waiting tasks of this type')
-      .option('--queue <queue>', 'all waiting tasks of this queue')
-      .option('--failed', 'all that wait after a failed attempt')
-      .usage('[options] <id...> | --type <type> | --queue <queue> | --failed')
-      .addHelpText(
-        'after',
-        `
+    declareActing(declareSelection(command, WAITING_TASKS)).addHelpText(
+      'after',
+      `
 A task that waits for its time, or after a failed attempt, is due at once. Nothing else of it changes: attempts that
 failed count on. Dead letters come back by taskq dead revive.`,
-      );
+    );
   },
   async run(context, { args, options }) {
-    const filter = filterOf(options);
-    if (args.length > 0 === (filter !== undefined)) {
-      throw badOption('name the tasks either by their ids or by --type, --queue, --failed');
-    }
-    if (filter !== undefined) return retryMatches(context, filter);
-    return retryIds(
-      context,
-      args.map((id) => parseId(id)),
-    );
+    const selection = selectionOf(args, options, WAITING_TASKS);
+    const by = await actingOf(options);
+    const db = await context.database();
+    const act = (ids: readonly string[]) => retryTasks(db, ids, { by });
+    return selection.kind === 'ids'
+      ? retryIds(context, selection, act)
+      : retryMatches(context, selection, act);
   },
 };
 
-function filterOf({ type, queue, failed }: RetryOptions): TaskFilter | undefined {
-  if (type === undefined && queue === undefined && failed === undefined) return undefined;
-  return {
-    status: ['pending'],
-    ...(type !== undefined && { type: checkedName('type', type) }),
-    ...(queue !== undefined && { queue: checkedName('queue', queue) }),
-    ...(failed && { failed }),
-  };
-}
-
-async function retryIds(context: Context, ids: readonly string[]): Promise<number> {
-  const db = await context.database();
-  const result = await actOnIds((some) => retryTasks(db, some), ids);
+async function retryIds(
+  context: Context,
+  selection: TaskSelection,
+  act: (ids: readonly string[]) => Promise<readonly RetryAnswer[]>,
+): Promise<number> {
+  const result = await actOnSelection(context, selection, act);
   const refused = result.answers.filter(({ answer }) => answer === 'not_waiting');
   await context.output.answer({ ...documentOf(result), tasks: result.answers }, () =>
     result.answers
@@ -69,9 +55,12 @@ async function retryIds(context: Context, ids: readonly string[]): Promise<numbe
 }
 
 /** What has begun to run, or ended, since it was looked for is none of them. */
-async function retryMatches(context: Context, filter: TaskFilter): Promise<void> {
-  const db = await context.database();
-  const result = await actOnMatches(context, filter, (ids) => retryTasks(db, ids));
+async function retryMatches(
+  context: Context,
+  selection: TaskSelection,
+  act: (ids: readonly string[]) => Promise<readonly RetryAnswer[]>,
+): Promise<void> {
+  const result = await actOnSelection(context, selection, act);
   const { retried = 0, due = 0 } = result.counts;
   await context.output.answer(documentOf(result), () =>
     [

@@ -3,6 +3,7 @@ import { parseDuration } from '../../lib/duration.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { enqueue } from '../../queue/enqueue.ts';
 import type { Context } from '../context.ts';
+import { refusedPayload } from '../fits-schema.ts';
 import { parsePayload } from '../payload.ts';
 import { printable } from '../printable.ts';
 import { waitForEnds } from '../wait-for-ends.ts';
@@ -63,10 +64,4 @@ function waitOf(wait: string | true): number {
       hint: 'the payload goes before --wait, or write --wait=30s',
     });
   }
-}
-
-function refusedPayload(type: string, problem: string): TaskqError {
-  return new TaskqError('invalid_payload', `the payload does not fit ${type}: ${problem}`, {
-    exitCode: EXIT.usage,
-  });
 }

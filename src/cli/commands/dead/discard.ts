@@ -1,36 +1,34 @@
 import { EXIT } from '../../../lib/errors.ts';
 import { type DiscardAnswer, discard } from '../../../queue/discard.ts';
-import { actOnIds, actOnMatches, type BulkResult, countMatches } from '../../bulk.ts';
+import { actOnSelection, type BulkResult, countSelected, sparedByHand } from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
 import { confirm } from '../../confirm.ts';
 import { countOf } from '../../count.ts';
-import { type DeadSelectionOptions, deadSelection, declareDeadSelection } from '../../dead-selection.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { complainOfRefused } from '../../refused-task.ts';
+import { filterSuggestions } from '../../task-filter.ts';
+import { DEAD_LETTERS, declareSelection, type SelectionOptions, selectionOf } from '../../task-selection.ts';
 
-interface DiscardOptions extends DeadSelectionOptions {
+interface DiscardOptions extends SelectionOptions, ActingOptions {
   readonly yes?: true;
 }
 
 /** `taskq dead discard`: delete for good. */
 export const discardDead: CliCommand<DiscardOptions> = {
+  suggestions: filterSuggestions(DEAD_LETTERS),
   declare(command) {
-    declareDeadSelection(command).option('--yes', 'do not ask');
+    declareActing(declareSelection(command, DEAD_LETTERS)).option('--yes', 'do not ask');
   },
   async run(context, { args, options }) {
-    const selection = deadSelection(args, options);
+    const selection = selectionOf(args, options, DEAD_LETTERS);
+    const by = await actingOf(options);
     const db = await context.database();
     if (!options.yes) {
-      const which =
-        selection.kind === 'ids'
-          ? countOf(selection.ids.length, 'task')
-          : await countMatches(db, selection.filter);
-      await confirm(context, `delete ${which} for good`);
+      const which = await countSelected(db, selection, DEAD_LETTERS, 'dead letter');
+      await confirm(context, `delete ${which} for good${await sparedByHand(db, selection)}`);
     }
-    const act = (ids: readonly string[]) => discard(db, ids);
-    const result =
-      selection.kind === 'ids'
-        ? await actOnIds(act, selection.ids)
-        : await actOnMatches(context, selection.filter, act);
+    const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
+    const result = await actOnSelection(context, selection, (ids) => discard(db, ids, { byHand, by }));
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
     await context.output.answer(documentOf(result), () =>
       missing > 0 && !result.counts.discarded

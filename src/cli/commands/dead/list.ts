@@ -1,32 +1,32 @@
-import { checkedName } from '../../../domain/names.ts';
 import { findTasks, type TaskFilter } from '../../../queue/find-tasks.ts';
 import type { TaskRow } from '../../../queue/task-row.ts';
 import type { CliCommand } from '../../command.ts';
-import { declarePage, parseId, parseLimit, parseSince } from '../../task-filter.ts';
+import {
+  declareFilter,
+  declarePage,
+  type FilterOptions,
+  filterOf,
+  filterSuggestions,
+  parseLimit,
+  parsePlace,
+} from '../../task-filter.ts';
+import { DEAD_LETTERS } from '../../task-selection.ts';
 
-interface ListOptions {
-  readonly type?: string;
-  readonly queue?: string;
-  readonly since?: string;
-  readonly reason?: string;
+interface ListOptions extends FilterOptions {
   readonly limit: string;
   readonly after?: string;
 }
 
-/** `taskq dead list`: a page of dead letters, newest first. */
+/** `taskq dead list`: a page of dead letters, the last to die first. */
 export const listDead: CliCommand<ListOptions> = {
+  suggestions: filterSuggestions(DEAD_LETTERS),
   declare(command) {
-    command
-      .option('--type <type>', 'only tasks of this type')
-      .option('--queue <queue>', 'only tasks of this queue')
-      .option('--since <time>', 'only what died since then: 2h, or 2030-01-31T09:00:00Z')
-      .option('--reason <reason>', 'only this reason');
-    declarePage(command);
+    declarePage(declareFilter(command, DEAD_LETTERS));
   },
   async run(context, { options }) {
-    const filter = filterOf(options);
+    const filter: TaskFilter = { status: ['dead'], ...filterOf(options, DEAD_LETTERS) };
     const limit = parseLimit(options.limit);
-    const after = options.after === undefined ? null : parseId(options.after, '--after');
+    const after = parsePlace(options.after, filter);
     const page = await findTasks(await context.database(), filter, limit, after);
     const document = { tasks: page.tasks.map(columnsOf), next_after: page.nextAfter };
     await context.output.answer(document, async (screen) => {
@@ -38,16 +38,6 @@ export const listDead: CliCommand<ListOptions> = {
     else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
   },
 };
-
-function filterOf({ type, queue, since, reason }: ListOptions): TaskFilter {
-  return {
-    status: ['dead'],
-    ...(type !== undefined && { type: checkedName('type', type) }),
-    ...(queue !== undefined && { queue: checkedName('queue', queue) }),
-    ...(since !== undefined && { since: parseSince(since) }),
-    ...(reason !== undefined && { reason }),
-  };
-}
 
 /** The columns of `taskq.dead_tasks` that say what died of what. */
 function columnsOf(task: TaskRow): object {

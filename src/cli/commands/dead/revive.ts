@@ -1,21 +1,27 @@
 import { parseMaxAttempts } from '../../../domain/enqueue-options.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
+import { getEnds } from '../../../queue/get-ends.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/revive.ts';
-import { actOnIds, actOnMatches, type BulkResult } from '../../bulk.ts';
+import { actOnSelection, type BulkResult } from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
+import type { Context } from '../../context.ts';
 import { countOf } from '../../count.ts';
-import {
-  type DeadSelection,
-  type DeadSelectionOptions,
-  deadSelection,
-  declareDeadSelection,
-} from '../../dead-selection.ts';
+import { fitsSchema } from '../../fits-schema.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { parsePayload } from '../../payload.ts';
 import { printable } from '../../printable.ts';
 import { refusedTask } from '../../refused-task.ts';
+import { filterSuggestions } from '../../task-filter.ts';
+import {
+  DEAD_LETTERS,
+  declareSelection,
+  type SelectionOptions,
+  selectionOf,
+  type TaskSelection,
+} from '../../task-selection.ts';
 
-interface Options extends DeadSelectionOptions {
+interface Options extends SelectionOptions, ActingOptions {
   readonly payload?: string;
   readonly delay?: string;
   readonly maxAttempts?: string;
@@ -23,22 +29,24 @@ interface Options extends DeadSelectionOptions {
 
 /** `taskq dead revive`: the same id and history, all attempts anew. */
 export const reviveDead: CliCommand<Options> = {
-  suggestions: { maxAttempts: ['unlimited'] },
+  suggestions: { ...filterSuggestions(DEAD_LETTERS), maxAttempts: ['unlimited'] },
   declare(command) {
-    declareDeadSelection(command)
+    declareActing(declareSelection(command, DEAD_LETTERS))
       .option('--payload <json>', 'another payload')
-      .option('--delay <duration>', 'not before so long from now')
+      .option('--delay <duration>', 'wait this long first')
       .option('--max-attempts <n|unlimited>', 'attempts from now on');
   },
   async run(context, { args, options }) {
-    const selection = deadSelection(args, options);
-    const told = reviveOptions(options);
+    const selection = selectionOf(args, options, DEAD_LETTERS);
+    const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
+    const told = { ...reviveOptions(options), byHand, by: await actingOf(options) };
     const db = await context.database();
-    const act = (ids: readonly string[]) => revive(db, ids, told);
-    const result =
-      selection.kind === 'ids'
-        ? await actOnIds(act, selection.ids)
-        : await actOnMatches(context, selection.filter, act, ({ answer }) => answer === 'key_held');
+    const check = await payloadCheck(context, options.payload);
+    const act = async (ids: readonly string[]) => {
+      await check(ids);
+      return revive(db, ids, told);
+    };
+    const result = await actOnSelection(context, selection, act, ({ answer }) => answer === 'key_held');
     await context.output.answer(documentOf(result, selection), () => textOf(result, selection));
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);
@@ -54,18 +62,33 @@ function reviveOptions({ payload, delay, maxAttempts }: Options): ReviveOptions 
   };
 }
 
+/** Make what refuses a new payload that does not fit the type of one of these tasks, as enqueue does. */
+async function payloadCheck(
+  context: Context,
+  payload: string | undefined,
+): Promise<(ids: readonly string[]) => Promise<void>> {
+  if (payload === undefined) return async () => {};
+  const { value } = parsePayload(payload, '--payload');
+  const check = await fitsSchema(context);
+  const db = await context.database();
+  return async (ids) => {
+    const types = new Set((await getEnds(db, ids)).map(({ type }) => type));
+    for (const type of types) await check(type, value);
+  };
+}
+
 /** One that somebody else revived meanwhile is none, unless it was named. */
-function refusals({ counts }: BulkResult<ReviveAnswer>, selection: DeadSelection): number {
+function refusals({ counts }: BulkResult<ReviveAnswer>, selection: TaskSelection): number {
   return (counts.key_held ?? 0) + (selection.kind === 'ids' ? (counts.not_dead ?? 0) : 0);
 }
 
-function documentOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: DeadSelection): object {
+function documentOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): object {
   const { revived = 0, key_held = 0, not_dead = 0 } = counts;
   const tasks = selection.kind === 'ids' ? answers : answers.filter(({ answer }) => answer === 'key_held');
   return { revived, key_held, not_dead, tasks };
 }
 
-function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: DeadSelection): string {
+function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string {
   if (selection.kind === 'filter') return `revived ${countOf(counts.revived ?? 0, 'task')}`;
   return answers
     .filter(({ answer }) => answer === 'revived')
@@ -73,7 +96,7 @@ function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: DeadSe
     .join('\n');
 }
 
-function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: DeadSelection): string[] {
+function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string[] {
   return answers.flatMap(({ id, answer, key, holder, status }) => {
     if (answer === 'key_held') {
       const by = holder === null ? 'another task' : `task ${holder}`;

@@ -4,12 +4,12 @@ import { didYouMean } from '../../../lib/nearest.ts';
 import { listQueues } from '../../../queue/list-queues.ts';
 import { pauseQueue } from '../../../queue/pause-queue.ts';
 import type { CliCommand } from '../../command.ts';
-import { operatorName } from '../../operator.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { pauseText } from '../../pause-text.ts';
 import { printable } from '../../printable.ts';
 import { badOption } from '../../task-filter.ts';
 
-interface PauseOptions {
+interface PauseOptions extends ActingOptions {
   readonly reason?: string;
   readonly for?: string;
 }
@@ -17,8 +17,7 @@ interface PauseOptions {
 /** `taskq queues pause`: nothing of the queue starts. */
 export const queuesPause: CliCommand<PauseOptions> = {
   declare(command) {
-    command
-      .argument('<queue>', 'its name')
+    declareActing(command.argument('<queue>', 'its name'))
       .option('--reason <text>', 'why, for those who look at the queue later')
       .option('--for <duration>', 'until so long from now; else until it is resumed')
       .addHelpText(
@@ -34,7 +33,11 @@ Pausing again replaces who, why and until when.`,
     if (forMs === 0) throw badOption('--for 0s: expected more than 0');
     const db = await context.database();
     const others = await listQueues(db);
-    await pauseQueue(db, name, { by: await operatorName(), reason: options.reason?.trim() || null, forMs });
+    await pauseQueue(db, name, {
+      by: await actingOf(options),
+      reason: options.reason?.trim() || null,
+      forMs,
+    });
     if (!others.some((queue) => queue.name === name)) {
       const hint = didYouMean(
         name,

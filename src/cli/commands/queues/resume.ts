@@ -1,16 +1,19 @@
 import { checkedName } from '../../../domain/names.ts';
 import { resumeQueue } from '../../../queue/pause-queue.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { printable } from '../../printable.ts';
 
 /** `taskq queues resume`: a paused queue goes on. */
-export const queuesResume: CliCommand = {
+export const queuesResume: CliCommand<ActingOptions> = {
   declare(command) {
-    command.argument('<queue>', 'its name');
+    declareActing(command.argument('<queue>', 'its name'));
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
-    const resumed = await resumeQueue(await context.database(), name);
+    const resumed = await resumeQueue(await context.database(), name, {
+      by: await actingOf(options),
+    });
     await context.output.answer({ name, resumed }, () =>
       resumed ? `${printable(name)} goes on` : `${printable(name)} is not paused`,
     );

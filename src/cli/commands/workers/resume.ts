@@ -1,17 +1,19 @@
 import { resumeWorker } from '../../../queue/pause-worker.ts';
 import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 
 /** `taskq workers resume`: they claim again. */
-export const workersResume: CliCommand = {
+export const workersResume: CliCommand<ActingOptions> = {
   declare(command) {
-    command.argument('<workers...>', 'their numbers, or their full names');
+    declareActing(command.argument('<workers...>', 'their numbers or names'));
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
+    const by = await actingOf(options);
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) => {
       if (worker.stopped_at !== null) return ended(worker);
-      return (await resumeWorker(db, worker.id))
+      return (await resumeWorker(db, worker.id, { by }))
         ? { answer: 'resumed', said: `claims again${hearing(worker)}` }
         : { answer: 'not_paused', said: 'is not paused' };
     });

@@ -17,7 +17,7 @@ interface SetOptions {
 export const workersSet: CliCommand<SetOptions> = {
   declare(command) {
     command
-      .argument('<workers...>', 'their numbers, or their full names')
+      .argument('<workers...>', 'their numbers or names')
       .option('--concurrency <n>', 'tasks to run at a time; what runs above that may finish')
       .option('--poll <duration>', 'how often to look for tasks when there are none')
       .option('--queues <a,b>', 'serve only these queues')

@@ -1,21 +1,21 @@
 import { stopWorker } from '../../../queue/stop-worker.ts';
 import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
 import type { CliCommand } from '../../command.ts';
-import { operatorName } from '../../operator.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 
 /** `taskq workers stop`: they drain and exit 0. */
-export const workersStop: CliCommand = {
+export const workersStop: CliCommand<ActingOptions> = {
   declare(command) {
-    command.argument('<workers...>', 'their numbers, or their full names').addHelpText(
+    declareActing(command.argument('<workers...>', 'their numbers or names')).addHelpText(
       'after',
       `
 As SIGTERM: a worker claims no more, lets what runs finish within its grace, gives the rest back and exits 0. Whether
 another is started is for what runs it to decide.`,
     );
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
     const db = await context.database();
-    const by = await operatorName();
+    const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) => {
       if (await stopWorker(db, worker.id, by))
         return { answer: 'asked', said: `was asked to stop${hearing(worker)}` };

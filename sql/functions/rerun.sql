@@ -1,0 +1,60 @@
+-- Runs finished tasks again: each as a new task, a copy of what was enqueued with the options it had, whose source says
+-- of which one (`rerun of 12`). options: payload, delay_ms; by, a name beside the role's for taskq.actions. A row per id:
+-- `enqueued`, with the new id in extra; `key_held` (extra names the task that has its key now, or holds it for a period,
+-- be it the finished one itself); `not_finished`, with its status in extra (null: nothing is known of it).
+create or replace function taskq.rerun(_ids bigint[], options jsonb default '{}')
+returns table (id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  found_ids bigint[];
+  copies jsonb;
+  made bigint[];
+  made_ids bigint[];
+  holders bigint[];
+begin
+  select array_agg(f.id order by f.id), jsonb_agg(
+    -- Without what it did not say: a null in there would be said. But for the payload, whose nulls are its own.
+    jsonb_strip_nulls(jsonb_build_object(
+      'type', f.type, 'queue', f.queue, 'priority', f.priority, 'max_attempts', f.max_attempts,
+      'timeout_ms', f.timeout_ms, 'expires_ms', round(extract(epoch from f.expires_at - f.not_before) * 1000),
+      'key', f.unique_key, 'tags', f.tags, 'retention', f.retention, 'backoff', f.backoff,
+      'traceparent', f.traceparent, 'source', 'rerun of ' || f.id, 'delay_ms', options -> 'delay_ms'
+    )) || jsonb_build_object('payload', coalesce(options -> 'payload', f.payload))
+    order by f.id
+  )
+  into found_ids, copies
+  from taskq.finished_tasks f
+  where f.id = any (_ids);
+
+  if found_ids is not null then
+    select array_agg(found_ids[e.place]) filter (where e.created), array_agg(e.id) filter (where e.created),
+      array_agg(e.id order by e.place)
+    into made, made_ids, holders
+    from taskq.enqueue_many(copies, '{"allow_unknown": true}') as e;
+    perform taskq.note_action('rerun', clock_timestamp(), options, made);
+  end if;
+
+  return query
+  select asked.id,
+    case
+      when asked.id = any (made) then 'enqueued'
+      when asked.id = any (found_ids) then 'key_held'
+      else 'not_finished'
+    end,
+    case
+      when asked.id = any (made) then jsonb_build_object('id', made_ids[array_position(made, asked.id)]::text)
+      when asked.id = any (found_ids) then jsonb_build_object(
+        'key', copies -> (array_position(found_ids, asked.id) - 1) -> 'key',
+        'holder', holders[array_position(found_ids, asked.id)]::text
+      )
+      else asked.extra
+    end
+  from taskq.find_statuses(_ids, coalesce(found_ids, '{}')) as asked;
+end
+$$;

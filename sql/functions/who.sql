@@ -1,0 +1,8 @@
+-- Who acts, in one text: the session's role, and in brackets the name that the caller adds (null: none).
+create or replace function taskq.who(_by text)
+returns text
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select session_user || coalesce(' (' || _by || ')', '')
+$$;

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { addDead } from '../../src/queue/add-dead.ts';
+import { cancel } from '../../src/queue/cancel.ts';
+import { discard } from '../../src/queue/discard.ts';
+import { pauseQueue, resumeQueue } from '../../src/queue/pause-queue.ts';
+import { pauseWorker, resumeWorker } from '../../src/queue/pause-worker.ts';
+import { purge } from '../../src/queue/purge.ts';
+import { rerun } from '../../src/queue/rerun.ts';
+import { retry } from '../../src/queue/retry.ts';
+import { revive } from '../../src/queue/revive.ts';
+import { showTask } from '../../src/queue/show-task.ts';
+import { stopWorker } from '../../src/queue/stop-worker.ts';
+import { enqueue } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+const by = 'ann@laptop';
+
+async function recorded(): Promise<readonly Record<string, unknown>[]> {
+  const role = await queue.admin.value<string>('select session_user');
+  const rows = await queue.admin.rows<Record<string, unknown>>(
+    'select verb, role, by, task_ids, queue, worker, reason from taskq.actions order by id',
+  );
+  return rows.map(({ role: its, ...row }) => {
+    expect(its).toBe(role);
+    return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
+  });
+}
+
+test('every verb records who, when and on what: the role of the session, and beside it the name that the caller adds', async () => {
+  const worker = await registerWorker(queue.admin);
+  const waiting = await enqueue(queue.admin, { delay_ms: 60_000 });
+  await retry(queue.admin, [waiting], { by });
+  await addDead(queue.admin, waiting, 'parked', { by });
+  await revive(queue.admin, [waiting], { by });
+  await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'r' }));
+  await discard(queue.admin, [waiting], { by });
+  const other = await enqueue(queue.admin);
+  await cancel(queue.admin, [other], 'not needed', { by });
+  await rerun(queue.admin, [other], { by });
+  await purge(queue.admin, [other], { by });
+  await pauseQueue(queue.admin, 'mail', { by, reason: 'deploy', forMs: null });
+  await resumeQueue(queue.admin, 'mail', { by });
+  await pauseWorker(queue.admin, String(worker.id), by);
+  await resumeWorker(queue.admin, String(worker.id), { by });
+  await stopWorker(queue.admin, String(worker.id), by);
+  const of = (verb: string, more: object) => ({ verb, by, ...more });
+  expect(await recorded()).toEqual([
+    of('retry', { task_ids: [waiting] }),
+    of('dead add', { task_ids: [waiting], reason: 'parked' }),
+    of('revive', { task_ids: [waiting] }),
+    of('discard', { task_ids: [waiting] }),
+    of('cancel', { task_ids: [other], reason: 'not needed' }),
+    of('rerun', { task_ids: [other] }),
+    of('purge', { task_ids: [other] }),
+    of('pause', { queue: 'mail', reason: 'deploy' }),
+    of('resume', { queue: 'mail' }),
+    of('pause', { worker: worker.id }),
+    of('resume', { worker: worker.id }),
+    of('stop', { worker: worker.id }),
+  ]);
+});
+
+test('what a verb did to nothing is not recorded; without a name the role stands alone', async () => {
+  const id = await enqueue(queue.admin);
+  await revive(queue.admin, [id]);
+  await discard(queue.admin, [id]);
+  await purge(queue.admin, [id]);
+  await rerun(queue.admin, [id]);
+  await retry(queue.admin, [id, '999999999']);
+  expect(await resumeQueue(queue.admin, 'never')).toBe(false);
+  expect(await recorded()).toEqual([]);
+  await queue.admin.rows("select taskq.pause_queue('mail')");
+  expect(await recorded()).toEqual([{ verb: 'pause', queue: 'mail' }]);
+  const paused = "select paused_by = session_user from taskq.list_queues() where name = 'mail'";
+  expect(await queue.admin.value(paused)).toBe(true);
+});
+
+test('it is recorded with what was done, or not at all', async () => {
+  const id = await enqueue(queue.admin);
+  await queue.admin.rows('begin');
+  await cancel(queue.admin, [id], null, { by });
+  await queue.admin.rows('rollback');
+  expect(await recorded()).toEqual([]);
+  await expect(cancel(queue.admin, [id], null, { by: 'x'.repeat(201) })).rejects.toThrow(
+    'who_acts_has_a_short_name',
+  );
+  expect((await showTask(queue.admin, id))!.status).toBe('pending');
+});
+
+test('show has what was done to the task, oldest first, and nothing of others', async () => {
+  const [id, other] = [await enqueue(queue.admin), await enqueue(queue.admin)];
+  await addDead(queue.admin, id, 'parked', { by });
+  await addDead(queue.admin, other, 'parked', { by });
+  await revive(queue.admin, [id, other], { by: 'bob' });
+  await cancel(queue.admin, [other]);
+  expect((await showTask(queue.admin, id))!.actions).toMatchObject([
+    { verb: 'dead add', by, reason: 'parked' },
+    {
+      verb: 'revive',
+      by: 'bob',
+      reason: null,
+      role: expect.stringMatching(/./),
+      at: expect.stringMatching(/^\d{4}-/),
+    },
+  ]);
+});
+
+test('it is kept for 90 days, and never more than a million calls', async () => {
+  const kept = async () => {
+    await queue.admin.rows('select taskq.maintain()');
+    return queue.admin
+      .rows<{ by: string }>('select by from taskq.actions order by id')
+      .then((rows) => rows.map((row) => row.by));
+  };
+  const record = (name: string) => queue.admin.rows('select taskq.pause_queue($1, $1)', name);
+  await record('old');
+  await queue.admin.rows("update taskq.actions set at = at - interval '91 days'");
+  await record('recent');
+  await queue.admin.rows("update taskq.actions set at = at - interval '89 days' where by = 'recent'");
+  expect(await kept()).toEqual(['recent']);
+  await queue.admin.rows(
+    "select setval('taskq.actions_id_seq', (select max(id) from taskq.actions) + 1000000)",
+  );
+  await record('a million later');
+  await record('and one');
+  expect(await kept()).toEqual(['a million later', 'and one']);
+});
