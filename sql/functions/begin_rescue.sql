@@ -1,13 +1,20 @@
--- Asks whether a scan for expired leases is due now. A scan has no index to lean on (one would make every claim
--- write all indexes), so it is made only where there is reason: a worker without a heartbeat for a lease, leases
--- that such a worker left and that have expired since the last scan, or _own (the caller lost the answer of a
--- claim); and, as the net under everything unforeseen, whenever 20 times the cost of the last scan has passed.
--- Never two within 5 seconds, for all workers together. No row: no scan is due. Else the size of the table in blocks,
--- and, where it has at most _page_blocks of them, what the whole scan found, as an array: an idle worker asks the server
--- for nothing more. A larger table is to be passed page by page to taskq.rescue, and then closed by taskq.end_rescue.
+-- Looks at the other workers, and asks whether a scan for expired leases is due now. A scan has no index to lean on (one
+-- would make every claim write all indexes), so it is made only where there is reason: a worker that is silent, leases
+-- that such a worker left and that have expired since the last scan, a clock that has gone back, or _own (the caller
+-- lost the answer of a claim); and, as the net under everything unforeseen, whenever 20 times the cost of the last scan
+-- has passed. Never two within 5 seconds, for all workers together.
+--
+-- Whether a worker is silent, the clock alone cannot say: after a step of an hour all of them look so, and after an outage
+-- too. extra ->> 'quiet' has those whose last heartbeat is a quarter of their lease ago, or ahead of now, as {id: {beat_us,
+-- lease_ms}}. The caller remembers for how long, by a clock of its own that makes no steps, each stood at the same
+-- heartbeat while its own heartbeats succeeded, and names those that did for half a lease in _watched ({id: beat_us}).
+--
+-- Always a row. blocks is null: no scan is due. Else it is the size of the table, and, where it has at most _page_blocks,
+-- rescued is what the whole scan found, as an array: an idle worker asks the server for nothing more. A larger table is
+-- to be passed page by page to taskq.rescue, and then closed by taskq.end_rescue, both with extra -> 'options'.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
-  _page_blocks bigint default -1
+  _page_blocks bigint default -1, _watched jsonb default '{}'
 )
 returns table (blocks bigint, rescued jsonb, extra jsonb)
 language plpgsql security definer
@@ -16,31 +23,58 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  clock_was timestamptz;
+  options jsonb;
   last record;
 begin
+  select
+    jsonb_build_object('quiet', coalesce(
+      jsonb_object_agg(w.id, jsonb_build_object(
+        'beat_us', (extract(epoch from w.heartbeat_at) * 1000000)::bigint, 'lease_ms', w.lease_ms
+      )) filter (where w.id is distinct from _worker and w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 4000.0) and ts + interval '1 second'),
+      '{}'
+    )),
+    greatest(max(w.clock_was), max(w.heartbeat_at) filter (where w.heartbeat_at > ts + interval '1 second'))
+  into extra, clock_was
+  from taskq.workers w
+  where w.stopped_at is null;
+
   select * into last from taskq.rescue_scan for update skip locked;
-  if not found or ts < last.started_at + make_interval(secs => _gap_ms / 1000.0) then
+  if not found or last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts then
+    return next;
     return;
   end if;
+  if last.started_at > ts + interval '1 second' then
+    clock_was := greatest(clock_was, last.started_at);
+  end if;
   if not (
-    _own
-    or ts >= last.finished_at + make_interval(secs => greatest(_gap_ms, 20 * last.cost_ms) / 1000.0)
+    _own or clock_was is not null
+    or last.finished_at not between ts - make_interval(secs => greatest(_gap_ms, 20 * last.cost_ms) / 1000.0) and ts
+    or cardinality(taskq.silent_workers(_watched, ts)) > 0
     or exists (
       select from taskq.workers w
-      where w.stopped_at is null and w.heartbeat_at < ts - make_interval(secs => w.lease_ms / 1000.0)
-        or w.leases_until < ts
+      where w.leases_until not between ts and ts + make_interval(secs => 2 * w.lease_ms / 1000.0)
     )
   ) then
+    return next;
     return;
   end if;
   update taskq.rescue_scan set started_at = ts;
   blocks := pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint;
+  options := jsonb_build_object('watched', _watched, 'clock_was', clock_was);
+  extra := extra || jsonb_build_object('options', options);
   if blocks <= _page_blocks then
     rescued := coalesce(
-      (select jsonb_agg(to_jsonb(r) || jsonb_build_object('id', r.id::text)) from taskq.rescue(0, blocks, _worker, _held) as r),
+      (
+        select jsonb_agg(to_jsonb(r) || jsonb_build_object('id', r.id::text))
+        from taskq.rescue(0, blocks, _worker, _held, options) as r
+      ),
       '[]'
     );
-    perform taskq.end_rescue(extract(epoch from clock_timestamp() - ts) * 1000);
+    -- The clock may make its step just now; a table so small is read within a second.
+    perform taskq.end_rescue(
+      least(greatest(extract(epoch from clock_timestamp() - ts) * 1000, 0), 1000)::double precision, options
+    );
   end if;
   return next;
 end

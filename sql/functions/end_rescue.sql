@@ -1,30 +1,43 @@
--- Closes a scan for expired leases: notes its cost, and writes off the workers that were silent for a whole lease
--- when it began. Such a worker may have left leases that had not expired yet; they have by one lease after its last
--- heartbeat, and until a scan has come by after that, its row says so (leases_until).
+-- Closes a scan for expired leases: notes its cost, and writes off the workers that were silent when it began (options as
+-- begin_rescue gave them). Such a worker may have left leases that had not expired yet; they have by one lease after it
+-- was written off, and until a scan has come by after that, its row says so (leases_until).
 -- It waits for no lock: what somebody else has locked, the next scan closes.
-create or replace function taskq.end_rescue(_cost_ms double precision)
+create or replace function taskq.end_rescue(_cost_ms double precision, options jsonb default '{}')
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  silent integer[] := taskq.silent_workers(options -> 'watched', ts);
+  clock_was timestamptz := options ->> 'clock_was';
   began timestamptz;
 begin
   update taskq.rescue_scan r set finished_at = ts, cost_ms = _cost_ms
   where r.only_row = (select l.only_row from taskq.rescue_scan l for no key update skip locked);
   began := (select r.started_at from taskq.rescue_scan r);
   update taskq.workers w
-  set leases_until = null
-  where w.id = any (array(
-    select l.id from taskq.workers l where l.leases_until < began for no key update skip locked
-  ));
-  update taskq.workers w
-  set stopped_at = w.heartbeat_at, leases_until = ts + make_interval(secs => w.lease_ms / 1000.0)
+  set leases_until = case
+      -- The clock went back: the lease that it meant begins anew.
+      when w.leases_until >= began then ts + make_interval(secs => w.lease_ms / 1000.0)
+    end
   where w.id = any (array(
     select l.id from taskq.workers l
-    where l.stopped_at is null and l.heartbeat_at < began - make_interval(secs => l.lease_ms / 1000.0)
+    where l.leases_until not between began and began + make_interval(secs => 2 * l.lease_ms / 1000.0)
     for no key update skip locked
   ));
+  update taskq.workers w
+  set stopped_at = least(w.heartbeat_at, ts), heartbeat_at = least(w.heartbeat_at, ts),
+    leases_until = ts + make_interval(secs => w.lease_ms / 1000.0)
+  where w.id = any (array(
+    select l.id from taskq.workers l where l.id = any (silent) and l.stopped_at is null for no key update skip locked
+  ));
+  if clock_was is not null then
+    update taskq.workers w
+    set clock_was = null
+    where w.id = any (array(
+      select l.id from taskq.workers l where l.clock_was <= end_rescue.clock_was for no key update skip locked
+    ));
+  end if;
 end
 $$;

@@ -48,8 +48,10 @@ begin
     perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
   end if;
 
+  -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
   update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null
+  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
+    available_at = least(t.available_at, ts)
   where t.id = any (held);
 
   -- The row keeps its place, which may lie behind every cursor: the hint is always sent.

@@ -2,7 +2,8 @@
 -- what has started since it was claimed (_started_ms: milliseconds since its start; null: not started). Answers each
 -- (id, lease_no): `renewed` (held by it, and for at least two thirds of a lease), `lost` (not its own any more),
 -- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
--- lease that nobody took is renewed like any other. It waits for no lock. options, all for the row of the worker:
+-- lease that nobody took is renewed like any other, and so is one that ends too late, because the clock went back since.
+-- It waits for no lock. options, all for the row of the worker:
 -- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead).
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
@@ -22,9 +23,16 @@ declare
   rows_at tid[];
   ts timestamptz := clock_timestamp();
   enough timestamptz := ts + make_interval(secs => _lease_ms / 1500.0);
+  -- A second beyond: another heartbeat of this worker may have read the clock a moment later.
+  too_late timestamptz := ts + make_interval(secs => _lease_ms / 1000.0 + 1);
 begin
   update taskq.workers
-  set heartbeat_at = ts, stopped_at = null, leases_until = null, cursors = coalesce(options -> 'cursors', cursors),
+  set heartbeat_at = ts, stopped_at = null, leases_until = null,
+    steady_since = case
+      when heartbeat_at between ts - make_interval(secs => _lease_ms / 1000.0) and ts + interval '1 second'
+      then steady_since else ts end,
+    clock_was = case when heartbeat_at > ts + interval '1 second' then greatest(heartbeat_at, clock_was) else clock_was end,
+    cursors = coalesce(options -> 'cursors', cursors),
     running = coalesce((options ->> 'running')::integer, running),
     ahead = coalesce((options ->> 'ahead')::integer, ahead)
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
@@ -39,7 +47,10 @@ begin
       select t.ctid as row_at
       from taskq.tasks t
       where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
-        and (t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased'))
+        and (
+          t.lease_expires_at < enough or t.lease_expires_at > too_late
+          or (asked.started_ms is not null and t.status = 'leased')
+        )
       limit 1
       for no key update skip locked
     ) as locked
@@ -48,7 +59,7 @@ begin
   set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
     status = case when asked.started_ms is null then t.status else 'running' end,
     started_at = case
-      when asked.started_ms is null or t.status = 'running' then t.started_at
+      when asked.started_ms is null or t.status = 'running' then least(t.started_at, ts)
       else ts - make_interval(secs => asked.started_ms / 1000.0)
     end
   from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
@@ -61,7 +72,8 @@ begin
   from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
   left join lateral (
     select t.id, t.cancel_requested_at, t.cancel_reason,
-      t.lease_expires_at < enough or (asked.started_ms is not null and t.status = 'leased') as late
+      t.lease_expires_at < enough or t.lease_expires_at > too_late
+        or (asked.started_ms is not null and t.status = 'leased') as late
     from taskq.tasks t
     where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
     limit 1

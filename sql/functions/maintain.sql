@@ -47,7 +47,13 @@ begin
     select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit page for update skip locked
   );
   delete from taskq.idle_marks where worker_id in (
-    select m.worker_id from taskq.idle_marks m where m.until < ts - interval '1 hour' for update skip locked
+    select m.worker_id
+    from taskq.idle_marks m
+    left join taskq.workers w on w.id = m.worker_id
+    where m.until < ts - interval '1 hour'
+      -- The clock went back: who sleeps marks itself once more with its next poll.
+      or m.until > ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
+    for update of m skip locked
   );
   delete from taskq.workers where id in (
     select w.id from taskq.workers w

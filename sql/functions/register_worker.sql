@@ -21,6 +21,12 @@ declare
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
   drawn integer;
+  -- What was enqueued by a clock that has gone back since, while no worker was there that would know of it.
+  clock_was timestamptz := (
+    select max(newest.created_at)
+    from (select t.created_at from taskq.tasks t order by t.id desc limit 100) as newest
+    where newest.created_at > ts + interval '1 second'
+  );
 begin
   if not taskq.note_types(_about -> 'types', ts) then
     extra := '{"types_left": true}';
@@ -30,15 +36,15 @@ begin
     drawn := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647;
     continue when drawn = 0;
     insert into taskq.workers (
-      id, name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, lease_ms, concurrency, poll_ms,
-      types, queues, paused_at
+      id, name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, steady_since, clock_was,
+      lease_ms, concurrency, poll_ms, types, queues, paused_at
     )
     values (
       drawn, format(
         '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
       ),
       _about ->> 'name', _about ->> 'host',
-      (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts,
+      (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts, ts, clock_was,
       (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
       served,
       case when (_about ->> 'paused')::boolean then ts end

@@ -1,6 +1,9 @@
 -- Brings back the tasks on blocks [_from, _to) of the live table whose lease ran out: of a worker that is silent
--- for a whole lease, or unknown; of the caller itself where it does not know of them (_held are the ids it does
--- know: the answer of a claim was lost); and of a live worker only ten leases after expiry.
+-- (options ->> 'watched', see taskq.begin_rescue), has ended, or is unknown; of the caller itself where it does not know of
+-- them (_held are the ids it does know: the answer of a claim was lost); and of a live worker only ten leases after
+-- expiry. A lease that ends later than any that could be given now has run out as well: the clock went back since it was
+-- given, and nobody has set it right. (options ->> 'clock_was' is the latest time known from before: waiting tasks of the
+-- page that were due by then, or enqueued or run since, are due now, or after the same wait as before.)
 -- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss; but of a
 -- suspect (losses > 0) only where it was `running`, which it is before it starts: hundreds that merely wait behind a
 -- task that kills its workers become suspects once, and no more. The row keeps its place in the queue. A task that was
@@ -19,33 +22,67 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  clock_was timestamptz := options ->> 'clock_was';
+  silent integer[] := taskq.silent_workers(options -> 'watched', ts);
   alive integer[];
+  gone integer[];
+  gone_until timestamptz[];
+  calm integer[];
   overdue timestamptz[];
+  calm_until timestamptz[];
+  own_id integer;
+  own_until timestamptz;
+  soonest timestamptz;
   lost bigint[];
   dead bigint[];
   cancelled bigint[];
   hint record;
 begin
-  -- Both in the same order: whom the table below is compared with is read once, not for each lease that ran out.
-  select coalesce(array_agg(w.id), '{}'), array_agg(ts - make_interval(secs => 10 * w.lease_ms / 1000.0))
-  into alive, overdue
-  from taskq.workers w
-  where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0);
+  -- Whom the table below is compared with is read once, not for each lease that ran out. *_until is the end of the latest
+  -- lease that one of them can have been given by now, with the half of one to spare.
+  select coalesce(array_agg(w.id) filter (where w.is_alive), '{}'),
+    coalesce(array_agg(w.id) filter (where w.is_gone), '{}'), array_agg(w.until) filter (where w.is_gone),
+    coalesce(array_agg(w.id) filter (where w.is_calm), '{}'), array_agg(w.overdue) filter (where w.is_calm),
+    array_agg(w.until) filter (where w.is_calm),
+    max(w.id) filter (where w.is_own), max(w.until) filter (where w.is_own), min(w.until)
+  into alive, gone, gone_until, calm, overdue, calm_until, own_id, own_until, soonest
+  from (
+    select w.id, ts - 10 * l.lease as overdue, ts + 1.5 * l.lease as until,
+      l.is_alive, not l.is_alive and (w.stopped_at is null or w.leases_until is not null) as is_gone,
+      -- So long without a gap between its heartbeats, it has set right whatever it knows of.
+      l.is_fresh and w.steady_since < ts - 10 * l.lease as is_calm,
+      -- One whose own heartbeat the clock has elsewhere than now may just have been given what it does not know of yet.
+      l.is_fresh and w.id = _worker as is_own
+    from taskq.workers w
+    cross join lateral (
+      select make_interval(secs => w.lease_ms / 1000.0) as lease,
+        w.stopped_at is null and w.id <> all (silent) as is_alive,
+        w.stopped_at is null
+          and w.heartbeat_at between ts - make_interval(secs => w.lease_ms / 1000.0) and ts + interval '1 second'
+          as is_fresh
+    ) as l
+    where w.stopped_at is null or w.leases_until is not null
+  ) as w;
   lost := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and t.lease_expires_at < ts
+      and (t.lease_expires_at < ts or t.lease_expires_at > soonest)
       and (
-        t.lease_owner <> all (alive)
-        or (t.lease_owner = _worker and t.id <> all (_held))
+        (t.lease_expires_at < ts and t.lease_owner <> all (alive))
+        or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
+        or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
         -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
         -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
         -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
         -- one lease was not, and the task of whoever lost that race ran twice.
-        or t.lease_expires_at < overdue[array_position(alive, t.lease_owner)]
+        or t.lease_expires_at < overdue[array_position(calm, t.lease_owner)]
+        or t.lease_expires_at > calm_until[array_position(calm, t.lease_owner)]
       )
     for update skip locked
   );
+  if clock_was is not null then
+    perform taskq.make_due(_from, _to, clock_was, ts);
+  end if;
   if cardinality(lost) = 0 then
     return;
   end if;
@@ -77,7 +114,7 @@ begin
   return query
   select t.id, t.queue, t.type,
     case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end,
-    (extract(epoch from t.available_at) * 1000000)::bigint, null::jsonb
+    (extract(epoch from least(t.available_at, ts)) * 1000000)::bigint, null::jsonb
   from taskq.tasks t where t.id = any (lost);
 
   perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
@@ -90,8 +127,10 @@ begin
     perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
   end if;
 
+  -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
   update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null
+  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
+    available_at = least(t.available_at, ts)
   where t.id = any (lost);
 
   for hint in

@@ -71,6 +71,10 @@ create table taskq.workers (
   version text,
   started_at timestamptz not null,
   heartbeat_at timestamptz not null,
+  -- Since when its heartbeats have come no more than a lease apart: no outage, no step of the clock lies in between.
+  steady_since timestamptz not null default clock_timestamp(),
+  -- The latest time that it knows of from before the clock went back, until a scan has seen to what was due by then.
+  clock_was timestamptz,
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,

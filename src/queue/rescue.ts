@@ -9,7 +9,22 @@ export interface RescueRequest {
   readonly own: boolean;
   /** Least time between two scans of all workers together, in milliseconds. */
   readonly gapMs: number;
+  /** Other workers that have not moved from this heartbeat for half a lease, by the caller's own clock. */
+  readonly watched: Readonly<Record<string, number>>;
   readonly signal: AbortSignal;
+}
+
+/** A worker whose last heartbeat is a while ago, or ahead of the database's clock. */
+export interface Quiet {
+  readonly workerId: string;
+  readonly beatUs: number;
+  readonly leaseMs: number;
+}
+
+export interface Look {
+  readonly quiet: readonly Quiet[];
+  /** Undefined: no scan was due. Empty: one was made and found nothing. */
+  readonly rescued: readonly Rescued[] | undefined;
 }
 
 export interface Rescued {
@@ -25,31 +40,48 @@ export interface Rescued {
 export const PAGE_BLOCKS = 4096;
 
 /**
- * Bring back the tasks whose lease ran out, if a scan is due: in one statement, or page by page where the table has more
- * than so many blocks. Undefined: no scan was due. Empty: one was made and found nothing.
+ * Look at the other workers, and bring back the tasks whose lease ran out, if a scan is due: in one statement, or page by
+ * page where the table has more than so many blocks.
  */
-export async function rescue(
+export async function rescue(db: Queryable, request: RescueRequest, pageBlocks = PAGE_BLOCKS): Promise<Look> {
+  const { own, gapMs, workerId, held, watched } = request;
+  const rows = await db.query<{ blocks: string | null; rescued: RescuedRow[] | null; extra: Extra }>({
+    name: 'taskq_begin_rescue',
+    text: 'select blocks, rescued, extra from taskq.begin_rescue($1, $2, $3, $4, $5, $6)',
+    values: [own, gapMs, workerId, held(), pageBlocks, JSON.stringify(watched)],
+  });
+  const { blocks, rescued, extra } = rows[0]!;
+  const quiet = Object.entries(extra.quiet).map(([id, { beat_us, lease_ms }]) => ({
+    workerId: id,
+    beatUs: beat_us,
+    leaseMs: lease_ms,
+  }));
+  if (blocks === null) return { quiet, rescued: undefined };
+  if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
+  return { quiet, rescued: await rescueInPages(db, request, { blocks: Number(blocks), pageBlocks, extra }) };
+}
+
+interface Scan {
+  readonly blocks: number;
+  readonly pageBlocks: number;
+  readonly extra: Extra;
+}
+
+async function rescueInPages(
   db: Queryable,
   request: RescueRequest,
-  pageBlocks = PAGE_BLOCKS,
-): Promise<Rescued[] | undefined> {
-  const due = await db.query<{ blocks: string; rescued: RescuedRow[] | null }>({
-    name: 'taskq_begin_rescue',
-    text: 'select blocks, rescued from taskq.begin_rescue($1, $2, $3, $4, $5)',
-    values: [request.own, request.gapMs, request.workerId, request.held(), pageBlocks],
-  });
-  if (due.length === 0) return undefined;
-  const { blocks, rescued: all } = due[0]!;
-  if (all !== null) return all.map(rescuedOf);
+  { blocks, pageBlocks, extra }: Scan,
+): Promise<Rescued[]> {
+  const options = JSON.stringify(extra.options);
   const rescued: Rescued[] = [];
   let costMs = 0;
-  for (let from = 0; from < Number(blocks) && !request.signal.aborted; from += pageBlocks) {
+  for (let from = 0; from < blocks && !request.signal.aborted; from += pageBlocks) {
     const began = performance.now();
-    rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks])));
+    rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks], options)));
     costMs += performance.now() - began;
   }
   if (!request.signal.aborted) {
-    await db.query({ text: 'select taskq.end_rescue($1)', values: [costMs] });
+    await db.query({ text: 'select taskq.end_rescue($1, $2)', values: [costMs, options] });
   }
   return rescued;
 }
@@ -58,12 +90,19 @@ async function rescuePage(
   db: Queryable,
   request: RescueRequest,
   blocks: readonly [from: number, to: number],
+  options: string,
 ): Promise<Rescued[]> {
   const rows = await db.query<RescuedRow>({
-    text: 'select id, queue, type, status, available_at_us from taskq.rescue($1, $2, $3, $4)',
-    values: [...blocks, request.workerId, request.held()],
+    text: 'select id, queue, type, status, available_at_us from taskq.rescue($1, $2, $3, $4, $5)',
+    values: [...blocks, request.workerId, request.held(), options],
   });
   return rows.map(rescuedOf);
+}
+
+interface Extra {
+  readonly quiet: Readonly<Record<string, { readonly beat_us: number; readonly lease_ms: number }>>;
+  /** What a scan that is due is to be passed on with. */
+  readonly options?: object;
 }
 
 interface RescuedRow {

@@ -16,6 +16,8 @@ export class ConnectionState implements Queryable {
   readonly #onRestored: () => void;
   /** Those that are lost, and when they last failed. */
   readonly #lost = new Map<Connection, number>();
+  /** The last heartbeat was refused. */
+  #isRefused = false;
   #since = performance.now();
   #answeredAt = performance.now();
 
@@ -32,10 +34,10 @@ export class ConnectionState implements Queryable {
     return this.#lost.size > 0;
   }
 
-  /** For how long both have been uninterrupted, in milliseconds; 0 while one is lost, or silent. */
+  /** For how long both have been uninterrupted, in milliseconds; 0 while one is lost or silent, or heartbeats are refused. */
   get steadyMs(): number {
     const now = performance.now();
-    return this.isLost || now - this.#answeredAt > this.#silenceMs ? 0 : now - this.#since;
+    return this.isLost || this.#isRefused || now - this.#answeredAt > this.#silenceMs ? 0 : now - this.#since;
   }
 
   async query<Row extends object>(statement: Statement): Promise<Row[]> {
@@ -51,12 +53,21 @@ export class ConnectionState implements Queryable {
     }
   }
 
+  /** The server refuses heartbeats (it is read-only, it has no room): very likely those of the others, too. */
+  refused(): void {
+    this.#isRefused = true;
+  }
+
   /** The database has answered what was asked then. What was asked before the last failure proves nothing. */
   answered(connection: Connection, askedAt: number): void {
     const now = performance.now();
     const wasLost = this.isLost;
     if (!wasLost && now - this.#answeredAt > this.#silenceMs) this.#since = now;
     this.#answeredAt = now;
+    if (connection === 'heartbeats' && this.#isRefused) {
+      this.#isRefused = false;
+      this.#since = now;
+    }
     if (askedAt >= (this.#lost.get(connection) ?? 0)) this.#lost.delete(connection);
     if (!wasLost || this.isLost) return;
     this.#events.event('connection.restored', { lost_ms: Math.round(now - this.#since) });

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { leaseKey } from '../domain/task.ts';
 import { messageOf } from '../domain/thrown.ts';
-import { backingOffMs } from '../lib/backing-off.ts';
+import { backingOffMs, RECONNECTING } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
@@ -22,6 +22,8 @@ const port = parentPort!;
 const table = new LeaseTable(setup.leases);
 const stop = new AbortController();
 const bell = new Bell();
+/** After an outage the others wait for two thirds of a lease before they take this worker for silent. */
+const reconnecting = { ...RECONNECTING, maxMs: Math.min(RECONNECTING.maxMs, setup.heartbeatMs) };
 let cursors: unknown;
 /** Of what this worker holds, by lease. */
 let cancels: ReadonlyMap<string, CancelRequest> = new Map();
@@ -45,7 +47,7 @@ for (let failures = 0; !stop.signal.aborted; ) {
   } catch (error) {
     failures += 1;
     tell({ kind: 'disconnected', why: messageOf(error) });
-    await bell.wait(backingOffMs(failures, Math.random()), stop.signal);
+    await bell.wait(backingOffMs(failures, Math.random(), reconnecting), stop.signal);
   }
 }
 clearInterval(watching);

@@ -16,6 +16,7 @@ import { settingsOf } from './load-handlers.ts';
 import { obey } from './obey.ts';
 import { storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { catchStrays } from './strays.ts';
 import { Vacuumer } from './vacuumer.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
@@ -83,11 +84,16 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.trouble(error);
     const housekeeper = new Housekeeper({ db, events, stop });
+    const watch = new SilenceWatch();
     const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
-      every((signal) => rescueOnce(db, state, signal), { everyMs: rescueMs, signal: ended.signal, onError }),
+      every((signal) => rescueOnce(db, state, watch, signal), {
+        everyMs: rescueMs,
+        signal: ended.signal,
+        onError,
+      }),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
@@ -160,6 +166,7 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
       db.answered('heartbeats', performance.now());
       break;
     case 'refused':
+      db.refused();
       state.options.events.event('statement.failed', { error: message.why });
       break;
     default:
@@ -168,23 +175,33 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
 }
 
 /**
- * Only after a heartbeat interval of uninterrupted connection: after an outage, or when a whole machine was frozen,
- * everybody renews first.
+ * Only after a heartbeat interval without an interruption: after an outage, or when a whole machine was frozen, everybody
+ * renews first. For who has been silent so long, see `SilenceWatch`.
  */
-async function rescueOnce(db: ConnectionState, state: WorkerState, signal: AbortSignal): Promise<void> {
+async function rescueOnce(
+  db: ConnectionState,
+  state: WorkerState,
+  watch: SilenceWatch,
+  signal: AbortSignal,
+): Promise<void> {
   const { heartbeatMs, rescueMs, events } = state.options;
   // Where every slot is taken, nothing else asks whether the database is back.
   if (db.isLost) await db.query({ text: 'select 1' });
-  if (db.steadyMs < heartbeatMs) return;
+  if (db.steadyMs < heartbeatMs) return watch.forget();
   const { claimLostAt } = state;
   const own = state.isLostClaimOver;
-  const rescued = await rescue(db, {
+  const { quiet, rescued } = await rescue(db, {
     workerId: state.workerId,
     held: () => state.held.ids(),
     own,
     gapMs: rescueMs,
+    watched: watch.silent(performance.now(), db.steadyMs),
     signal,
+  }).catch((error: unknown) => {
+    watch.forget();
+    throw error;
   });
+  watch.looked(quiet, performance.now());
   // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
   if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
   for (const { id, queue, type, status, availableAtUs } of rescued ?? []) {

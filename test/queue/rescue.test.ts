@@ -10,6 +10,7 @@ import {
   type Row,
   rescueAll,
   silence,
+  watchedWorkers,
 } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
@@ -17,7 +18,8 @@ import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
 const queue = useDatabase();
 
 async function isDue(own = false, gapMs = 5000): Promise<boolean> {
-  return (await queue.admin.rows('select blocks from taskq.begin_rescue($1, $2)', own, gapMs)).length > 0;
+  const isDueFor = 'select blocks is not null from taskq.begin_rescue($1, $2, null, $3, -1, $4)';
+  return queue.admin.value(isDueFor, own, gapMs, [], await watchedWorkers(queue.admin));
 }
 
 /** Lets the last scan have begun, ended and cost so much. */
@@ -67,6 +69,8 @@ describe('whose tasks are taken', () => {
     await worker.claim({ start: 2 });
     await lapse(queue.admin, [now!], 10 * LEASE_MS - 60_000);
     await lapse(queue.admin, [late!], 10 * LEASE_MS + 60_000);
+    expect(await rescueAll(queue.admin, other.id)).toEqual([]);
+    await queue.admin.rows("update taskq.workers set steady_since = steady_since - interval '6 min'");
     expect(await rescueAll(queue.admin, other.id)).toMatchObject([{ id: late }]);
   });
 
@@ -113,6 +117,116 @@ describe('whose tasks are taken', () => {
     expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: free }]);
     await other.rows('commit');
     expect(await rescueAll(rescuer, worker.id)).toMatchObject([{ id: locked }]);
+  });
+});
+
+/** Lets the database's clock have made a step: whatever was written before is so much earlier, or (negative) ahead. */
+async function step(ms: number): Promise<void> {
+  const by = "- $1 * interval '1 ms'";
+  await queue.admin.rows(
+    `update taskq.workers set heartbeat_at = heartbeat_at ${by}, steady_since = steady_since ${by},
+       leases_until = leases_until ${by}`,
+    ms,
+  );
+  await queue.admin.rows(
+    `update taskq.rescue_scan set started_at = started_at ${by}, finished_at = finished_at ${by}`,
+    ms,
+  );
+  await queue.admin.rows(
+    `update taskq.tasks set lease_expires_at = lease_expires_at ${by}, created_at = created_at ${by},
+       not_before = not_before ${by}, available_at = available_at ${by}, started_at = started_at ${by}`,
+    ms,
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+describe('after a step of the clock', () => {
+  test.each([HOUR_MS, 24 * HOUR_MS, -HOUR_MS, -24 * HOUR_MS])(
+    'of %d ms no worker is silent that had no time for a heartbeat yet, or has had one since',
+    async (ms) => {
+      const ids = await enqueueSome(queue.admin, 2);
+      const [worker, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+      const tasks = await worker.claim({ start: 2 });
+      const before = await watchedWorkers(queue.admin);
+      await step(ms);
+      const rescue = 'select * from taskq.rescue(0, 1000000, $1, $2, $3)';
+      expect(await queue.admin.rows(rescue, other.id, [], {})).toEqual([]);
+      expect(await queue.admin.rows(rescue, worker.id, [], {})).toEqual([]);
+      await worker.heartbeat(tasks);
+      expect(await queue.admin.rows(rescue, other.id, [], { watched: before })).toEqual([]);
+      expect(await queue.admin.rows(rescue, worker.id, ids, {})).toEqual([]);
+    },
+  );
+
+  test.each([HOUR_MS, 24 * HOUR_MS, -HOUR_MS, -24 * HOUR_MS])(
+    'of %d ms the tasks of a silent worker come back, and can be claimed at once',
+    async (ms) => {
+      const ids = await enqueueSome(queue.admin, 2);
+      const [lost, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+      await lost.claim({ start: 2 });
+      await step(ms);
+      expect((await rescueAll(queue.admin, other.id)).map(({ id }) => id)).toEqual(ids);
+      expect((await other.claim({ start: 2 })).map(({ id }) => id)).toEqual(ids);
+    },
+  );
+
+  test('back, what a live worker does not know of comes back as well, by itself or by the net', async () => {
+    const ids = await enqueueSome(queue.admin, 2);
+    const [worker, other] = [await registerWorker(queue.admin), await registerWorker(queue.admin)];
+    await worker.claim({ start: 2 });
+    await step(-HOUR_MS);
+    await worker.heartbeat([]);
+    expect(await rescueAll(queue.admin, other.id)).toEqual([]);
+    expect(await rescueAll(queue.admin, worker.id, [ids[0]!])).toMatchObject([{ id: ids[1] }]);
+    await queue.admin.rows("update taskq.workers set steady_since = steady_since - interval '6 min'");
+    expect(await rescueAll(queue.admin, other.id)).toMatchObject([{ id: ids[0] }]);
+  });
+
+  test('back, a scan is due at once, and again for the leases that a worker left which was written off before', async () => {
+    await registerWorker(queue.admin);
+    await scanned(6000, 6000, 60_000);
+    expect(await isDue()).toBe(false);
+    await step(-HOUR_MS);
+    expect(await isDue()).toBe(true);
+    await queue.admin.rows('delete from taskq.workers');
+    await registerWorker(queue.admin);
+    await scanned(6000, 6000, 60_000);
+    await queue.admin.rows(
+      "update taskq.workers set stopped_at = heartbeat_at, leases_until = clock_timestamp() + interval '1 hour'",
+    );
+    expect(await isDue()).toBe(true);
+    await queue.admin.rows('select taskq.end_rescue(60000)');
+    await scanned(6000, 6000, 60_000);
+    expect(await isDue()).toBe(false);
+  });
+
+  test('back, what was due is due, a retry waits as long as it was to, and a time asked for stays', async () => {
+    const options = { backoff: { kind: 'fixed', base_ms: 20_000, jitter: 0 } };
+    const worker = await registerWorker(queue.admin);
+    const retried = await enqueue(queue.admin, options);
+    await worker.settle(outcome(await claimOne(worker), 'failed'));
+    const passed = await enqueue(queue.admin, { delay_ms: 1 });
+    const asked = await enqueue(queue.admin, { delay_ms: 600_000 });
+    await queue.admin.rows('select pg_sleep(0.002)');
+    await worker.heartbeat([]);
+    const due = await enqueue(queue.admin);
+    await step(-HOUR_MS);
+    const delayed = await enqueue(queue.admin, { delay_ms: 60_000 });
+    const { extra } = (await queue.admin.row<{ extra: { options: object } }>(
+      'select extra from taskq.begin_rescue()',
+    ))!;
+    await queue.admin.rows('select from taskq.rescue(0, 1000000, options => $1)', extra.options);
+    const [{ now }] = (await queue.admin.rows<{ now: Date }>('select clock_timestamp() as now')) as [
+      { now: Date },
+    ];
+    const waits = async (id: string) =>
+      ((await liveRow(queue.admin, id))!.available_at as Date).getTime() - now.getTime();
+    for (const id of [due, passed]) expect(await waits(id)).toBeLessThanOrEqual(0);
+    expect(await waits(delayed)).toBeGreaterThan(50_000);
+    expect(await waits(retried)).toBeGreaterThan(10_000);
+    expect(await waits(retried)).toBeLessThanOrEqual(21_000);
+    expect(await waits(asked)).toBeGreaterThan(HOUR_MS);
   });
 });
 
@@ -267,7 +381,9 @@ describe('a scan is due', () => {
   test('never twice within the gap, of all workers together', async () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
     const begun = await Promise.all(
-      sessions.map((session) => session.rows('select * from taskq.begin_rescue(true, 60000)')),
+      sessions.map((session) =>
+        session.rows('select from taskq.begin_rescue(true, 60000) where blocks is not null'),
+      ),
     );
     expect(begun.flat()).toHaveLength(1);
     await scanned(30_000, 29_000, 0);
@@ -285,7 +401,9 @@ describe('a scan is due', () => {
          from taskq.workers`,
       );
     expect(await isDue()).toBe(true);
-    await queue.admin.rows('select taskq.end_rescue(12.5)');
+    await queue.admin.rows('select taskq.end_rescue(12.5, $1)', {
+      watched: await watchedWorkers(queue.admin),
+    });
     expect(await row()).toEqual({ stopped: true, looked_for: true });
     expect(
       await queue.admin.row('select cost_ms, finished_at > started_at as ended from taskq.rescue_scan'),
@@ -312,12 +430,13 @@ describe('a scan is due', () => {
       held: () => [ids[0]!],
       own: true,
       gapMs: 600_000,
+      watched: {},
       signal: new AbortController().signal,
     };
-    const rescued = await rescueByLibrary(queue.admin, request, pageBlocks);
+    const { rescued } = await rescueByLibrary(queue.admin, request, pageBlocks);
     expect(rescued!.map((task) => task.id).toSorted()).toEqual(ids.slice(1).toSorted());
     expect(await queue.admin.value('select finished_at > started_at from taskq.rescue_scan')).toBe(true);
-    expect(await rescueByLibrary(queue.admin, request, pageBlocks)).toBeUndefined();
+    expect(await rescueByLibrary(queue.admin, request, pageBlocks)).toMatchObject({ rescued: undefined });
     expect(rescued![0]).toMatchObject({ queue: 'default', type: 'work', status: 'pending' });
     const age = Date.now() * 1000 - rescued![0]!.availableAtUs;
     expect(Math.abs(age)).toBeLessThan(60_000_000);

@@ -73,11 +73,23 @@ export interface Rescued {
   readonly available_at_us: string;
 }
 
-/** Scans the whole live table once, for a worker (null: for nobody) that knows of these tasks. */
-export function rescueAll(
+/** All workers, each watched for long enough at the heartbeat that it is at. */
+export function watchedWorkers(session: Session): Promise<Readonly<Record<string, number>>> {
+  return session.value(
+    `select coalesce(jsonb_object_agg(id, (extract(epoch from heartbeat_at) * 1000000)::bigint), '{}')
+     from taskq.workers`,
+  );
+}
+
+/**
+ * Scans the whole live table once, for a worker (null: for nobody) that knows of these tasks, and has watched for long
+ * enough whoever is silent.
+ */
+export async function rescueAll(
   session: Session,
   worker: number | null = null,
   held: readonly string[] = [],
 ): Promise<Rescued[]> {
-  return session.rows('select * from taskq.rescue(0, 1000000, $1, $2) order by id', worker, held);
+  const scan = 'select * from taskq.rescue(0, 1000000, $1, $2, $3) order by id';
+  return session.rows(scan, worker, held, { watched: await watchedWorkers(session) });
 }

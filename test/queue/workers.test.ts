@@ -8,7 +8,7 @@ import { unregisterWorker } from '../../src/queue/register-worker.ts';
 import { setWorker } from '../../src/queue/set-worker.ts';
 import { stopWorker } from '../../src/queue/stop-worker.ts';
 import { listenTo } from './listening.ts';
-import { enqueue, silence } from './rows.ts';
+import { enqueue, silence, watchedWorkers } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { LEASE_MS, registerWorker } from './worker.ts';
 
@@ -41,8 +41,7 @@ describe('the list', () => {
     const [stopped, lost, live] = [await register(), await register(), await register()];
     await unregisterWorker(queue.admin, Number(stopped));
     await silence(queue.admin, Number(lost), LEASE_MS + 1000);
-    await queue.admin.rows('select * from taskq.begin_rescue(true)');
-    await queue.admin.rows('select taskq.end_rescue(1)');
+    await queue.admin.rows('select taskq.end_rescue(1, $1)', { watched: await watchedWorkers(queue.admin) });
     expect(await listWorkers(queue.admin, {}, 9)).toMatchObject([{ id: live }]);
     expect(await listWorkers(queue.admin, { all: true }, 9)).toMatchObject([
       { id: live, status: 'live' },

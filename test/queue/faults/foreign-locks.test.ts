@@ -56,6 +56,7 @@ const LOCKS: readonly Lock[] = [
     'defaults',
     'idle_marks',
     'rescue_scan',
+    'housekeeping',
     'held_keys',
     'dead_tasks',
     'finished_tasks',
@@ -180,6 +181,7 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
         "update taskq.tasks set expires_at = clock_timestamp() - interval '1 s' where id = $1",
         late,
       );
+      await session.rows('select taskq.begin_housekeeping(0)');
       await session.rows('select taskq.maintain()');
       await session.rows('select taskq.expire()');
       expect(await liveRow(session, late)).toBeUndefined();

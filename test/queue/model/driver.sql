@@ -30,9 +30,9 @@ begin
   delete from taskq.task_errors;
   delete from taskq.workers;
   insert into taskq.workers (
-    id, name, host, pid, unique_part, started_at, heartbeat_at, lease_ms, concurrency, types
+    id, name, host, pid, unique_part, started_at, heartbeat_at, steady_since, lease_ms, concurrency, types
   )
-  select w, 'worker ' || w, 'here', w, w, ts, ts, 3600000, 8, '{one,two}' from generate_series(1, 2) as w;
+  select w, 'worker ' || w, 'here', w, w, ts, ts, '-infinity', 3600000, 8, '{one,two}' from generate_series(1, 2) as w;
   insert into taskq.tasks (
     id, type, priority, available_at, not_before, created_at, started_at, expires_at, unique_key, max_attempts,
     status, lease_no, lease_owner, lease_expires_at, losses, releases
@@ -83,6 +83,8 @@ begin
         )
       );
     when 'heartbeat' then
+      -- Whoever is alive has been so for long.
+      update taskq.workers set steady_since = '-infinity', heartbeat_at = ts where id = worker;
       return (
         select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, case when cancel_requested then 'cancel' end)), ', ' order by id, lease_no)
         from taskq.heartbeat(worker, ids, leases, array(select jsonb_array_elements_text(e -> 'started_ms')::bigint), 3600000)
@@ -99,7 +101,10 @@ begin
       );
     when 'rescue' then
       return (
-        select string_agg(format('%s %s', id, status), ', ' order by id) from taskq.rescue(0, 1000000, worker)
+        select string_agg(format('%s %s', id, status), ', ' order by id) from taskq.rescue(0, 1000000, worker, options => (
+          select jsonb_build_object('watched', jsonb_object_agg(w.id, (extract(epoch from w.heartbeat_at) * 1000000)::bigint))
+          from taskq.workers w
+        ))
       );
     when 'expire' then
       perform taskq.expire();

@@ -181,7 +181,12 @@ export function useWorkers() {
       until(
         async () => {
           await silence(worker);
-          await rows('select from taskq.rescue(0, 1000000)');
+          await rows(
+            `select from taskq.rescue(0, 1000000, options => (
+              select jsonb_build_object('watched', jsonb_object_agg(id, (extract(epoch from heartbeat_at) * 1000000)::bigint))
+              from taskq.workers
+            ))`,
+          );
           return (
             (await rows('select from taskq.tasks where lease_owner = $1', worker.worker_id)).length === 0
           );

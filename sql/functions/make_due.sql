@@ -1,0 +1,44 @@
+-- After the clock went back, sets right the waiting tasks on blocks [_from, _to) of the live table whose time was counted
+-- by the clock before: their rows tell so by a time that is still to come. What was enqueued to run at once, or was due by
+-- that clock (_clock_was: the latest time that is known of it), is due now; what waits for a retry waits as long as it was
+-- to, from now on. A time that was asked for and had not come stays. Returns how many it set right; workers are told. Done
+-- twice, it changes nothing more. It waits for no lock.
+create or replace function taskq.make_due(_from bigint, _to bigint, _clock_was timestamptz, _ts timestamptz)
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+declare
+  rows_at tid[];
+  hint record;
+begin
+  rows_at := array(
+    select t.ctid from taskq.tasks t
+    where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
+      and t.available_at > _ts and t.available_at < 'infinity' and t.lease_owner is null
+      and (
+        (t.created_at > _ts and t.available_at <= greatest(_clock_was, t.created_at))
+        or (t.started_at > _ts and t.available_at >= t.started_at)
+      )
+    for update skip locked
+  );
+  if cardinality(rows_at) = 0 then
+    return 0;
+  end if;
+  for hint in
+    with due as (
+      update taskq.tasks t
+      set available_at = case
+          when t.created_at > _ts and t.available_at <= greatest(_clock_was, t.created_at) then _ts
+          else _ts + (t.available_at - t.started_at) end
+      where t.ctid = any (rows_at)
+      returning t.queue
+    )
+    select distinct due.queue from due
+  loop
+    perform taskq.wake(hint.queue, _ts, true);
+  end loop;
+  return cardinality(rows_at);
+end
+$$;

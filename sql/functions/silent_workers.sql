@@ -1,0 +1,14 @@
+-- Of the workers that the caller has watched (_watched: {id: the heartbeat it saw, in epoch microseconds}) those that are
+-- silent: that heartbeat is still their last one, and the clock has it a whole lease ago, or ahead of now. The clock
+-- alone proves nothing, it may have made a step; see taskq.begin_rescue.
+create or replace function taskq.silent_workers(_watched jsonb, _ts timestamptz)
+returns integer[]
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select coalesce(array_agg(w.id), '{}')
+  from jsonb_each_text(coalesce(_watched, '{}')) as watched (id, beat_us)
+  join taskq.workers w on w.id = watched.id::integer
+  where w.stopped_at is null and (extract(epoch from w.heartbeat_at) * 1000000)::bigint = watched.beat_us::bigint
+    and w.heartbeat_at not between _ts - make_interval(secs => w.lease_ms / 1000.0) and _ts + interval '1 second'
+$$;
