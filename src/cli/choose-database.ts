@@ -2,6 +2,7 @@ import type { Config } from '../config/settings.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { openEmbeddedDatabase } from './embedded-database.ts';
+import { hasEnvFile } from './env-file.ts';
 import { isInteractive } from './is-interactive.ts';
 import type { Environment } from './main.ts';
 import type { Output } from './output.ts';
@@ -32,17 +33,23 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
     const directUrl = config.directUrl === null ? url : checkedUrl('directUrl', config.directUrl);
     return { url, directUrl, kind: 'configured' };
   }
-  if (config.database !== 'embedded' && !isInteractive(env, process)) throw nothingConfigured();
+  const asks = config.database === 'embedded';
+  const unread = !asks && (await hasEnvFile(options.cwd)) ? UNREAD : undefined;
+  if (!asks && !isInteractive(env, process)) throw nothingConfigured(unread);
   const { server, database, url } = await openEmbeddedDatabase(options);
   const { userName } = await import('../embedded/account.ts');
   const user = await userName(process.getuid?.() ?? -1);
   options.output.talk(`using the local PostgreSQL ${server.version} of ${user}, database ${database}`);
+  if (unread !== undefined) options.output.talk(unread);
   return { url, directUrl: url, kind: 'embedded' };
 }
 
-function nothingConfigured(): TaskqError {
+const UNREAD = 'the .env that lies here is not read unasked: --env-file .env reads it';
+
+function nothingConfigured(unread: string | undefined): TaskqError {
+  const ways = 'set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one';
   return new TaskqError('no_database', 'no database is configured', {
     exitCode: EXIT.usage,
-    hint: 'set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one',
+    hint: unread === undefined ? ways : `${unread}; or ${ways}`,
   });
 }

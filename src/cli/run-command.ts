@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { EXIT } from '../lib/errors.ts';
 import type { CliCommand } from './command.ts';
 import { type Context, createContext } from './context.ts';
+import { readEnvFile } from './env-file.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { Environment } from './main.ts';
 import { createOutput, type Output } from './output.ts';
@@ -15,6 +16,7 @@ export async function runCommand(command: CliCommand, commander: Command, env: E
   const context = createContext({ command: commander.name(), env, options, output });
   try {
     const call = { args: commander.args, options };
+    if (options.envFile !== undefined) readEnvFile(options.envFile);
     const run = async () => (await command.run?.(context, call)) ?? EXIT.done;
     return exitCode(context, await untilStopped(command, context, run));
   } catch (error) {

@@ -14,7 +14,16 @@ async function offered(...words: string[]): Promise<string[]> {
   return stdout.split('\n').slice(0, -1);
 }
 
-const GLOBAL = ['--help', '--database-url', '--config', '--json', '--quiet', '--no-color', '--version'];
+const GLOBAL = [
+  '--help',
+  '--database-url',
+  '--config',
+  '--env-file',
+  '--json',
+  '--quiet',
+  '--no-color',
+  '--version',
+];
 
 describe('what is offered', () => {
   test('first, the commands; then those below one, and those that begin so', async () => {

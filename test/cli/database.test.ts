@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { runTaskq } from '../support/run-taskq.ts';
@@ -22,6 +24,49 @@ describe('the database', () => {
       code: 2,
       stderr:
         'taskq: no database is configured — set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one\n',
+    });
+  });
+
+  describe('a .env that names it', () => {
+    let project: string;
+    beforeAll(async () => {
+      project = await temporaryDirectory();
+      await writeFile(join(project, '.env'), `DATABASE_URL="${changed.url}"\nTASKQ_QUEUES=mail\n`);
+    });
+
+    test('is not read unasked, and the error says how it is', async () => {
+      expect(await runTaskq(['list'], { cwd: project })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          'the .env that lies here is not read unasked: --env-file .env reads it',
+        ),
+      });
+    });
+
+    test('is read by --env-file, below what the environment says and for handlers too', async () => {
+      await mkdir(join(project, 'handlers'));
+      const handler = 'export default () => process.env.TASKQ_QUEUES;';
+      await writeFile(join(project, 'handlers/queues.mjs'), handler);
+      const run = (...args: string[]) =>
+        runTaskq(['--env-file', '.env', ...args], { cwd: project, env: { TASKQ_POLL: '2s' } });
+      const { stdout } = await run('config', '--json');
+      expect(JSON.parse(stdout)).toMatchObject({
+        settings: expect.arrayContaining([
+          expect.objectContaining({ key: 'queues', value: 'mail', source: 'environment TASKQ_QUEUES' }),
+          expect.objectContaining({ key: 'poll', value: '2s' }),
+        ]),
+      });
+      const { stdout: id } = await run('enqueue', 'queues', '--queue', 'mail');
+      expect(await run('work', '--until-idle')).toMatchObject({ code: 0 });
+      const shown = await run('show', id.trim(), '--json');
+      expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'completed', result: 'mail' });
+    });
+
+    test('that is not there is named', async () => {
+      const { code, stderr } = await runTaskq(['list', '--env-file', 'nowhere.env'], { cwd: project });
+      // Node 20 takes the option for its own wherever it stands, and ends with 9 before we begin.
+      expect([2, 9]).toContain(code);
+      expect(stderr).toMatch(/nowhere\.env: (?:no such file|not found)\n$/);
     });
   });
 
