@@ -217,6 +217,12 @@ test('whatever anybody sends on our channels, a worker and who waits go on, and 
     // More queues than there can be.
     ...Array.from({ length: 1500 }, (_, n) => `{"queue": "none-${n}", "from_us": 1}`),
   ];
+  // It has listened before its second heartbeat.
+  for (let beats = 0, last = ''; beats < 3; ) {
+    const at = await queue.value<string>('select heartbeat_at::text from taskq.workers');
+    if (at !== last) beats += 1;
+    last = at;
+  }
   await queue.rows(
     `select pg_notify(channel, payload)
      from unnest($1::text[]) as payload, unnest(array['taskq_wake', 'taskq_orders', 'taskq_cancel', 'taskq_done']) as channel`,
