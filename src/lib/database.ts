@@ -149,6 +149,11 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '25006';
 }
 
+/** True where the server has answered that nothing of the statement was done. */
+export function isUndone(error: unknown): boolean {
+  return isServerError(error) || isReadOnly(error);
+}
+
 /** True where the same statement may succeed later: no connection, or a conflict with another transaction. */
 export function isPassing(error: unknown): boolean {
   if (!isServerError(error)) return isUnanswered(error);

@@ -35,7 +35,10 @@ export const EVENTS = {
     'changed handlers are in use from now on; what runs, runs on with the old ones',
   ],
   'handlers.not_reloaded': ['error', 'changed handlers do not load; those before stay in use'],
-  'connection.lost': ['warn', 'the database does not answer; handlers go on, outcomes wait in memory'],
+  'connection.lost': [
+    'warn',
+    'the database does not answer, or takes no writes; handlers go on, outcomes wait in memory',
+  ],
   'connection.restored': ['info', 'the database answers again'],
   'listening.failed': [
     'warn',

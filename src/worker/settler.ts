@@ -1,7 +1,7 @@
 import type { Outcome } from '../domain/outcome.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
-import { isServerError, type Queryable } from '../lib/database.ts';
+import { isServerError, isUndone, type Queryable } from '../lib/database.ts';
 import { ensurePartitions } from '../queue/maintain.ts';
 import { type SettleAnswer, type Settlement, settle } from '../queue/settle.ts';
 import type { HeldTask } from './attempt.ts';
@@ -118,7 +118,7 @@ export class Settler {
       this.#failures += 1;
       this.#hooks.onTrouble(error);
       const unanswered = batch.filter(({ answered }) => !answered);
-      if (!isServerError(error)) for (const waiting of unanswered) waiting.repeated = true;
+      if (!isUndone(error)) for (const waiting of unanswered) waiting.repeated = true;
       this.#waiting = [...unanswered, ...this.#waiting];
       return false;
     } finally {

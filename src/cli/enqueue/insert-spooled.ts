@@ -1,4 +1,4 @@
-import { isServerError } from '../../lib/database.ts';
+import { isUndone } from '../../lib/database.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { oneAhead } from '../../lib/one-ahead.ts';
 import { enqueueCounted } from '../../queue/enqueue.ts';
@@ -30,7 +30,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
       try {
         created += await enqueueCounted(db, spooled.bulk);
       } catch (error) {
-        throw inTheMiddle(context.explain(error), isServerError(error), { done, spooled, all });
+        throw inTheMiddle(context.explain(error), isUndone(error), { done, spooled, all });
       }
       done += spooled.bulk.count;
       progress.update(`enqueued ${withCommas(done)} of ${all} tasks`);

@@ -1,0 +1,174 @@
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { TaskQueue } from 'taskq';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { EmbeddedServer } from '../../src/embedded/server.ts';
+import { startEmbedded } from '../../src/embedded/start.ts';
+import { stopEmbedded } from '../../src/embedded/stop.ts';
+import { migrate } from '../../src/queue/migrate.ts';
+import { query } from '../embedded/query.ts';
+import { removeStateDirectories, stateDirectory } from '../embedded/state-directory.ts';
+import { waitUntil } from '../queue/waiting.ts';
+import { killStartedTaskqs, type RunningTaskq, startTaskq } from '../support/start-taskq.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { event } from './support/workers.ts';
+
+const HANDLER = `import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+export default async ({ file }) => { while (!existsSync(file)) await sleep(20); return 'done'; };`;
+
+const SETTINGS = { fsync: 'off' };
+
+/** Where the name of the database leads; it can be made to lead elsewhere. */
+let name: { url: string; leadTo(server: EmbeddedServer): Promise<void> };
+let cwd: string;
+let tasks: TaskQueue;
+
+beforeEach(async () => {
+  cwd = await temporaryDirectory();
+  await mkdir(join(cwd, 'handlers'));
+  await writeFile(join(cwd, 'handlers/hold.mjs'), HANDLER);
+  const socket = join(cwd, '.s.PGSQL.5432');
+  name = {
+    url: `postgres://postgres@/postgres?host=${encodeURIComponent(cwd)}&port=5432`,
+    async leadTo({ socketDir }) {
+      await rm(socket, { force: true });
+      await symlink(join(socketDir, '.s.PGSQL.5432'), socket);
+    },
+  };
+  tasks = new TaskQueue({ databaseUrl: name.url });
+});
+
+afterEach(async () => {
+  await tasks.close();
+  await killStartedTaskqs();
+  await removeStateDirectories();
+});
+
+/** A worker with short times. */
+const work = () =>
+  startTaskq(['work', '--lease', '3s', '--poll', '100ms'], {
+    cwd,
+    env: { DATABASE_URL: name.url, TASKQ_HEARTBEAT: '300ms', TASKQ_RESCUE: '200ms', TASKQ_LOG_LEVEL: 'info' },
+  });
+
+/** Enqueue a task that runs until its gate is opened, and wait until it runs. */
+async function held(gate: string): Promise<string> {
+  const { id } = await tasks.enqueue('hold', { file: join(cwd, gate) }, { allowUnknown: true });
+  await waitUntil(async () => (await tasks.get(id))?.status === 'running', 'it does not run');
+  return id;
+}
+
+const open = (gate: string) => writeFile(join(cwd, gate), '');
+
+/** What the log says besides that the worker lives. */
+const said = (worker: RunningTaskq) =>
+  worker
+    .logs()
+    .map((line) => String(line.event))
+    .filter((said) => !/^worker\.(started|progress|maintained)$/.test(said));
+
+describe('a server that takes no writes any more', () => {
+  test('has lost its workers, once, until it takes them again: nothing runs twice', async () => {
+    const server = await startEmbedded({ stateDir: await stateDirectory(), settings: SETTINGS });
+    await migrate({ databaseUrl: server.url('postgres') });
+    await name.leadTo(server);
+    const worker = work();
+    const id = await held('go');
+    await query(server, 'alter system set default_transaction_read_only = on');
+    await query(server, 'select pg_reload_conf()');
+    expect(await worker.waitForLog(event('connection.lost'))).toMatchObject({
+      error: expect.stringMatching(/read-only/),
+    });
+    const waiting = tasks.wait(id);
+    waiting.catch(() => {});
+    await open('go');
+    // As long as it takes a lease to end, and all that is repeated to be repeated.
+    await waitUntil(async () => {
+      const [row] = await query(
+        server,
+        `select lease_expires_at < clock_timestamp() as over from taskq.tasks where id = ${id}`,
+      );
+      return row?.over === true;
+    }, 'the lease does not end');
+    await query(server, 'alter system reset default_transaction_read_only');
+    await query(server, 'select pg_reload_conf()');
+    expect(await waiting).toMatchObject({ status: 'completed', result: 'done' });
+    await worker.waitForLog(event('connection.restored'));
+    expect(said(worker)).toEqual(['connection.lost', 'connection.restored']);
+    expect(await query(server, 'select lease_no, losses from taskq.finished_tasks')).toEqual([
+      { lease_no: 1, losses: 0 },
+    ]);
+  });
+
+  test('is left for the one that its name leads to by now', async () => {
+    const { old, promote } = await pair();
+    await name.leadTo(old);
+    const worker = work();
+    const id = await held('go');
+    const waiting = tasks.wait(id);
+    waiting.catch(() => {});
+    await query(old, 'alter system set default_transaction_read_only = on');
+    await query(old, 'select pg_reload_conf()');
+    const fresh = await promote();
+    await name.leadTo(fresh);
+    await worker.waitForLog(event('connection.restored'));
+    await open('go');
+    expect(await waiting).toMatchObject({ status: 'completed', result: 'done' });
+    expect(await query(fresh, 'select lease_no, losses from taskq.finished_tasks')).toEqual([
+      { lease_no: 1, losses: 0 },
+    ]);
+    const left = await query(
+      old,
+      "select application_name from pg_stat_activity where application_name like 'taskq worker%'",
+    );
+    expect(left).toEqual([]);
+    expect(said(worker)).toEqual(['connection.lost', 'connection.restored']);
+  });
+
+  test('is none to start a worker on, and the message says why', async () => {
+    const { old, standby } = await pair();
+    await name.leadTo(standby);
+    const worker = work();
+    expect(await worker.exit).toEqual({ code: 1, signal: null });
+    expect(worker.stderr()).toMatch(
+      /^taskq: the database postgres:\S+ takes no writes: it is a standby — name the primary server\n$/,
+    );
+    await name.leadTo(old);
+    expect((await tasks.list().page()).tasks).toEqual([]);
+  });
+});
+
+/** A server and its standby, which has all that it has by the time it is promoted. */
+async function pair() {
+  const stateDir = await stateDirectory();
+  const made = await startEmbedded({ stateDir, settings: SETTINGS });
+  await migrate({ databaseUrl: made.url('postgres') });
+  await stopEmbedded({ stateDir });
+  const copyDir = await stateDirectory();
+  const data = made.dataDir.slice(stateDir.length + 1);
+  await promisify(execFile)('cp', ['-a', made.dataDir, copyDir]);
+  await promisify(execFile)('cp', [
+    '-a',
+    join(copyDir, data, 'PG_VERSION'),
+    join(copyDir, data, 'standby.signal'),
+  ]);
+  const source = `host=${made.socketDir} port=5432 user=postgres`;
+  await appendFile(join(copyDir, data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
+  const old = await startEmbedded({ stateDir, settings: SETTINGS });
+  const standby = await startEmbedded({ stateDir: copyDir, settings: SETTINGS });
+  const promote = async () => {
+    const [{ lsn }] = (await query(old, 'select pg_current_wal_flush_lsn()::text as lsn')) as [
+      { lsn: string },
+    ];
+    await waitUntil(async () => {
+      const [row] = await query(standby, `select pg_last_wal_replay_lsn() >= '${lsn}' as all`);
+      return row?.all === true;
+    }, 'the standby does not follow');
+    await query(standby, 'select pg_promote()');
+    return standby;
+  };
+  return { old, standby, promote };
+}
