@@ -19,9 +19,9 @@ export function formatStats(stats: Stats, sinceMs: number, screen: Screen): stri
   return parts.join('\n\n');
 }
 
-const STATUSES = ['blocked', 'pending', 'leased', 'running', 'dead'];
+const STATUSES = ['blocked', 'pending', 'leased', 'running', 'dead'] as const;
 /** What is not there mostly is no column while it is not there. */
-const RARE = ['blocked', 'leased'];
+const RARE: readonly string[] = ['blocked', 'leased'];
 
 function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<QueueStats>[] {
   const shown = STATUSES.filter(
@@ -32,36 +32,38 @@ function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<
     ...shown.map(
       (status): Column<QueueStats> => ({
         title: status.toUpperCase(),
-        cell: ({ counts }) => figure(counts[status]),
+        cell: ({ counts }) => withCommas(counts[status]),
         align: 'right',
         ...(status === 'dead' && { paint: (text, { counts }) => (counts.dead ? paint.red(text) : text) }),
       }),
     ),
-    { title: 'DUE', cell: ({ depth }) => figure(depth), align: 'right' },
+    { title: 'DUE', cell: ({ due }) => withCommas(due), align: 'right' },
     {
       title: 'OLDEST',
       cell: ({ oldest_waiting_ms: ms }) => (ms === null ? '-' : roughly(ms)),
       align: 'right',
     },
-    { title: 'RETRYING', cell: ({ retrying }) => figure(retrying), align: 'right' },
-    { title: 'COMPLETED', cell: ({ ended }) => figure(ended.completed), align: 'right' },
-    { title: 'CANCELLED', cell: ({ ended }) => figure(ended.cancelled), align: 'right' },
-    { title: 'EXPIRED', cell: ({ ended }) => figure(ended.expired), align: 'right' },
+    { title: 'RETRYING', cell: ({ retrying }) => withCommas(retrying), align: 'right' },
+    { title: 'COMPLETED', cell: ({ ended }) => withCommas(ended.completed), align: 'right' },
+    { title: 'CANCELLED', cell: ({ ended }) => withCommas(ended.cancelled), align: 'right' },
+    { title: 'EXPIRED', cell: ({ ended }) => withCommas(ended.expired), align: 'right' },
   ];
 }
 
 function typeColumns({ paint }: Screen): Column<TypeStats>[] {
   return [
     { title: 'TYPE', cell: ({ type }) => type, shrinksTo: 12 },
-    { title: 'LIVE', cell: ({ live }) => figure(live), align: 'right' },
-    { title: 'DUE', cell: ({ due }) => figure(due), align: 'right' },
+    { title: 'LIVE', cell: ({ live }) => withCommas(live), align: 'right' },
+    { title: 'DUE', cell: ({ due }) => withCommas(due), align: 'right' },
     {
       title: 'DEAD',
-      cell: ({ dead }) => figure(dead),
+      cell: ({ dead }) => withCommas(dead),
       align: 'right',
       paint: (text, { dead }) => (dead ? paint.red(text) : text),
     },
-    { title: 'COMPLETED', cell: ({ completed }) => figure(completed), align: 'right' },
+    { title: 'COMPLETED', cell: ({ completed }) => withCommas(completed), align: 'right' },
+    { title: 'CANCELLED', cell: ({ cancelled }) => withCommas(cancelled), align: 'right' },
+    { title: 'EXPIRED', cell: ({ expired }) => withCommas(expired), align: 'right' },
     { title: 'AVERAGE', cell: ({ average_ms: ms }) => (ms === null ? '-' : roughly(ms)), align: 'right' },
     {
       title: 'HANDLED',
@@ -74,16 +76,13 @@ function typeColumns({ paint }: Screen): Column<TypeStats>[] {
 function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
   const oldest =
     stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
+  const canRun = stats.depth === stats.due ? '' : `, ${withCommas(stats.depth)} of them can run`;
   const rate = `${stats.completed_per_minute} a minute`;
   const lines = [
-    `${countOf(stats.depth, 'task')} due${oldest}; ${withCommas(stats.completed)} completed in ${window} (${rate}); ${countOf(stats.workers, 'worker')}`,
+    `${countOf(stats.due, 'task')} due${canRun}${oldest}; ${withCommas(stats.completed)} completed in ${window} (${rate}); ${countOf(stats.workers, 'worker')}`,
   ];
   if (stats.unhandled_types.length > 0) {
     lines.push(paint.yellow(`no worker handles: ${stats.unhandled_types.map(printable).join(', ')}`));
   }
   return lines.join('\n');
-}
-
-function figure(count: number | null | undefined): string {
-  return count ? withCommas(count) : '-';
 }

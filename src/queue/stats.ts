@@ -1,23 +1,31 @@
+import type { FinishedStatus, LiveStatus } from '../domain/task.ts';
 import type { Queryable } from '../lib/database.ts';
 
 export interface QueueStats {
   readonly queue: string;
-  /** Live and dead tasks by status. */
-  readonly counts: Readonly<Record<string, number>>;
+  /** Live and dead tasks by status; 0 where there is none. */
+  readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly retrying: number;
   /** What ended since then, by status. */
-  readonly ended: Readonly<Record<string, number>>;
+  readonly ended: Readonly<Record<FinishedStatus, number>>;
   readonly paused: boolean;
 }
 
 export interface TypeStats {
   readonly type: string;
-  readonly live: number | null;
-  readonly due: number | null;
-  readonly dead: number | null;
-  readonly completed: number | null;
+  readonly live: number;
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
+  readonly depth: number;
+  readonly dead: number;
+  readonly completed: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  /** Null: none completed. */
   readonly average_ms: number | null;
   readonly handled: boolean;
 }
@@ -27,6 +35,8 @@ export interface Stats {
   readonly since: string;
   readonly queues: readonly QueueStats[];
   readonly types: readonly TypeStats[];
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly completed: number;

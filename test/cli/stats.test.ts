@@ -28,11 +28,15 @@ describe('taskq stats', () => {
       'CANCELLED',
       'EXPIRED',
     ]);
-    expect(lines[1]!.slice(0, 5)).toEqual(['default', '1', '-', '-', '-']);
-    expect(lines[2]!.slice(0, 5)).toEqual(['mail', '1', '-', '1', '1']);
-    expect(lines[4]).toEqual(['TYPE', 'LIVE', 'DUE', 'DEAD', 'COMPLETED', 'AVERAGE', 'HANDLED']);
-    expect(lines[5]).toEqual(['double', '2', '1', '1', '-', '-', 'no']);
-    expect(stdout).toMatch(/^1 task due, the oldest for .*; 0 completed in 1d \(0 a minute\); 0 workers$/m);
+    expect(lines[1]!.slice(0, 5)).toEqual(['default', '1', '0', '0', '0']);
+    expect(lines[2]!.slice(0, 5)).toEqual(['mail', '1', '0', '1', '1']);
+    expect(lines[4]).toEqual([
+      ...['TYPE', 'LIVE', 'DUE', 'DEAD', 'COMPLETED', 'CANCELLED', 'EXPIRED', 'AVERAGE', 'HANDLED'],
+    ]);
+    expect(lines[5]).toEqual(['double', '2', '1', '1', '0', '0', '0', '-', 'no']);
+    expect(stdout).toMatch(
+      /^1 task due, 0 of them can run, the oldest for .*; 0 completed in 1d \(0 a minute\); 0 workers$/m,
+    );
     expect(stdout).toMatch(/^no worker handles: double$/m);
   });
 });

@@ -32,7 +32,7 @@ test('it ends what expired', async () => {
 test('dead letters are kept for ever unless their queue or the defaults say how long', async () => {
   for (const name of ['default', 'short', 'ever']) {
     const ids = await enqueueSome(queue.admin, 2, { queue: name });
-    for (const id of ids) await queue.admin.rows("select taskq.add_dead($1, 'r')", id);
+    await queue.admin.rows("select taskq.move_to_dead($1, '{r,r}', clock_timestamp())", ids);
     await queue.admin.rows(
       "update taskq.dead_tasks set died_at = died_at - interval '49 h' where id = $1",
       ids[0],

@@ -12,6 +12,7 @@ test('an empty database has nothing to count', async () => {
   expect(await stats(queue.admin, 3_600_000)).toMatchObject({
     queues: [],
     types: [],
+    due: 0,
     depth: 0,
     oldest_waiting_ms: null,
     completed: 0,
@@ -20,6 +21,9 @@ test('an empty database has nothing to count', async () => {
     workers: 0,
   });
 });
+
+const NONE_LIVE = { blocked: 0, pending: 0, leased: 0, running: 0, dead: 0 };
+const NONE_ENDED = { completed: 0, cancelled: 0, expired: 0 };
 
 test('tasks are counted by queue and status, and by type', async () => {
   await enqueueSome(queue.admin, 3);
@@ -41,30 +45,33 @@ test('tasks are counted by queue and status, and by type', async () => {
   expect(found.queues).toMatchObject([
     {
       queue: 'b',
-      counts: { pending: 1 },
+      counts: { ...NONE_LIVE, pending: 1 },
+      due: 0,
       depth: 0,
       oldest_waiting_ms: null,
       retrying: 0,
-      ended: {},
+      ended: NONE_ENDED,
       paused: true,
     },
     {
       queue: 'default',
-      counts: { pending: 2, dead: 1 },
-      depth: 1,
+      counts: { ...NONE_LIVE, pending: 2, dead: 1 },
+      due: 1,
+      depth: 0,
       retrying: 1,
-      ended: { completed: 1 },
+      ended: { ...NONE_ENDED, completed: 1 },
       paused: false,
     },
   ]);
   expect(found.types).toMatchObject([
-    { type: 'stranger', live: 1, due: 1, handled: false },
+    { type: 'stranger', live: 1, due: 1, depth: 0, dead: 0, completed: 0, average_ms: null, handled: false },
     { type: 'work', live: 2, due: 0, dead: 1, completed: 1, handled: true },
   ]);
   expect(found).toMatchObject({
-    depth: 1,
+    due: 1,
+    depth: 0,
     completed: 1,
-    completed_per_minute: 0.02,
+    completed_per_minute: 1,
     unhandled_types: ['stranger'],
     workers: 1,
   });
@@ -95,7 +102,61 @@ test('what ended before is not counted', async () => {
     tasks[0]!.id,
   );
   expect(await stats(queue.admin, 3_600_000)).toMatchObject({ completed: 1 });
-  expect(await stats(queue.admin, 3 * 3_600_000)).toMatchObject({ completed: 2, completed_per_minute: 0.01 });
+  expect(await stats(queue.admin, 3 * 3_600_000)).toMatchObject({ completed: 2 });
+});
+
+test('the rate counts from the first task, not from the beginning of the time asked for', async () => {
+  const worker = await registerWorker(queue.admin);
+  await enqueueSome(queue.admin, 30);
+  const tasks = await worker.claim({ start: 30 });
+  await worker.settle(...tasks.map((task) => outcome(task, 'completed')));
+  await queue.admin.rows(
+    "update taskq.finished_tasks set started_at = clock_timestamp() - interval '10 min'",
+  );
+  expect((await stats(queue.admin, 86_400_000)).completed_per_minute).toBeCloseTo(3, 1);
+  expect((await stats(queue.admin, 300_000)).completed_per_minute).toBeCloseTo(6, 1);
+});
+
+test('a queue or type with nothing but ended tasks is there, and so is a queue that is only paused', async () => {
+  const ids = await enqueueSome(queue.admin, 4, { queue: 'over' });
+  await queue.admin.rows('select taskq.cancel($1)', ids);
+  await queue.admin.rows("select taskq.pause_queue('still')");
+  const found = await stats(queue.admin, 3_600_000);
+  expect(found.queues).toEqual([
+    {
+      ...{ queue: 'over', counts: NONE_LIVE, ended: { ...NONE_ENDED, cancelled: 4 }, paused: false },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0 },
+    },
+    {
+      ...{ queue: 'still', counts: NONE_LIVE, ended: NONE_ENDED, paused: true },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0 },
+    },
+  ]);
+  expect(found.types).toEqual([
+    {
+      ...{ type: 'work', live: 0, due: 0, depth: 0, dead: 0, completed: 0, cancelled: 4, expired: 0 },
+      ...{ average_ms: null, handled: false },
+    },
+  ]);
+});
+
+test('depth is what is due and can run: not paused, and of a type and queue that a live worker serves', async () => {
+  const depth = async () => (await stats(queue.admin, 1000)).depth;
+  const worker = await registerWorker(queue.admin, { work: {} });
+  await enqueueSome(queue.admin, 2);
+  await enqueue(queue.admin, { queue: 'held' });
+  await enqueue(queue.admin, { delay_ms: 60_000 });
+  await knowTypes(queue.admin.client, 'other');
+  await queue.admin.rows("select taskq.enqueue('other')");
+  expect(await depth()).toBe(3);
+  await queue.admin.rows("select taskq.pause_queue('held')");
+  expect(await depth()).toBe(2);
+  await queue.admin.rows("update taskq.workers set queues = '{elsewhere}'");
+  expect(await depth()).toBe(0);
+  // While no worker lives, what one has handled counts: somebody has to start one.
+  await queue.admin.rows('select taskq.unregister_worker($1)', worker.id);
+  await queue.admin.rows("update taskq.task_types set last_seen_at = null where name = 'other'");
+  expect(await depth()).toBe(2);
 });
 
 test('what a worker waits for until it is idle is told apart from what is left for later', async () => {
