@@ -13,6 +13,7 @@ declare
   ts timestamptz;
   owner integer;
 begin
+  perform taskq.checked_options('add_dead', options, array['by']);
   -- Twice: while this waits for the row, another transaction may move it to the other table.
   for look in 1 .. 2 loop
     update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;

@@ -10,6 +10,7 @@ declare
   ts timestamptz := clock_timestamp();
   made text[];
 begin
+  perform taskq.checked_options('add_types', options, array['by']);
   if exists (select from unnest(_names) as n (name) where octet_length(n.name) not between 1 and 200) then
     raise exception 'the name of a type is 1 to 200 bytes long' using errcode = 'invalid_parameter_value';
   end if;

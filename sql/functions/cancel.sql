@@ -18,6 +18,7 @@ declare
   held bigint[];
   waiting bigint[];
 begin
+  options := taskq.checked_options('cancel', options, array['notify_done', 'by']);
   found_ids := array(
     select locked.id
     from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked

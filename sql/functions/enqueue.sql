@@ -12,21 +12,17 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  known constant text[] := array[
-    'queue', 'priority', 'delay_ms', 'at', 'max_attempts', 'timeout_ms', 'expires_ms', 'key', 'key_for', 'tags',
-    'retention', 'backoff', 'traceparent', 'notify_done', 'source', 'allow_unknown'
-  ];
   ts timestamptz := clock_timestamp();
   its_queue text;
   due timestamptz;
   is_known boolean;
   is_awaited boolean;
 begin
-  if options - known <> '{}' then
-    raise exception 'unknown option of enqueue: %', (
-      select string_agg(name, ', ') from jsonb_object_keys(options - known) as name
-    )
-      using errcode = 'invalid_parameter_value';
+  -- What is said is judged, and here: a call for what is refused, or has to be put otherwise, is rare.
+  if options - 'allow_unknown' <> '{}' and (
+    options - taskq.task_options() - 'allow_unknown' <> '{}' or jsonb_typeof(options -> 'priority') = 'string' or not taskq.can_be_said(options)
+  ) then
+    options := taskq.checked_options('enqueue', options, taskq.task_options() || 'allow_unknown'::text);
   end if;
 
   if options ? 'key' then
@@ -47,11 +43,8 @@ begin
   select
     t.queue,
     case
-      when octet_length(_type) between 1 and 200 and octet_length(t.queue) between 1 and 200
-        and t.priority between 0 and 9 and (t.tags is null or jsonb_typeof(t.tags) = 'object')
-        and pg_column_size(_payload) < 8192
-      then _type
-      else taskq.checked_type(_type, t.queue, null, t.priority, _payload, t.tags, 1)
+      when octet_length(_type) between 1 and 200 and pg_column_size(_payload) < 8192 then _type
+      else taskq.checked_type(_type, _payload, null)
     end,
     t.priority, coalesce(_payload, 'null'), t.due, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
@@ -64,7 +57,7 @@ begin
       coalesce(o.queue, 'default') as queue, coalesce(o.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
       o.expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
-    from jsonb_to_record(options) as o (
+    from jsonb_to_record(coalesce(options, '{}')) as o (
       queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer, timeout_ms bigint,
       expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text
     )

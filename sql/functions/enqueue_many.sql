@@ -1,6 +1,8 @@
 -- Enqueues an array of {type, payload, …options} in the caller's transaction; `options` holds for every element
 -- that does not say it itself: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it
--- became available), key, key_for (live, 24h, ever), tags, retention, backoff, traceparent, notify_done, source.
+-- became available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), tags, retention, backoff,
+-- traceparent, notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null says
+-- nothing; an unknown name, or a value that cannot be, is refused with its place: see taskq.options_fit.
 -- Returns a row for each element, by its place from 1 on: a held key gives the holder's id and created = false.
 -- A type that is not in taskq.task_types is refused: a slip of the pen would wait for ever. What else is known to the
 -- caller is named by the option allow_unknown of the whole call: an array of types, or true for all.
@@ -16,17 +18,23 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  -- Asked once: as the column's default it would be looked up for each row, a tenth of the cost of a bulk.
-  producer constant text := session_user;
+  known constant text[] := taskq.task_options() || array['type', 'payload'];
   nulls bigint[];
   queue_expires jsonb;
+  say_more boolean;
+  have_keys boolean := false;
   ids bigint[];
   types text[];
   wakes jsonb;
 begin
-  if jsonb_typeof(_tasks) <> 'array' then
-    raise exception 'enqueue_many takes a JSON array of tasks, not %', jsonb_typeof(_tasks)
+  if jsonb_typeof(_tasks) is distinct from 'array' then
+    raise exception 'enqueue_many takes a JSON array of tasks, not %', coalesce(jsonb_typeof(_tasks), 'null')
       using errcode = 'invalid_parameter_value';
+  end if;
+  if options - 'allow_unknown' <> '{}' then
+    options := taskq.checked_options(
+      'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown']
+    );
   end if;
   select jsonb_object_agg(name, expires_ms) into queue_expires from taskq.queues where expires_ms is not null;
   -- The JSON value null is a payload like any other, but jsonb_to_recordset makes it and an absent one alike.
@@ -37,33 +45,49 @@ begin
     );
   end if;
 
-  if options ? 'key' or _tasks @? '$[*].key' then
-    return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, queue_expires) as e;
-    return;
+  -- Most say nothing but a type and a payload, and there is nothing to judge. Of the others, names are judged here, and
+  -- values where they are read: what cannot be read fails there, and is told by name. That takes a subtransaction, for to
+  -- judge each before takes as long as to insert it. (One alone does without: a transaction that enqueues more than 64
+  -- one by one would make every snapshot of every other session slower.)
+  say_more := exists (
+    select from jsonb_array_elements(_tasks) as e (task)
+    where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
+  );
+  if say_more then
+    have_keys := _tasks @? '$[*].key';
+    if jsonb_array_length(_tasks) = 1 or exists (
+      select from jsonb_array_elements(_tasks) as e (task)
+      where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}' or e.task ? 'key_for'
+        or jsonb_typeof(e.task -> 'priority') = 'string'
+    ) then
+      _tasks := taskq.checked_tasks(_tasks);
+    end if;
   end if;
 
-  -- Without a key nothing can be in the way: no conflict to be ready for (a tenth of the cost of a bulk), no order to
-  -- keep, and the ids are given in the order of the elements.
-  with inserted as (
-    insert into taskq.tasks (
-      queue, type, priority, payload, available_at, not_before, created_at, created_by, expires_at, max_attempts,
-      timeout_ms, tags, retention, backoff, traceparent, notify_done, source
-    )
-    select
-      queue, type, priority, payload, due, due, ts, producer, expires_at, max_attempts,
-      timeout_ms, tags, retention, backoff, traceparent, notify_done, source
-    from taskq.given_tasks(_tasks, options, nulls, queue_expires, ts)
-    returning id, type, queue, available_at
-  )
-  select
-    array_agg(i.id),
-    (select array_agg(of_type.type) from (select type from inserted group by type) as of_type),
-    (
-      select jsonb_object_agg(of_queue.queue, of_queue.due)
-      from (select queue, min(available_at) as due from inserted group by queue) as of_queue
-    )
-  into ids, types, wakes
-  from inserted i;
+  if options ? 'key' or have_keys then
+    if jsonb_array_length(_tasks) = 1 or not say_more then
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, queue_expires) as e;
+      return;
+    end if;
+    begin
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, queue_expires) as e;
+      return;
+    exception when data_exception or check_violation then
+      perform taskq.checked_tasks(_tasks);
+      raise;
+    end;
+  end if;
+
+  if jsonb_array_length(_tasks) = 1 or not say_more then
+    select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, queue_expires, ts, say_more) as i;
+  else
+    begin
+      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, queue_expires, ts, true) as i;
+    exception when data_exception or check_violation then
+      perform taskq.checked_tasks(_tasks);
+      raise;
+    end;
+  end if;
 
   perform taskq.refuse_unknown(types, options);
   return query

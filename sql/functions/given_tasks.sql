@@ -1,9 +1,11 @@
 -- Reads the tasks given to taskq.enqueue_many: what one does not say, the options of the whole call say, else the
 -- defaults do. `nulls` are the places of those whose payload is the JSON value null, which no column can tell from an
--- absent one; `queue_expires` are the queues that give their tasks an end. Raises what is wrong with the first bad one.
+-- absent one; `queue_expires` are the queues that give their tasks an end; `say_more`: some say more than a type and a
+-- payload. Raises what is wrong with the first bad one; a value that cannot be read at all fails as its type says, and
+-- taskq.checked_tasks tells which it is.
 -- It is planned as a part of the statement that calls it; that is why it names its schema and sets nothing.
 create or replace function taskq.given_tasks(
-  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, ts timestamptz
+  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, ts timestamptz, say_more boolean
 )
 returns table (
   place bigint, queue text, type text, priority smallint, payload jsonb, due timestamptz, expires_at timestamptz,
@@ -17,11 +19,13 @@ as $$
     -- The usual task is judged here: a call for each would cost half a microsecond. The text of a payload can be far
     -- longer than what is stored (\u0001 is one byte, and 1e300 twelve), so what is large is not judged by its size.
     case
-      when octet_length(t.type) between 1 and 200 and octet_length(t.queue) between 1 and 200
-        and (t.key is null or octet_length(t.key) between 1 and 500) and t.priority between 0 and 9
-        and (t.tags is null or jsonb_typeof(t.tags) = 'object') and pg_column_size(t.payload) < 8192
-      then t.type
-      else taskq.checked_type(t.type, t.queue, t.key, t.priority, t.payload, t.tags, t.place)
+      when say_more and not taskq.options_fit(
+        t.queue, t.key, t.priority, t.delay_ms, t.at, t.max_attempts, t.timeout_ms, t.expires_ms, t.tags, t.backoff,
+        t.traceparent, t.source
+      )
+      then taskq.refuse_task(_tasks, t.place)
+      when octet_length(t.type) between 1 and 200 and pg_column_size(t.payload) < 8192 then t.type
+      else taskq.checked_type(t.type, t.payload, t.place)
     end,
     t.priority, t.payload, t.due,
     t.due + interval '1 millisecond' * coalesce(t.expires_ms, (queue_expires ->> t.queue)::bigint),
@@ -33,6 +37,7 @@ as $$
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
       coalesce(o.queue, d.queue, 'default') as queue,
       coalesce(o.priority, d.priority, 2::smallint) as priority,
+      o.at, o.delay_ms,
       greatest(ts, coalesce(
         o.at, ts + interval '1 millisecond' * o.delay_ms, d.at, ts + interval '1 millisecond' * d.delay_ms
       )) as due,
@@ -47,7 +52,7 @@ as $$
       coalesce(o.traceparent, d.traceparent) as traceparent,
       coalesce(o.notify_done, d.notify_done, false) as notify_done,
       coalesce(o.source, d.source) as source
-    from jsonb_to_record(options) as d (
+    from jsonb_to_record(coalesce(options, '{}')) as d (
       type text, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention taskq.retention, backoff jsonb,
       traceparent text, notify_done boolean, source text

@@ -1,4 +1,4 @@
--- Takes the keys of tasks just inserted for their period (key_for 24h or ever). Returns the ids of those tasks
+-- Takes the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of those tasks
 -- whose key somebody else holds after all (taken since the insert looked); null when there is none.
 create or replace function taskq.hold_keys(_tasks jsonb, options jsonb, _ids bigint[], _ts timestamptz)
 returns bigint[]
@@ -13,14 +13,16 @@ declare
 begin
   if options ? 'key_for' or _tasks @? '$[*].key_for' then
     insert into taskq.held_keys (queue, key, task_id, until)
-    select t.queue, t.unique_key, t.id, case period.key_for when 'ever' then 'infinity' else _ts + interval '24 hours' end
+    select t.queue, t.unique_key, t.id, case period.key_for
+      when '"ever"' then 'infinity'
+      else _ts + make_interval(secs => taskq.period_ms(period.key_for) / 1000.0) end
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
       select distinct on (1, 2) coalesce(o.queue, options ->> 'queue', 'default') as queue,
-        coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options ->> 'key_for') as key_for
-      from jsonb_to_recordset(_tasks) as o (queue text, key text, key_for text)
-      where coalesce(o.key_for, options ->> 'key_for', 'live') <> 'live'
+        coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for') as key_for
+      from jsonb_to_recordset(_tasks) as o (queue text, key text, key_for jsonb)
+      where coalesce(o.key_for, options -> 'key_for', 'null') not in ('"live"', 'null')
     ) as period on period.queue = t.queue and period.key = t.unique_key
     order by t.queue, t.unique_key
     on conflict (queue, key) do update set task_id = excluded.task_id, until = excluded.until

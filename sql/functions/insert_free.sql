@@ -24,7 +24,7 @@ begin
         (select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1),
         (select h.task_id from taskq.held_keys h where h.queue = g.queue and h.key = g.key and h.until > _ts limit 1)
       ) is not null as is_held
-    from taskq.given_tasks(_tasks, options, nulls, queue_expires, _ts) as g
+    from taskq.given_tasks(_tasks, options, nulls, queue_expires, _ts, true) as g
   ),
   inserted as (
     insert into taskq.tasks (

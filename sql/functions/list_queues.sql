@@ -24,7 +24,7 @@ begin
   select known.name,
     case when pause.stands then q.paused_at end, case when pause.stands then q.paused_until end,
     case when pause.stands then q.paused_by end, case when pause.stands then q.pause_reason end,
-    q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff, q.retention::text, q.errors_retention::text,
+    q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff::jsonb, q.retention::text, q.errors_retention::text,
     q.dead_retention::text, case when countable then coalesce(c.waiting, 0) end, null::jsonb
   from (
     select s.name from taskq.queues s

@@ -18,7 +18,7 @@ begin
   with counted as materialized (
     select t.type, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.type
   )
-  select y.name, y.max_attempts, y.timeout_ms, y.backoff, y.retention::text, y.first_seen_at, y.last_seen_at,
+  select y.name, y.max_attempts, y.timeout_ms, y.backoff::jsonb, y.retention::text, y.first_seen_at, y.last_seen_at,
     array(
       select w.name from taskq.workers w
       where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)

@@ -15,6 +15,10 @@ declare
   missing text[];
   one text;
 begin
+  perform taskq.checked_options(
+    format('type %s', type.name), type.says, array['max_attempts', 'timeout_ms', 'backoff', 'retention']
+  )
+  from jsonb_each(coalesce(_types, '{}')) as type (name, says);
   known := array(
     select t.name from taskq.task_types t
     where t.name in (select jsonb_object_keys(coalesce(_types, '{}')))

@@ -13,6 +13,7 @@ as $$
 declare
   purged bigint[];
 begin
+  options := taskq.checked_options('purge', options, array['by']);
   with gone as (
     delete from taskq.finished_tasks f where f.id = any (_ids) returning f.id
   )

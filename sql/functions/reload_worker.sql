@@ -9,6 +9,7 @@ as $$
 declare
   are_noted boolean := taskq.note_types(_types, clock_timestamp());
 begin
+  perform taskq.refuse_unknown_options('reload_worker', options, '{}');
   update taskq.workers
   set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);

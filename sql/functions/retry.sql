@@ -18,6 +18,7 @@ declare
   lane text;
   lanes text[];
 begin
+  options := taskq.checked_options('retry', options, array['by']);
   -- A held row is not touched: a lock on it would make its heartbeat and its settle come again.
   waiting := array(
     select locked.id

@@ -7,13 +7,17 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  unknown text;
+  fault text;
 begin
-  select string_agg(name, ', ') into unknown
-  from jsonb_object_keys(_settings) as name
-  where name <> all (array['concurrency', 'poll_ms', 'queues']);
-  if unknown is not null then
-    raise exception 'unknown setting of a worker: %', unknown using errcode = 'invalid_parameter_value';
+  perform taskq.refuse_unknown_options('set_worker', _settings, array['concurrency', 'poll_ms', 'queues']);
+  fault := case
+    when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'
+    when not taskq.is_whole(_settings -> 'poll_ms', 10, 86400000) then 'poll_ms'
+    when jsonb_typeof(_settings -> 'queues') not in ('array', 'null')
+      or _settings @? '$.queues ? (@.type() != "string" && @ != null)' or _settings -> 'queues' = '[]' then 'queues'
+  end;
+  if fault is not null then
+    perform taskq.refuse_option('set_worker', fault, _settings -> fault);
   end if;
   update taskq.workers
   set concurrency = coalesce((_settings ->> 'concurrency')::integer, concurrency),

@@ -1,20 +1,47 @@
 -- What applies to a task that does not say it itself: its type's settings, else its queue's, else the defaults.
 -- max_attempts 2147483647 means without end. Retention is 'none', 'ever' or whole days ('7d').
 
+create function taskq.is_retention(_text text)
+returns boolean
+language sql immutable parallel safe
+as $$ select _text ~ '^(none|ever|[1-9][0-9]{0,4}d)$' $$;
+
 create domain taskq.retention as text
-  constraint retention_is_none_ever_or_days check (value ~ '^(none|ever|[1-9][0-9]{0,4}d)$');
+  constraint retention_is_none_ever_or_days check (taskq.is_retention(value));
+
+-- How long a task waits after a failed attempt: of what passes here taskq.backoff_delay_ms computes a delay. Null: it is
+-- null. Paths are strict, for a lax one looks into arrays; what they cannot compare is not true.
+create function taskq.is_backoff(_backoff jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case jsonb_typeof(_backoff)
+    when 'object' then
+      _backoff - array['kind', 'base_ms', 'factor', 'max_ms', 'jitter'] = '{}'
+      and coalesce(_backoff -> 'kind' in ('"fixed"', '"linear"', '"quadratic"', '"exponential"'), false)
+      and (not _backoff ? 'base_ms' or (_backoff @@ 'strict $.base_ms >= 0 && $.base_ms <= 3155760000000') is true)
+      and (not _backoff ? 'factor' or (_backoff @@ 'strict $.factor >= 1 && $.factor <= 100') is true)
+      and (not _backoff ? 'max_ms' or (_backoff @@ 'strict $.max_ms >= 0 && $.max_ms <= 3155760000000') is true)
+      and (not _backoff ? 'jitter' or (_backoff @@ 'strict $.jitter >= 0 && $.jitter <= 1') is true)
+    else _backoff is null
+  end
+$$;
+
+create domain taskq.backoff as jsonb
+  constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
 create table taskq.defaults (
   only_row boolean primary key default true,
   max_attempts integer not null default 3,
   timeout_ms bigint,
-  backoff jsonb not null
+  backoff taskq.backoff not null
     default '{"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}',
   retention taskq.retention not null default '7d',
   errors_retention taskq.retention not null default '30d',
   dead_retention taskq.retention,
   constraint there_is_one_row check (only_row),
   constraint a_task_may_run_once check (max_attempts >= 1),
+  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
   constraint dead_letters_are_kept check (dead_retention <> 'none')
 );
 
@@ -30,7 +57,7 @@ create table taskq.queues (
   max_attempts integer,
   timeout_ms bigint,
   expires_ms bigint,
-  backoff jsonb,
+  backoff taskq.backoff,
   retention taskq.retention,
   errors_retention taskq.retention,
   dead_retention taskq.retention,
@@ -50,11 +77,12 @@ create table taskq.task_types (
   name text collate "C" primary key,
   max_attempts integer,
   timeout_ms bigint,
-  backoff jsonb,
+  backoff taskq.backoff,
   retention taskq.retention,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
-  constraint a_task_may_run_once check (max_attempts >= 1)
+  constraint a_task_may_run_once check (max_attempts >= 1),
+  constraint an_attempt_may_take_some_time check (timeout_ms > 0)
 );
 
 -- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it. The id is

@@ -126,7 +126,8 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     const row = await queue.admin
       .rows(statement, ...values)
       .then(() => queue.admin.row<Row>(STORED))
-      .catch(({ code, message, detail }) => ({ code, message, detail }));
+      // By whose options: of a bulk's, or of the one.
+      .catch(({ code, message, detail }) => ({ code, message: withoutPlace(message), detail }));
     await queue.admin.rows('delete from taskq.tasks');
     return row;
   };
@@ -144,6 +145,10 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     });
   }
 });
+
+function withoutPlace(message: string): string {
+  return message.replace(/^enqueue(_many)?: |^(the task|task 1) cannot be enqueued: /, '');
+}
 
 /** A row without what no two have alike: its times are counted from when it was made. */
 const STORED = `select to_jsonb(t) - array['id', 'created_at', 'available_at', 'not_before', 'expires_at'] as row,
@@ -259,9 +264,8 @@ describe('options', () => {
 
   test('a time in the past is now, for no task may slip behind the cursors', async () => {
     const ids = [
-      await enqueue(queue.admin, { delay_ms: -60_000 }),
       await enqueue(queue.admin, { at: '1999-01-01T00:00:00Z' }),
-      await enqueue(queue.admin, { at: '-infinity' }),
+      await enqueue(queue.admin, { at: '4714-11-24 00:00:00+00 BC' }),
     ];
     const past = 'select count(*)::int from taskq.tasks where id = any ($1) and available_at < created_at';
     expect(await queue.admin.value(past, ids)).toBe(0);
@@ -282,7 +286,7 @@ describe('options', () => {
 
   test('an unknown option is refused by name', async () => {
     await expect(enqueue(queue.admin, { prioritty: 1, max_attempts: 2 })).rejects.toThrow(
-      'unknown option of enqueue: prioritty',
+      'enqueue: unknown option prioritty (did you mean priority?)',
     );
   });
 
@@ -471,22 +475,14 @@ describe('what cannot be stored is refused', () => {
     [
       'an empty queue',
       { type: 'a', queue: '' },
-      'task 2 cannot be enqueued: the name of its queue is not 1 to 200 bytes long',
+      'task 2 cannot be enqueued: queue "": expected text of 1 to 200 bytes',
     ],
-    [
-      'a queue of 201 bytes',
-      { type: 'a', queue: 'q'.repeat(201) },
-      'task 2 cannot be enqueued: the name of its queue',
-    ],
-    [
-      'a key of 501 bytes',
-      { type: 'a', key: 'k'.repeat(501) },
-      'task 2 cannot be enqueued: its key is not 1 to 500 bytes long',
-    ],
+    ['a queue of 201 bytes', { type: 'a', queue: 'q'.repeat(201) }, 'task 2 cannot be enqueued: queue "qqq'],
+    ['a key of 501 bytes', { type: 'a', key: 'k'.repeat(501) }, 'expected text of 1 to 500 bytes'],
     [
       'tags that are a list',
       { type: 'a', tags: ['x'] },
-      'task 2 cannot be enqueued: its tags are not an object',
+      'task 2 cannot be enqueued: tags ["x"]: expected an object',
     ],
     [
       'more than 1 MB',
@@ -501,10 +497,10 @@ describe('what cannot be stored is refused', () => {
     [
       'priority 10',
       { type: 'a', priority: 10 },
-      'task 2 cannot be enqueued: its priority is not 0 (the most urgent) to 9 (the least)',
+      'task 2 cannot be enqueued: priority 10: expected 0 (the most urgent) to 9 (the least)',
     ],
-    ['retention "soon"', { type: 'a', retention: 'soon' }, 'retention_is_none_ever_or_days'],
-    ['a time that is none', { type: 'a', at: 'tomorrowish' }, 'tomorrowish'],
+    ['retention "soon"', { type: 'a', retention: 'soon' }, 'task 2 cannot be enqueued: retention "soon"'],
+    ['a time that is none', { type: 'a', at: 'tomorrowish' }, 'task 2 cannot be enqueued: at "tomorrowish"'],
   ];
   test.each(refusals)('%s, and nothing of the bulk is enqueued', async (_, bad, message) => {
     await expect(many([{ type: 'work' }, bad])).rejects.toThrow(message);

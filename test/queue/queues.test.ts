@@ -95,12 +95,12 @@ describe('what is set for a queue', () => {
   });
 
   test.each([
-    [{ retention: '7x' }, 'retention_is_none_ever_or_days'],
-    [{ dead_retention: 'none' }, 'dead_letters_are_kept'],
-    [{ max_attempts: 0 }, 'a_task_may_run_once'],
-    [{ timeout_ms: 0 }, 'an_attempt_may_take_some_time'],
-    [{ expires_ms: -1 }, 'a_task_may_wait_some_time'],
-    [{ retentoin: '7d' }, 'unknown setting of a queue: retentoin'],
+    [{ retention: '7x' }, 'set_queue: retention "7x"'],
+    [{ dead_retention: 'none' }, 'set_queue: dead_retention "none"'],
+    [{ max_attempts: 0 }, 'set_queue: max_attempts 0'],
+    [{ timeout_ms: 0 }, 'set_queue: timeout_ms 0'],
+    [{ expires_ms: -1 }, 'set_queue: expires_ms -1'],
+    [{ retentoin: '7d' }, 'set_queue: unknown option retentoin (did you mean retention?)'],
   ])('is refused by the database where it makes no sense: %j', async (settings: object, why) => {
     await expect(setQueue(queue.admin, 'q', settings)).rejects.toThrow(why);
     expect(await listQueues(queue.admin)).toEqual([]);

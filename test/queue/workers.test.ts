@@ -130,11 +130,11 @@ describe('an order', () => {
   test('that makes no sense is refused by the database, too', async () => {
     const id = await register();
     await expect(setWorker(queue.admin, id, { concurrency: 0 })).rejects.toThrow(
-      'a_worker_has_1_to_10000_slots',
+      'set_worker: concurrency 0: expected a whole number from 1 to 10000',
     );
-    await expect(setWorker(queue.admin, id, { queues: [] })).rejects.toThrow('a_worker_serves_a_queue');
+    await expect(setWorker(queue.admin, id, { queues: [] })).rejects.toThrow('set_worker: queues []');
     await expect(setWorker(queue.admin, id, { slots: 3 } as object)).rejects.toThrow(
-      'unknown setting of a worker: slots',
+      'set_worker: unknown option slots',
     );
   });
 

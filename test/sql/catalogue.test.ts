@@ -9,9 +9,25 @@ const NEVER_INDEXED =
   /\b(status|lease_\w+|started_at|attempts|losses|releases|cancel_\w+|progress|error|again)\b/;
 
 /** Functions without access to data: they may run with the rights of whoever calls them. */
-const PURE = ['backoff_delay_ms', 'checked_type', 'drop_on', 'fits_filter', 'given_tasks'];
+const PURE = [
+  'backoff_delay_ms',
+  'can_be_said',
+  'checked_type',
+  'drop_on',
+  'fits_filter',
+  'given_tasks',
+  'is_backoff',
+  'is_retention',
+  'is_whole',
+  'options_fit',
+  'period_ms',
+  'priority_named',
+  'task_options',
+];
+/** What the domains are checked by: made by the migration that makes those. */
+const OF_DOMAINS = ['is_backoff', 'is_retention'];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
-const PURE_PARTS = /\btaskq\.(checked_type|retention)\b/g;
+const PURE_PARTS = new RegExp(`\\btaskq\\.(${[...PURE, 'refuse_task', 'retention'].join('|')})\\b`, 'g');
 
 test('no index depends on the collation of the database, whose order a new libc or ICU may change', async () => {
   const sorted = await queue.admin.rows<{ name: string; collation: string }>(
@@ -165,7 +181,7 @@ describe('sql/functions', () => {
       "select relname as name from pg_class where relnamespace = 'taskq'::regnamespace and relkind = 'v'",
     );
     const there = [...(await routines()), ...views].map((routine) => routine.name).toSorted();
-    expect(there).toEqual(files);
+    expect(there).toEqual([...files, ...OF_DOMAINS].toSorted());
   });
 
   test('sql/release.json was stamped after the last change', async () => {

@@ -1,0 +1,25 @@
+-- Whether all that is said here of a task, or is set for a queue, a type or all, can be: reads it as the columns do. Names
+-- that are no option's are not looked at. It runs with the search path of its caller: to set one costs as much as the rest.
+create or replace function taskq.can_be_said(_said jsonb)
+returns boolean
+language plpgsql stable parallel safe
+as $$
+begin
+  return (
+    select taskq.options_fit(
+        queue, key, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms, tags, backoff, traceparent, source
+      )
+      and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
+      and coalesce(dead_retention <> 'none', true)
+      and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
+    from jsonb_to_record(_said) as o (
+      queue text, key text, key_for jsonb, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
+      timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
+      errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
+      notify_done boolean, allow_unknown jsonb
+    )
+  );
+exception when data_exception or check_violation then
+  return false;
+end
+$$;

@@ -1,0 +1,20 @@
+-- Judges the options of a call, of which _known may be said: refuses an unknown name, and a value that cannot be.
+-- Returns them with a priority that was named as its number.
+create or replace function taskq.checked_options(_of text, options jsonb, _known text[])
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  perform taskq.refuse_unknown_options(_of, options, _known);
+  if taskq.priority_named(options ->> 'priority') is not null then
+    options := options || jsonb_build_object('priority', taskq.priority_named(options ->> 'priority'));
+  end if;
+  if not taskq.can_be_said(options) then
+    perform taskq.refuse_option(_of, o.name, o.value)
+    from jsonb_each(options) as o (name, value)
+    where not taskq.can_be_said(jsonb_build_object(o.name, o.value));
+  end if;
+  return options;
+end
+$$;

@@ -1,0 +1,16 @@
+-- Judges what each of the tasks given to taskq.enqueue_many says: refuses an unknown name, and a value that cannot be,
+-- by the place of the first one. Returns the tasks with priorities that were named as their numbers.
+create or replace function taskq.checked_tasks(_tasks jsonb)
+returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+  select jsonb_agg(
+    taskq.checked_options(
+      format('task %s cannot be enqueued', e.place), e.task, taskq.task_options() || array['type', 'payload']
+    )
+    order by e.place
+  )
+  from jsonb_array_elements(_tasks) with ordinality as e (task, place)
+$$;

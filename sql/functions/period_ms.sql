@@ -1,0 +1,21 @@
+-- Reads a period for which a key is held as milliseconds: a number of them, or text such as 3d, 24h, 1h30m or 500ms.
+-- Null: it is none, or not 1 ms to 100 years.
+create or replace function taskq.period_ms(_period jsonb)
+returns bigint
+language sql immutable parallel safe
+as $$
+  select case when read.ms between 1 and 3155760000000 then read.ms::bigint end
+  from (values (_period #>> '{}')) as said (period)
+  cross join lateral (
+    select case
+      when jsonb_typeof(_period) = 'number' then case when scale(said.period::numeric) = 0 then said.period::numeric end
+      when jsonb_typeof(_period) = 'string' and said.period <> ''
+        and said.period ~ '^([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?([0-9]{1,9}s)?([0-9]{1,15}ms)?$'
+        then coalesce(substring(said.period, '([0-9]+)d')::numeric, 0) * 86400000
+          + coalesce(substring(said.period, '([0-9]+)h')::numeric, 0) * 3600000
+          + coalesce(substring(said.period, '([0-9]+)m(?!s)')::numeric, 0) * 60000
+          + coalesce(substring(said.period, '([0-9]+)s')::numeric, 0) * 1000
+          + coalesce(substring(said.period, '([0-9]+)ms')::numeric, 0)
+    end as ms
+  ) as read
+$$;

@@ -1,0 +1,39 @@
+-- Raises that an option cannot have its value, with what was expected; _of says of what it is an option.
+create or replace function taskq.refuse_option(_of text, _option text, _value jsonb)
+returns void
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  value constant text := _value::text;
+  duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
+  expected constant text := case
+    when _option in ('queue', 'traceparent', 'source', 'name') then
+      format('text of 1 to %s bytes', case when _option in ('queue', 'name') then 200 else 500 end)
+    when _option = 'key' then 'text of 1 to 500 bytes'
+    when _option = 'priority' then '0 (the most urgent) to 9 (the least), or critical, high, medium, low'
+    when _option = 'delay_ms' then 'milliseconds, a whole number from 0 to 3155760000000 (100 years)'
+    when _option in ('timeout_ms', 'expires_ms') then duration
+    when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
+    when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
+    when _option = 'max_attempts' then 'a whole number from 1 to 2147483647, which stands for unlimited'
+    when _option in ('concurrency', 'batch') then 'a whole number from 1 to 10000'
+    when _option = 'tags' then 'an object of names and texts'
+    when _option = 'notify_done' then 'true or false'
+    when _option = 'allow_unknown' then 'true, or an array of types'
+    when _option = 'queues' then 'an array of names, or null for every queue'
+    when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'
+    when _option = 'at' then 'a date and time before the year 10000, such as 2030-01-31T09:00:00Z'
+    when _option in ('retention', 'errors_retention') then 'none, ever, or whole days such as 7d'
+    when _option = 'dead_retention' then 'ever, or whole days such as 90d'
+    when _option = 'backoff' then
+      'an object such as {"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}: '
+      || 'kind fixed, linear, quadratic or exponential, base_ms and max_ms 0 to 3155760000000, factor 1 to 100, '
+      || 'jitter 0 to 1'
+  end;
+begin
+  raise exception '%: % %: expected %', _of, _option,
+    case when length(value) > 200 then left(value, 200) || '…' else value end, expected
+    using errcode = 'invalid_parameter_value';
+end
+$$;

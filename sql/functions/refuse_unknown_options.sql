@@ -1,0 +1,29 @@
+-- Refuses options that are no object, or that have a name which is not known, with the known one that is most like it;
+-- _of says of what they are options.
+create or replace function taskq.refuse_unknown_options(_of text, options jsonb, _known text[])
+returns void
+language plpgsql immutable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  complaint text;
+begin
+  if jsonb_typeof(options) <> 'object' then
+    raise exception '%: its options are %, expected an object', _of, jsonb_typeof(options)
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if options - _known = '{}' then
+    return;
+  end if;
+  select string_agg(
+    left(o.name, 60) || coalesce(' (did you mean ' || taskq.nearest_name(o.name, _known) || '?)', ''), ', '
+    order by o.name
+  )
+  into complaint
+  from jsonb_object_keys(options - _known) as o (name);
+  if complaint is not null then
+    raise exception '%: unknown option %', _of, complaint using errcode = 'invalid_parameter_value',
+      hint = format('known are %s', array_to_string(_known, ', '));
+  end if;
+end
+$$;

@@ -1,0 +1,10 @@
+-- The names of what can be said of a task when it is enqueued, besides its type and its payload.
+create or replace function taskq.task_options()
+returns text[]
+language sql immutable parallel safe
+as $$
+  select array[
+    'queue', 'priority', 'delay_ms', 'at', 'max_attempts', 'timeout_ms', 'expires_ms', 'key', 'key_for', 'tags',
+    'retention', 'backoff', 'traceparent', 'notify_done', 'source'
+  ]
+$$;
