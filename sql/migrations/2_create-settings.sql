@@ -208,6 +208,8 @@ create table taskq.release (
   only_row boolean primary key default true,
   number integer not null,
   functions_hash text not null,
+  -- By function or view, the hash of its text: what a later release leaves as it is is not touched.
+  objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,
   constraint there_is_one_row check (only_row)

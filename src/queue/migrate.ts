@@ -1,8 +1,12 @@
-import { loadMigrationFiles, migrate as runMigrations } from 'postgres-migrations';
+import { join } from 'node:path';
+import { loadMigrationFiles } from 'postgres-migrations';
 import { type Client, connectClient } from '../lib/connect.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { prepareSession } from '../lib/session.ts';
-import { hashFunctions, MIGRATIONS, readFunctions, readRelease } from './schema-release.ts';
+import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
+import type { Blocker } from './blockers.ts';
+import { patiently } from './patiently.ts';
+import { readRelease, SQL } from './schema-release.ts';
 
 /** One thing that brings the schema up to this binary. */
 export interface MigrationStep {
@@ -16,69 +20,83 @@ export interface MigrateOptions {
   readonly databaseUrl: string;
   /** Say what is there and what is due, change nothing. */
   readonly dryRun?: true;
+  /** Where migrations, functions and release.json are; this package's own unless told. */
+  readonly sql?: string;
+  /** How long it tries again while transactions of others hold what it changes; a minute unless told. */
+  readonly patienceMs?: number;
+  /** Called with these transactions, when they are first seen and whenever they are others. */
+  readonly onBlocked?: (by: readonly Blocker[]) => void;
 }
+
+const PATIENCE_MS = 60_000;
 
 /**
  * Bring the schema `taskq` up to this binary. Returns every step there is, `applied` where it stood before this
  * call or (without `dryRun`) stands now; `newlyApplied` are those that this call made. Many processes may call it at
- * once: one session lock, taken before anything is looked at, covers schema, migrations and functions; it ends with
- * the connection, so a killed process leaves nothing behind, and every step is a transaction of its own.
- * Throws `schema_newer` (exit 3) where a newer binary has migrated, `pooled_connection` behind a pooler.
+ * once: one session lock, taken before anything is looked at, ends with the connection, so that a killed process leaves
+ * nothing behind. Everything that is due is one transaction: others see the schema of the release before or this one.
+ * Throws `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where another one's
+ * migrations stand there, `schema_in_use` where others hold for too long what it changes, `pooled_connection` behind a
+ * pooler.
  */
 export async function migrate(
   options: MigrateOptions,
 ): Promise<{ steps: MigrationStep[]; newlyApplied: MigrationStep[] }> {
-  const client = await connectClient({ connectionString: options.databaseUrl });
+  const { databaseUrl, dryRun, sql = SQL, patienceMs = PATIENCE_MS, onBlocked = () => {} } = options;
+  const until = performance.now() + patienceMs;
+  const client = await connectClient({ connectionString: databaseUrl });
   try {
     await prepare(client);
     await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
-    const due = await findDue(client);
-    const missing = options.dryRun ? [] : due.filter((step) => !step.applied);
-    if (missing.length > 0) await apply(client, missing);
-    const done = (step: MigrationStep) => ({ ...step, applied: true });
-    return { steps: options.dryRun ? due : due.map(done), newlyApplied: missing.map(done) };
+    const due = await findDue(client, sql);
+    const missing = dryRun ? [] : due.filter((step) => !step.applied);
+    if (missing.length > 0)
+      await patiently({ client, databaseUrl, until, onBlocked }, () => apply(client, sql, missing));
+    const done = ({ step, name }: MigrationStep): MigrationStep => ({ step, name, applied: true });
+    return { steps: dryRun ? due : due.map(done), newlyApplied: missing.map(done) };
   } finally {
     await client.end();
   }
 }
 
-async function findDue(client: Client): Promise<MigrationStep[]> {
-  const files = await loadMigrationFiles(MIGRATIONS);
-  const ours = files.filter((file) => file.id > 0);
+async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
+  const ours = (await loadMigrationFiles(join(sql, 'migrations'))).filter((file) => file.id > 0);
   const { rows: found } = await client.query<{ schema: string | null; migrations: string | null }>(
     "select to_regnamespace('taskq')::text as schema, to_regclass('taskq.migrations')::text as migrations",
   );
   const { schema, migrations } = found[0]!;
-  const applied = new Set<number>();
+  const applied = new Map<number, string>();
   if (migrations !== null) {
-    const { rows } = await client.query<{ id: number }>('select id from taskq.migrations');
-    for (const { id } of rows) applied.add(id);
+    const { rows } = await client.query<{ id: number; hash: string }>(
+      'select id, hash from taskq.migrations',
+    );
+    for (const { id, hash } of rows) applied.set(id, hash);
   }
-  const newest = Math.max(0, ...applied);
+  const newest = Math.max(0, ...applied.keys());
   if (newest > ours.length) throw newer(`it has migration ${newest}, this binary brings ${ours.length}`);
+  for (const { id, hash, fileName } of ours)
+    if (applied.has(id) && applied.get(id) !== hash) throw differs(fileName);
   return [
     { step: 'schema', name: 'taskq', applied: schema !== null && migrations !== null },
     ...ours.map(
-      (file): MigrationStep => ({
-        step: 'migration',
-        name: file.fileName.replace(/\.sql$/, ''),
-        applied: applied.has(file.id),
-      }),
+      (file): MigrationStep => ({ step: 'migration', name: nameOf(file), applied: applied.has(file.id) }),
     ),
-    { step: 'functions', ...(await functionsStep(client, migrations !== null)) },
+    { step: 'functions', ...(await functionsStep(client, sql, migrations !== null)) },
   ];
 }
 
-async function functionsStep(client: Client, exists: boolean): Promise<{ name: string; applied: boolean }> {
-  const release = await readRelease();
+async function functionsStep(
+  client: Client,
+  sql: string,
+  exists: boolean,
+): Promise<{ name: string; applied: boolean }> {
+  const release = await readRelease(sql);
   const name = `release ${release.number}`;
   const { rows: table } = await client.query<{ release: string | null }>(
     "select to_regclass('taskq.release')::text as release",
   );
   if (!exists || table[0]!.release === null) return { name, applied: false };
-  const { rows } = await client.query<{ number: number; functions_hash: string }>(
-    'select number, functions_hash from taskq.release',
-  );
+  const { rows } = await client.query<{ number: number }>('select number from taskq.release');
   const stored = rows[0];
   if (stored === undefined) return { name, applied: false };
   if (stored.number > release.number) {
@@ -87,64 +105,22 @@ async function functionsStep(client: Client, exists: boolean): Promise<{ name: s
   return { name, applied: stored.number === release.number };
 }
 
-async function apply(client: Client, steps: readonly MigrationStep[]): Promise<void> {
-  if (steps.some((step) => step.step === 'schema')) await createSchema(client);
-  if (steps.some((step) => step.step === 'migration')) {
-    // postgres-migrations looks for its table in every schema, and fails where it finds another one's.
-    await client.query('set search_path = taskq');
-    await runMigrations({ client }, MIGRATIONS);
-    await client.query('set search_path = pg_catalog, pg_temp');
+/**
+ * In the transaction of the caller. Not by postgres-migrations' own `migrate`, which makes a transaction of each
+ * migration: between two of them, and before the functions, every session would see a schema that no release has. The
+ * files are read and hashed by it, and its table says what was run, as it would itself.
+ */
+async function apply(client: Client, sql: string, steps: readonly MigrationStep[]): Promise<void> {
+  const files = await loadMigrationFiles(join(sql, 'migrations'));
+  for (const { step, name } of steps) {
+    if (step === 'schema') await createSchema(client, files[0]!);
+    else if (step === 'migration') await runMigration(client, files.find((file) => nameOf(file) === name)!);
+    else await applyFunctions(client, sql);
   }
-  if (steps.some((step) => step.step === 'functions')) await applyFunctions(client);
 }
 
-/** The schema if it is absent (a role that may not create one can still migrate an existing one), and the list. */
-async function createSchema(client: Client): Promise<void> {
-  await inTransaction(client, async () => {
-    const { rows } = await client.query<{ absent: boolean }>(
-      "select to_regnamespace('taskq') is null as absent",
-    );
-    if (rows[0]!.absent) await client.query('create schema taskq');
-    const list = (await loadMigrationFiles(MIGRATIONS)).find((file) => file.id === 0)!;
-    await client.query('set local search_path = taskq');
-    await client.query(list.sql);
-    await client.query(
-      'insert into migrations (id, name, hash) values ($1, $2, $3) on conflict (id) do nothing',
-      [list.id, list.name, list.hash],
-    );
-  });
-}
-
-/** Functions, views and rights in one transaction, so that no session ever sees half of them. */
-async function applyFunctions(client: Client): Promise<void> {
-  const release = await readRelease();
-  const functions = await readFunctions();
-  await inTransaction(client, async () => {
-    // Bodies name each other: they are checked by the tests, not by the order of files.
-    await client.query('set local check_function_bodies = off');
-    for (const { text } of functions) await client.query(text);
-    await client.query('revoke all on all functions in schema taskq from public');
-    await client.query('revoke all on all tables in schema taskq from public');
-    await client.query(
-      `insert into taskq.release (number, functions_hash, oldest_client, applied_at)
-       values ($1, $2, $3, clock_timestamp())
-       on conflict (only_row) do update set number = excluded.number, functions_hash = excluded.functions_hash,
-         oldest_client = excluded.oldest_client, applied_at = excluded.applied_at`,
-      [release.number, hashFunctions(functions), release.oldestClient],
-    );
-    await client.query('select taskq.ensure_partitions()');
-  });
-}
-
-async function inTransaction(client: Client, work: () => Promise<void>): Promise<void> {
-  await client.query('begin');
-  try {
-    await work();
-    await client.query('commit');
-  } catch (error) {
-    await client.query('rollback').catch(() => {});
-    throw error;
-  }
+function nameOf({ fileName }: { readonly fileName: string }): string {
+  return fileName.replace(/\.sql$/, '');
 }
 
 async function prepare(client: Client): Promise<void> {
@@ -165,4 +141,17 @@ function newer(why: string): TaskqError {
     exitCode: EXIT.schema,
     hint: 'install the newer taskq',
   });
+}
+
+function differs(fileName: string): TaskqError {
+  return new TaskqError(
+    'schema_differs',
+    `the schema taskq was made by another migration ${fileName} than this binary brings`,
+    {
+      exitCode: EXIT.schema,
+      hint:
+        'before 0.1.0 migrations change: work the queue off, drop schema taskq cascade (taskq db reset where it is the ' +
+        'local one), and migrate again',
+    },
+  );
 }

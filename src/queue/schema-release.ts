@@ -3,10 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SQL = fileURLToPath(new URL('../../sql/', import.meta.url));
-
-/** Where the migrations of this package are. */
-export const MIGRATIONS = join(SQL, 'migrations');
+/** Where this package has its migrations, its functions and release.json. */
+export const SQL = fileURLToPath(new URL('../../sql/', import.meta.url));
 
 /** The functions, views and rights that this binary brings, applied together under one number. */
 export interface SchemaRelease {
@@ -18,8 +16,8 @@ export interface SchemaRelease {
 }
 
 /** Read what sql/release.json says of this binary's functions. */
-export async function readRelease(): Promise<SchemaRelease> {
-  const said = JSON.parse(await readFile(join(SQL, 'release.json'), 'utf8')) as {
+export async function readRelease(sql = SQL): Promise<SchemaRelease> {
+  const said = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8')) as {
     number: number;
     oldest_client: number;
     functions_hash: string;
@@ -29,12 +27,12 @@ export async function readRelease(): Promise<SchemaRelease> {
 
 /** The number of the latest migration of this package: they are numbered from 1, without a gap. */
 export async function latestMigration(): Promise<number> {
-  return (await sqlFilesOf(MIGRATIONS)).length;
+  return (await sqlFilesOf(join(SQL, 'migrations'))).length;
 }
 
 /** The text of every file below sql/functions, by name. */
-export async function readFunctions(): Promise<{ name: string; text: string }[]> {
-  const directory = join(SQL, 'functions');
+export async function readFunctions(sql = SQL): Promise<{ name: string; text: string }[]> {
+  const directory = join(sql, 'functions');
   const names = (await sqlFilesOf(directory)).sort();
   return Promise.all(
     names.map(async (name) => ({

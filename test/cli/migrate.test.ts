@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { runTaskq } from '../support/run-taskq.ts';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 
 let database: TestDatabase;
 const migrate = (...args: string[]) =>
@@ -11,6 +12,7 @@ const migrate = (...args: string[]) =>
 beforeAll(async () => {
   database = await emptyDatabase();
 });
+afterEach(killStartedTaskqs);
 afterAll(() => database.drop());
 
 test('migrate says what it would do, does it with a line per step, and has nothing to do the second time', async () => {
@@ -30,4 +32,20 @@ test('migrate says what it would do, does it with a line per step, and has nothi
 
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do: the schema is up to date\n' });
   expect(await migrate('--status')).toMatchObject({ stdout: expect.stringMatching(/^(applied {2}.*\n)+$/) });
+});
+
+test('where somebody reads what it changes, it says who, and goes on when that is over', async () => {
+  await migrate();
+  const [client, reader] = [await database.client(), await database.client()];
+  // As if the release before had another view.
+  await client.query("update taskq.release set number = number - 1, objects = objects - 'all_tasks'");
+  await reader.query("set application_name = 'report'; begin; select from taskq.all_tasks");
+  const waiting = startTaskq(['migrate'], { env: { DATABASE_URL: database.directUrl } });
+  while (!waiting.stderr().includes('\n')) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(waiting.stderr()).toMatch(
+    /^waiting for session \d+ \(report of \w+, in a transaction since 20.*\)\n$/,
+  );
+  await reader.query('commit');
+  expect(await waiting.exit).toMatchObject({ code: 0 });
+  expect(waiting.stdout()).toMatch(/^applied functions release \d+\n$/);
 });

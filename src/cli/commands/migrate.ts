@@ -16,11 +16,13 @@ export const migrate: CliCommand<MigrateOptions> = {
   },
   async run(context, { options }) {
     const { migrate: run } = await import('../../queue/migrate.ts');
+    const { describeBlockers } = await import('../../queue/blockers.ts');
     const { directUrl } = await context.databaseToMigrate();
     const mode = options.status ? 'status' : options.dryRun ? 'dry run' : 'apply';
     const { steps, newlyApplied } = await run({
       databaseUrl: directUrl,
       ...(mode !== 'apply' && { dryRun: true }),
+      onBlocked: (by) => context.output.talk(`waiting for ${describeBlockers(by)}`),
     });
     const document = { steps, newly_applied: newlyApplied };
     await context.output.answer(document, (screen) => WRITERS[mode](steps, newlyApplied, screen));

@@ -1,0 +1,159 @@
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import type { Blocker } from '../../../src/queue/blockers.ts';
+import { migrate } from '../../../src/queue/migrate.ts';
+import { SQL } from '../../../src/queue/schema-release.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { knowTypes } from '../../support/know-types.ts';
+import { enqueue, statusOf } from '../rows.ts';
+import { type Session, sessionOf } from '../session.ts';
+import { waitUntil } from '../waiting.ts';
+import { claimOne, outcome, registerWorker } from '../worker.ts';
+import { describeSchema, startMigrator, stopAt } from './migrators.ts';
+
+/** A release after this one: a migration more, a function more, and the view is another. */
+let newer: string;
+/** The same, but the view stays as it is. */
+let newerWithoutView: string;
+
+beforeAll(async () => {
+  newer = await makeNewer({ withView: 'yes' });
+  newerWithoutView = await makeNewer({ withView: 'no' });
+});
+
+async function makeNewer({ withView }: { withView: 'yes' | 'no' }): Promise<string> {
+  const sql = await mkdtemp(join(inject('scratchDirectory'), 'sql-'));
+  await cp(SQL, sql, { recursive: true });
+  const release = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8'));
+  await writeFile(join(sql, 'release.json'), JSON.stringify({ ...release, number: release.number + 1 }));
+  await writeFile(
+    join(sql, 'migrations', '3_add-colour.sql'),
+    'alter table taskq.queues add column colour text;',
+  );
+  await writeFile(
+    join(sql, 'functions', 'colour_of.sql'),
+    `-- The colour of a queue.
+create or replace function taskq.colour_of(_queue text) returns text language sql security definer
+set search_path = pg_catalog, taskq, pg_temp as $$ select q.colour from taskq.queues q where q.name = _queue $$;`,
+  );
+  const view = join(sql, 'functions', 'all_tasks.sql');
+  if (withView === 'yes') await writeFile(view, `-- Another one.\n${await readFile(view, 'utf8')}`);
+  return sql;
+}
+
+let database: TestDatabase;
+let admin: Session;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  admin = sessionOf(await database.client());
+  await knowTypes(admin.client, 'work');
+});
+afterEach(() => database.drop());
+
+/** A transaction that has read all tasks, and stays open. */
+async function openReader(): Promise<Session> {
+  const reader = sessionOf(await database.client());
+  await reader.rows("set application_name = 'report'");
+  await reader.rows('begin isolation level repeatable read');
+  await reader.rows('select * from taskq.all_tasks');
+  return reader;
+}
+
+/** Whether the parts of the newer release are there: all, or none. */
+async function isNewer(): Promise<boolean> {
+  const parts = await admin.row<Record<string, boolean>>(
+    `select exists (select from pg_attribute where attrelid = 'taskq.queues'::regclass and attname = 'colour') as column,
+       to_regprocedure('taskq.colour_of(text)') is not null as function,
+       (select max(id) = 3 from taskq.migrations) as migration,
+       (select number = $1 + 1 from taskq.release) as number`,
+    JSON.parse(await readFile(join(SQL, 'release.json'), 'utf8')).number,
+  );
+  const there = Object.values(parts!);
+  expect(new Set(there).size, JSON.stringify(parts)).toBe(1);
+  return there[0]!;
+}
+
+test('a release waits for an open reader of all_tasks, says who it is, and holds up nobody else meanwhile', async () => {
+  const reader = await openReader();
+  const seen: (readonly Blocker[])[] = [];
+  const migrated = migrate({
+    databaseUrl: database.directUrl,
+    sql: newer,
+    onBlocked: (by) => void seen.push(by),
+  });
+  await waitUntil(async () => seen.length > 0, 'it does not say whom it waits for');
+  const pid = await reader.value<number>('select pg_backend_pid()');
+  expect(seen[0]).toMatchObject([{ pid, application: 'report', since: expect.stringMatching(/^20.*Z$/) }]);
+
+  const others = sessionOf(await database.client());
+  await others.rows("set statement_timeout = '20s'");
+  const worker = await registerWorker(others);
+  for (let round = 0; round < 3; round++) {
+    const id = await enqueue(others);
+    expect(await worker.settle(outcome(await claimOne(worker), 'completed'))).toMatchObject([
+      { answer: 'recorded' },
+    ]);
+    expect(await statusOf(others, id)).toBe('completed');
+    expect(await isNewer()).toBe(false);
+  }
+  await reader.rows('commit');
+  expect((await migrated).newlyApplied.map(({ step }) => step)).toEqual(['migration', 'functions']);
+  expect(await isNewer()).toBe(true);
+  // The reader was all there was to say.
+  expect(seen).toHaveLength(1);
+});
+
+test('it gives up when its time is over, names the reader, and has changed nothing', async () => {
+  const before = await describeSchema(admin);
+  const reader = await openReader();
+  const pid = await reader.value<number>('select pg_backend_pid()');
+  const given = migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 200 });
+  await expect(given).rejects.toMatchObject({
+    code: 'schema_in_use',
+    exitCode: 1,
+    message: expect.stringMatching(
+      new RegExp(`^nothing was changed: .* session ${pid} \\(report of postgres, in a transaction since 20`),
+    ),
+    hint: expect.stringContaining(`select pg_terminate_backend(${pid})`),
+  });
+  expect(await describeSchema(admin)).toEqual(before);
+  await reader.rows('commit');
+  await migrate({ databaseUrl: database.directUrl, sql: newer });
+  expect(await isNewer()).toBe(true);
+});
+
+test('a release that leaves the view as it is waits for no reader of it', async () => {
+  const reader = await openReader();
+  await migrate({ databaseUrl: database.directUrl, sql: newerWithoutView, patienceMs: 0 });
+  expect(await isNewer()).toBe(true);
+  await reader.rows('commit');
+});
+
+test.each(['ALTER TABLE', 'CREATE VIEW', 'CREATE FUNCTION', 'REVOKE'])(
+  'a migrator that is killed at %s leaves the release before, and the next one makes the newer',
+  async (step) => {
+    const before = await describeSchema(admin);
+    const stop = await stopAt(admin, step);
+    const migrator = startMigrator(database.directUrl, newer);
+    await stop.reached();
+    expect(await isNewer()).toBe(false);
+    migrator.kill();
+    await migrator.end;
+    await stop.lift();
+    expect(await describeSchema(admin)).toEqual(before);
+    await migrate({ databaseUrl: database.directUrl, sql: newer });
+    expect(await isNewer()).toBe(true);
+  },
+);
+
+test('a schema that other migrations have made is refused, whatever is due', async () => {
+  await admin.rows("update taskq.migrations set hash = 'another' where id = 2");
+  await expect(migrate({ databaseUrl: database.directUrl, sql: newer })).rejects.toMatchObject({
+    code: 'schema_differs',
+    exitCode: 3,
+    message: expect.stringContaining('2_create-settings.sql'),
+  });
+  expect(await isNewer()).toBe(false);
+});
