@@ -82,7 +82,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
     entries: [
       {
         name: 'init',
-        summary: 'write a configuration file and a first handler, and say how to go on',
+        summary: 'write a configuration, a first handler and its test, and say how to go on',
         load: async () => (await import('./commands/init.ts')).init,
       },
       {

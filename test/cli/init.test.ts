@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { binaryOnPath } from '../support/binary-on-path.ts';
 import { createTestDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { runTaskq } from '../support/run-taskq.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('taskq init', () => {
@@ -26,35 +27,87 @@ describe('taskq init', () => {
       .filter((line) => line.startsWith('  '))
       .map((line) => line.trim());
 
-  test('in an empty directory: writes a configuration and a handler, and what it prints to go on with runs', async () => {
+  /** Runs what it printed to go on with, where taskq is installed. */
+  const goOn = async (cwd: string, stdout: string, { url, directUrl }: TestDatabase) => {
+    await mkdir(join(cwd, 'node_modules'));
+    for (const [name, to] of [
+      ['taskq', '.'],
+      ['jiti', 'node_modules/jiti'],
+    ] as const)
+      await symlink(join(REPOSITORY, to), join(cwd, 'node_modules', name));
+    return promisify(execFile)('bash', ['-euc', commandsOf(stdout).join('\n')], {
+      cwd,
+      env: {
+        PATH: `${await binaryOnPath()}:${process.env.PATH}`,
+        HOME: cwd,
+        DATABASE_URL: url,
+        TASKQ_DIRECT_URL: directUrl,
+      },
+    });
+  };
+
+  test('in an empty directory: writes a configuration, a handler and its test, and what it prints to go on with runs', async () => {
     const cwd = await temporaryDirectory();
     const unmigrated = await emptyDatabase();
     const { code, stdout, stderr } = await init(cwd, [], { DATABASE_URL: unmigrated.url });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe(`created taskq.config.mjs
 created handlers/hello.mjs
+created handlers/hello.test.mjs
 
 next:
   taskq migrate
   taskq enqueue hello '{"name":"Ann"}'
   taskq work --until-idle
   taskq list --status completed
+  node --test handlers/hello.test.mjs
 `);
-    const ran = await promisify(execFile)('bash', ['-euc', commandsOf(stdout).join('\n')], {
-      cwd,
-      env: {
-        PATH: `${await binaryOnPath()}:${process.env.PATH}`,
-        HOME: cwd,
-        DATABASE_URL: unmigrated.url,
-        TASKQ_DIRECT_URL: unmigrated.directUrl,
-      },
-    });
-    expect(ran.stdout).toMatch(/ hello +default +completed .*\{"name":"Ann"\}\n$/);
+    const ran = await goOn(cwd, stdout, unmigrated);
+    expect(ran.stdout).toMatch(/ hello +default +completed .*\{"name":"Ann"\}\n/);
+    expect(ran.stdout).toMatch(/^# pass 1$/m);
     const client = await unmigrated.client();
+    // One by the worker, one by the test.
     expect((await client.query('select result from taskq.finished_tasks')).rows).toEqual([
+      { result: 'hello Ann' },
       { result: 'hello Ann' },
     ]);
     await unmigrated.drop();
+  });
+
+  test('where a tsconfig.json lies: the same in TypeScript, of the right types whatever the package says of .js', async () => {
+    const cwd = await temporaryDirectory();
+    await writeFile(join(cwd, 'package.json'), '{ "name": "shop", "type": "commonjs" }');
+    const compilerOptions = {
+      ...{ module: 'nodenext', strict: true, noEmit: true, types: ['node'] },
+      typeRoots: [join(REPOSITORY, 'node_modules/@types')],
+    };
+    await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    const unmigrated = await emptyDatabase();
+    const { stdout } = await init(cwd, [], { DATABASE_URL: unmigrated.url });
+    expect(stdout).toBe(`created taskq.config.ts
+created handlers/hello.ts
+created handlers/hello.test.ts
+
+next:
+  taskq migrate
+  taskq enqueue hello '{"name":"Ann"}'
+  taskq work --until-idle
+  taskq list --status completed
+  node --import jiti/register --test handlers/hello.test.ts
+`);
+    expect((await goOn(cwd, stdout, unmigrated)).stdout).toMatch(/^# pass 1$/m);
+    const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
+    const said = await promisify(execFile)(process.execPath, [tsc, '-p', cwd]).catch((error) => error);
+    expect(said.stdout).toBe('');
+    await unmigrated.drop();
+  });
+
+  test('where tests are run by vitest, its test is one', async () => {
+    const cwd = await temporaryDirectory();
+    await writeFile(join(cwd, 'package.json'), '{ "devDependencies": { "vitest": "*" } }');
+    const { stdout } = await init(cwd, [], { DATABASE_URL: database.url });
+    expect(commandsOf(stdout)).toContain('npx vitest run handlers/hello.test.mjs');
+    expect(await readFile(join(cwd, 'handlers/hello.test.mjs'), 'utf8')).toContain("from 'vitest'");
   });
 
   test('its configuration gives a task 20 attempts, and says why', async () => {
@@ -108,7 +161,7 @@ next:
     await writeFile(join(cwd, 'taskq.config.json'), '{"handlers": "./src/handlers"}');
     const { stdout } = await init(cwd, ['--json']);
     expect(JSON.parse(stdout)).toMatchObject({
-      created: ['src/handlers/hello.mjs'],
+      created: ['src/handlers/hello.mjs', 'src/handlers/hello.test.mjs'],
       kept: ['taskq.config.json'],
     });
   });
@@ -116,10 +169,12 @@ next:
   test('without a database says how to have one, and through npx prints what works through npx', async () => {
     const cwd = await temporaryDirectory();
     const { stdout } = await init(cwd, [], { npm_command: 'exec' });
-    expect(commandsOf(stdout).slice(0, 2)).toEqual([
+    const next = commandsOf(stdout);
+    expect(next.slice(0, 2)).toEqual([
       'export TASKQ_DATABASE=embedded  # a local PostgreSQL; or set DATABASE_URL',
       'npx taskq migrate',
     ]);
+    expect(next.at(-1)).toBe('DATABASE_URL="$(npx taskq db url)" node --test handlers/hello.test.mjs');
   });
 
   test('where it may not write says so in a line', async () => {

@@ -4,8 +4,9 @@ import { TaskqError } from '../../lib/errors.ts';
 import { findHandlerFiles } from '../../worker/find-handlers.ts';
 import type { CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { CONFIG, HANDLER, SAMPLE_TYPE } from '../init/files.ts';
+import { ENDINGS, SAMPLE_TYPE, sampleFiles } from '../init/files.ts';
 import { nextCommands } from '../init/next-commands.ts';
+import { describeProject } from '../init/project.ts';
 
 /** `taskq init`: the files to begin with, where there are none. */
 export const init: CliCommand = {
@@ -13,23 +14,35 @@ export const init: CliCommand = {
     command.addHelpText(
       'after',
       `
-Writes taskq.config.mjs and handlers/hello.mjs into the working directory. What is there already stays as it is.`,
+Writes a configuration, a handler and its test: taskq.config.mjs, handlers/hello.mjs and handlers/hello.test.mjs, or the
+same in TypeScript where the project has a tsconfig.json. What is there already stays as it is.`,
     );
   },
   async run(context) {
     const { file, values } = await context.config();
     const types = new Set((await findHandlerFiles(values.handlers)).keys());
-    const paths = {
-      config: file ?? join(context.cwd, 'taskq.config.mjs'),
-      handler: join(values.handlers, `${SAMPLE_TYPE}.mjs`),
-    };
-    const created = [
-      ...(file === null && (await written(paths.config, CONFIG)) ? [paths.config] : []),
-      ...(types.size === 0 && (await written(paths.handler, HANDLER)) ? [paths.handler] : []),
-    ].map((path) => relative(context.cwd, path));
+    const { language, runner } = await describeProject(context.cwd);
+    const texts = sampleFiles(language, runner, relative(context.cwd, values.handlers));
+    const endings = ENDINGS[language];
+    const sample = join(values.handlers, SAMPLE_TYPE);
+    const config = file ?? join(context.cwd, `taskq.config${endings.config}`);
+    const wanted = [
+      ...(file === null ? [{ path: config, text: texts.config }] : []),
+      ...(types.size === 0
+        ? [
+            { path: `${sample}${endings.handler}`, text: texts.handler },
+            { path: `${sample}${endings.test}`, text: texts.test },
+          ]
+        : []),
+    ];
+    const created: string[] = [];
+    for (const { path, text } of wanted) {
+      if (await written(path, text)) created.push(relative(context.cwd, path));
+    }
     if (types.size === 0) types.add(SAMPLE_TYPE);
-    const kept = keptOf(context, { config: paths.config, handlers: values.handlers }, created);
-    const next = nextCommands(context.env, values, types);
+    const kept = keptOf(context, { config, handlers: values.handlers }, created);
+    const test = created.find((path) => path.endsWith(endings.test));
+    const next = nextCommands(context.env, values, types, test === undefined ? [] : [{ path: test, runner }]);
     await context.output.answer({ created, kept, next }, ({ paint }) =>
       [
         ...created.map((path) => `${paint.green('created')} ${path}`),
@@ -51,7 +64,7 @@ function keptOf(
   const shown = relative(cwd, config);
   return [
     ...(created.includes(shown) ? [] : [shown]),
-    ...(created.some((path) => path.endsWith(`${SAMPLE_TYPE}.mjs`)) ? [] : [`${relative(cwd, handlers)}/`]),
+    ...(created.some((path) => path !== shown) ? [] : [`${relative(cwd, handlers)}/`]),
   ];
 }
 

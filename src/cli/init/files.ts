@@ -1,19 +1,86 @@
 /** The type that the sample handler handles. */
 export const SAMPLE_TYPE = 'hello';
 
-export const CONFIG = `// Settings of taskq; \`taskq config\` prints them all, and where each comes from.
-export default {
-  // A task is tried 20 times before it is a dead letter. With the usual back-off (5 s, doubling up to 1 h) that is about
+export type Language = 'TypeScript' | 'JavaScript';
+
+/** With what a project runs its tests. */
+export type TestRunner = 'node:test' | 'vitest';
+
+/** The files to begin with, in the language of the project. */
+export function sampleFiles(
+  language: Language,
+  runner: TestRunner,
+  handlers: string,
+): { readonly config: string; readonly handler: string; readonly test: string } {
+  return {
+    config: language === 'TypeScript' ? CONFIG_TS : CONFIG_JS,
+    handler: language === 'TypeScript' ? HANDLER_TS : HANDLER_JS,
+    test: TEST.replace('node:test', runner).replace(
+      "'handlers'",
+      JSON.stringify(handlers).replaceAll('"', "'"),
+    ),
+  };
+}
+
+/** How their names end. */
+export const ENDINGS = {
+  TypeScript: { config: '.ts', handler: '.ts', test: '.test.ts' },
+  JavaScript: { config: '.mjs', handler: '.mjs', test: '.test.mjs' },
+} as const satisfies Record<Language, object>;
+
+const ABOUT_CONFIG = '// Settings of taskq; `taskq config` prints them all, and where each comes from.';
+
+const SETTINGS = `  // A task is tried 20 times before it is a dead letter. With the usual back-off (5 s, doubling up to 1 h) that is about
   // ten hours: most outages of what a handler needs are over by then. The database's own 3 attempts give up after
   // 15 seconds. A handler can say otherwise for its type.
   maxAttempts: 20,
-};
 `;
 
-export const HANDLER = `// Runs the tasks of type \`hello\`: the name of this file. What it returns is the task's result; when it throws, the
-// attempt has failed and is made again later.
+const CONFIG_JS = `${ABOUT_CONFIG}
+export default {
+${SETTINGS}};
+`;
+
+const CONFIG_TS = `import { defineConfig } from 'taskq';
+
+${ABOUT_CONFIG}
+export default defineConfig({
+${SETTINGS}});
+`;
+
+const ABOUT_HANDLER = `// Runs the tasks of type \`hello\`: the name of this file. What it returns is the task's result; when it throws, the
+// attempt has failed and is made again later.`;
+
+const HANDLER_JS = `${ABOUT_HANDLER}
 export default async function hello(payload, ctx) {
   ctx.log.info('saying hello');
   return \`hello \${payload.name}\`;
 }
+`;
+
+const HANDLER_TS = `import { defineHandler } from 'taskq';
+
+${ABOUT_HANDLER}
+export default defineHandler({
+  async run(payload: { name: string }, ctx) {
+    ctx.log.info('saying hello');
+    return \`hello \${payload.name}\`;
+  },
+});
+`;
+
+const TEST = `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TaskQueue } from 'taskq';
+import { runTask } from 'taskq/testing';
+
+// Runs the handler as a worker does, on the database that DATABASE_URL names, with its retries but without their waits.
+test('hello greets by name', async () => {
+  const databaseUrl = process.env.DATABASE_URL ?? '';
+  const queue = new TaskQueue({ databaseUrl });
+  const { id } = await queue.enqueue('hello', { name: 'Ann' }, { allowUnknown: true });
+  const task = await runTask(id, { databaseUrl, handlers: 'handlers' });
+  await queue.close();
+  assert.equal(task.result, 'hello Ann');
+});
 `;
