@@ -36,6 +36,9 @@ declare
   level_ids bigint[];
   chosen tid[];
 begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('claim', options, '{}');
+  end if;
   -- The levels, most urgent first and the queues in the order given. One array each: two set-returning items in
   -- the statement below would be joined queue first, and an `order by` above it would lock rows it does not take.
   select array_agg(level.queue), array_agg(level.priority),

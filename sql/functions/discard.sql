@@ -14,7 +14,7 @@ declare
   locked bigint[];
   discarded bigint[];
 begin
-  options := taskq.checked_options('discard', options, array['by']);
+  options := taskq.checked_options('discard', options, array['by_hand', 'by']);
   -- Locked in the order of revive: two operators wait for one another, and neither is a deadlock's victim.
   locked := array(select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update);
   with gone as (

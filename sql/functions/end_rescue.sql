@@ -13,6 +13,9 @@ declare
   clock_was timestamptz := options ->> 'clock_was';
   began timestamptz;
 begin
+  if options - '{watched,clock_was}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('end_rescue', options, '{watched,clock_was}');
+  end if;
   update taskq.rescue_scan r set finished_at = ts, cost_ms = _cost_ms
   where r.only_row = (select l.only_row from taskq.rescue_scan l for no key update skip locked);
   began := (select r.started_at from taskq.rescue_scan r);

@@ -28,12 +28,7 @@ declare
   looked integer;
   hits bigint[];
 begin
-  if _filter - known <> '{}' then
-    raise exception 'unknown filter of tasks: %', (
-      select string_agg(name, ', ') from jsonb_object_keys(_filter - known) as name
-    )
-      using errcode = 'invalid_parameter_value';
-  end if;
+  perform taskq.refuse_unknown_options('find_tasks', _filter, known);
   if _after !~ (case when by_death then '^-?[0-9]{1,18}-[0-9]{1,18}$' else '^[0-9]{1,18}$' end) then
     raise exception 'after "%": expected what next_after of the page before says', _after
       using errcode = 'invalid_parameter_value';

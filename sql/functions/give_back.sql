@@ -22,6 +22,9 @@ declare
   dead bigint[];
   hint record;
 begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('give_back', options, '{}');
+  end if;
   select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
   from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
   cross join lateral (

@@ -26,6 +26,9 @@ declare
   -- A second beyond: another heartbeat of this worker may have read the clock a moment later.
   too_late timestamptz := ts + make_interval(secs => _lease_ms / 1000.0 + 1);
 begin
+  if options - '{cursors,running,ahead}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead}');
+  end if;
   update taskq.workers
   set heartbeat_at = ts, stopped_at = null, leases_until = null,
     steady_since = case

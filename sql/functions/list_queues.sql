@@ -17,6 +17,7 @@ declare
   ts timestamptz := clock_timestamp();
   countable boolean := pg_relation_size('taskq.tasks') <= 67108864;
 begin
+  perform taskq.refuse_unknown_options('list_queues', options, '{name}');
   return query
   with counted as materialized (
     select t.queue, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.queue

@@ -14,6 +14,7 @@ declare
   ts timestamptz := clock_timestamp();
   countable boolean := pg_relation_size('taskq.tasks') <= 67108864;
 begin
+  perform taskq.refuse_unknown_options('list_types', options, '{}');
   return query
   with counted as materialized (
     select t.type, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.type

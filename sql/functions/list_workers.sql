@@ -19,6 +19,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
+  perform taskq.refuse_unknown_options('list_workers', options, '{all,name}');
   return query
   select w.id, w.name, w.given_name, w.host, w.pid, w.version,
     case

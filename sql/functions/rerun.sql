@@ -18,6 +18,7 @@ declare
   made_ids bigint[];
   holders bigint[];
 begin
+  options := taskq.checked_options('rerun', options, '{payload,delay_ms,by}');
   select array_agg(f.id order by f.id), jsonb_agg(
     -- Without what it did not say: a null in there would be said. But for the payload, whose nulls are its own.
     jsonb_strip_nulls(jsonb_build_object(

@@ -38,6 +38,9 @@ declare
   cancelled bigint[];
   hint record;
 begin
+  if options - '{watched,clock_was}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was}');
+  end if;
   -- Whom the table below is compared with is read once, not for each lease that ran out. *_until is the end of the latest
   -- lease that one of them can have been given by now, with the half of one to spare.
   select coalesce(array_agg(w.id) filter (where w.is_alive), '{}'),

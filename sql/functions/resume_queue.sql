@@ -9,6 +9,7 @@ declare
   ts timestamptz := clock_timestamp();
   was_paused boolean;
 begin
+  perform taskq.refuse_unknown_options('resume_queue', options, '{by}');
   select s.paused_until is null or s.paused_until > ts into was_paused
   from taskq.queues s where s.name = _queue and s.paused_at is not null
   for no key update;

@@ -6,6 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
+  perform taskq.refuse_unknown_options('resume_worker', options, '{by}');
   update taskq.workers set paused_at = null, paused_by = null where id = _worker and paused_at is not null;
   if not found then
     return false;

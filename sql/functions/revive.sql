@@ -20,7 +20,7 @@ declare
   back bigint[];
   hint record;
 begin
-  options := taskq.checked_options('revive', options, array['payload', 'delay_ms', 'max_attempts', 'by']);
+  options := taskq.checked_options('revive', options, array['payload', 'delay_ms', 'max_attempts', 'by_hand', 'by']);
   if octet_length((options -> 'payload')::text) > 1048576 then
     raise exception 'revive: the payload is larger than 1 MB; store it elsewhere and enqueue where it is'
       using errcode = 'invalid_parameter_value';

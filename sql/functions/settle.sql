@@ -30,6 +30,9 @@ declare
   results jsonb[];
   notes jsonb[];
 begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('settle', options, '{}');
+  end if;
   select array_agg(o.id), array_agg(o.lease_no), array_agg(o.ran_ms), array_agg(o.result), array_agg(o.result_note)
   into ids, lease_nos, ran_ms, results, notes
   from json_to_recordset(_outcomes)
