@@ -35,7 +35,7 @@ function meaningOf(error: Error, state: string, databaseUrl: string): unknown {
       return refused(`the database ${where} is read-only: ${error.message}`, 'name the primary server');
     case '23514':
       // Without a constraint's name: no partition of history for the row, not even the one that takes all.
-      return /^no partition of relation/.test(error.message)
+      return (error as { constraint?: string }).constraint === undefined
         ? refused(
             `${error.message} (${where})`,
             'a partition was dropped by hand: select taskq.ensure_partitions()',

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { runTaskq } from '../support/run-taskq.ts';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+/** Leaves of history what a schema has in which no worker has run for months, or not even that. */
+async function dropPartitions(which: 'of days' | 'all'): Promise<void> {
+  const found = await queue.rows<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits
+     where inhparent in ('taskq.finished_tasks'::regclass, 'taskq.task_errors'::regclass)`,
+  );
+  for (const { name } of found)
+    if (which === 'all' || !name.endsWith('_unplaced')) await queue.rows(`drop table ${name}`);
+}
+
+const misplaced = "select count(*)::integer from taskq.finished_tasks where kept_in = '-infinity'";
+
+test('after months without one, a worker makes partitions, and brings there what was cancelled meanwhile', async () => {
+  await dropPartitions('of days');
+  const ids = await queue.enqueueSome(3, 'hello-js');
+  const cancelled = await runTaskq(['cancel', ...ids], { env: { DATABASE_URL: queue.url } });
+  expect(cancelled).toMatchObject({ code: 0 });
+  expect(await queue.value(misplaced)).toBe(3);
+
+  const worker = queue.work();
+  expect(await worker.waitForLog(event('worker.maintained'))).toMatchObject({
+    partitions_made: 8,
+    rows_placed: 3,
+  });
+  await queue.enqueueSome(5, 'hello-js');
+  await queue.drained();
+  expect(await queue.value(misplaced)).toBe(0);
+  expect(eventsOf(worker, 'statement.failed')).toEqual([]);
+});
+
+test('where not even the partition that takes all is there, cancel says what to do, and a worker makes it', async () => {
+  const [id] = await queue.enqueueSome(1, 'hello-js');
+  await dropPartitions('all');
+  const refused = await runTaskq(['cancel', id!], { env: { DATABASE_URL: queue.url } });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(
+    /^taskq: no partition of relation "finished_tasks" found for row .* — a partition was dropped by hand: select taskq.ensure_partitions\(\)\n$/,
+  );
+  const worker = queue.work();
+  await queue.drained();
+  await until(
+    async () =>
+      (await queue.value('select status::text from taskq.all_tasks where id = $1', id)) === 'completed',
+    async () => worker.stdout(),
+  );
+});
+
+test('a partition that was detached by hand is named once, and tasks end meanwhile', async () => {
+  const name = await queue.value<string>(
+    `select partition from taskq.wanted_partitions() where parent = 'finished_tasks' and state = 'there' order by day offset 1 limit 1`,
+  );
+  await queue.rows(`alter table taskq.finished_tasks detach partition taskq.${name}`);
+  const worker = queue.work();
+  expect(await worker.waitForLog(event('partition.detached'))).toMatchObject({ partition: name });
+  await queue.enqueueSome(5, 'hello-js');
+  await queue.drained();
+  expect(await queue.value(misplaced)).toBe(5);
+  expect(eventsOf(worker, 'statement.failed')).toEqual([]);
+  expect(eventsOf(worker, 'partition.detached')).toHaveLength(1);
+});
