@@ -35,7 +35,7 @@ begin
     set cancel_requested_at = coalesce(t.cancel_requested_at, ts), cancel_reason = coalesce(_reason, t.cancel_reason),
       notify_done = t.notify_done or coalesce((options ->> 'notify_done')::boolean, false)
     where t.id = any (held);
-    if pg_notification_queue_usage() < 0.5 then
+    if taskq.may_notify() then
       perform pg_notify('taskq_cancel', t.lease_owner::text) from taskq.tasks t where t.id = any (held);
     end if;
   end if;

@@ -20,9 +20,9 @@ declare
 begin
   -- What is said is judged, and here: a call for what is refused, or has to be put otherwise, is rare.
   if options - 'allow_unknown' <> '{}' and (
-    options - taskq.task_options() - 'allow_unknown' <> '{}' or jsonb_typeof(options -> 'priority') = 'string' or not taskq.can_be_said(options)
+    options - taskq.task_options() - array['allow_unknown', 'notify'] <> '{}' or jsonb_typeof(options -> 'priority') = 'string' or not taskq.can_be_said(options)
   ) then
-    options := taskq.checked_options('enqueue', options, taskq.task_options() || 'allow_unknown'::text);
+    options := taskq.checked_options('enqueue', options, taskq.task_options() || array['allow_unknown', 'notify']);
   end if;
 
   if options ? 'key' then
@@ -78,7 +78,7 @@ begin
   end if;
   created := true;
   return next;
-  if is_awaited then
+  if is_awaited and coalesce((options ->> 'notify')::boolean, true) then
     perform taskq.wake(its_queue, due, true);
   end if;
 end

@@ -68,7 +68,8 @@ begin
     select m.place, m.id, true, null::jsonb from unnest(made, ids) as m (place, id)
     union all
     select k.place, k.id, false, null from unnest(kept_out, holders) as k (place, id);
-    perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w;
+    perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w
+    where coalesce((options ->> 'notify')::boolean, true);
 
     exit when freed is null;
     if round = 20 then

@@ -6,6 +6,8 @@
 -- Returns a row for each element, by its place from 1 on: a held key gives the holder's id and created = false.
 -- A type that is not in taskq.task_types is refused: a slip of the pen would wait for ever. What else is known to the
 -- caller is named by the option allow_unknown of the whole call: an array of types, or true for all.
+-- With notify false, which is said of the whole call too, it wakes no worker by NOTIFY, as a transaction needs that is to
+-- be prepared (PREPARE TRANSACTION): the task is found by polling.
 -- It only inserts: it locks no task, no group and no settings, so an open transaction holds up nobody but
 -- producers of the same key.
 create or replace function taskq.enqueue_many(_tasks jsonb, options jsonb default '{}')
@@ -33,7 +35,7 @@ begin
   end if;
   if options - 'allow_unknown' <> '{}' then
     options := taskq.checked_options(
-      'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown']
+      'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown', 'notify']
     );
   end if;
   select jsonb_object_agg(name, expires_ms) into queue_expires from taskq.queues where expires_ms is not null;
@@ -92,6 +94,7 @@ begin
   perform taskq.refuse_unknown(types, options);
   return query
   select made.place, made.id, true, null::jsonb from unnest(ids) with ordinality as made (id, place);
-  perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w;
+  perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w
+  where coalesce((options ->> 'notify')::boolean, true);
 end
 $$;

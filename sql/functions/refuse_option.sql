@@ -19,7 +19,7 @@ declare
     when _option = 'max_attempts' then 'a whole number from 1 to 2147483647, which stands for unlimited'
     when _option in ('concurrency', 'batch') then 'a whole number from 1 to 10000'
     when _option = 'tags' then 'an object of names and texts'
-    when _option in ('notify_done', 'by_hand') then 'true or false'
+    when _option in ('notify_done', 'notify', 'by_hand') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'queues' then 'an array of names, or null for every queue'
     when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'

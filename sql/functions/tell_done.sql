@@ -5,7 +5,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  if pg_notification_queue_usage() < 0.5 then
+  if taskq.may_notify() then
     perform pg_notify('taskq_done', id::text) from unnest(_ids) as id;
   end if;
 end

@@ -1,6 +1,6 @@
 -- Tells sleeping workers that a queue has a task from that time on. It is a hint: sent only where an idle mark
 -- stands that reaches so far (a NOTIFY in every transaction costs two thirds of the commits of eight producers),
--- and never where the notification queue is filling up, so that no enqueue fails for it.
+-- and only if taskq.may_notify says so.
 -- The time is cut to the second: identical hints of one transaction fold into one.
 create or replace function taskq.wake(_queue text, _from timestamptz, _always boolean default false)
 returns void
@@ -11,7 +11,7 @@ begin
   if (_always or exists (
     select from taskq.idle_marks
     where until > greatest(_from, clock_timestamp()) and (queues is null or _queue = any (queues))
-  )) and pg_notification_queue_usage() < 0.5 then
+  )) and taskq.may_notify() then
     perform pg_notify('taskq_wake', json_build_object(
       'queue', _queue,
       'from_us', (extract(epoch from date_trunc('second', _from)) * 1000000)::bigint

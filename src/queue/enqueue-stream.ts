@@ -17,6 +17,8 @@ export interface StreamOptions<Item> {
   /** Checks an item and makes a task of it. */
   readonly taskOf: (item: Item) => Promise<NewTask>;
   readonly allowUnknown: AllowUnknown;
+  /** Send no NOTIFY. */
+  readonly notify?: false | undefined;
   /** Whose transactions these are. */
   readonly commits: 'each batch' | 'with the caller';
   /** Told the answers of each batch, in the order of its tasks, once it is stored. */
@@ -42,7 +44,7 @@ export async function enqueueStream<Item>(
   try {
     for await (const batch of batchesOf(items, options.taskOf)) {
       sending = batch.length;
-      const bulk = bulkOf(batch, options.allowUnknown);
+      const bulk = bulkOf(batch, options.allowUnknown, options.notify);
       // Ids that nobody wants to know are not sent.
       const answers = options.onEnqueued && (await enqueueMany(db, bulk));
       created += answers?.filter((answer) => answer.created).length ?? (await enqueueCounted(db, bulk));

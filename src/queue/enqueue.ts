@@ -17,16 +17,17 @@ export interface NewTask {
 /** The types that the database need not know: these, or `true` for all. It refuses every other that it does not. */
 export type AllowUnknown = true | readonly string[];
 
-/** Enqueue one task in the transaction of `db`. */
+/** Enqueue one task in the transaction of `db`; `notify` false: without a NOTIFY. */
 export async function enqueue(
   db: Queryable,
   { type, payload, options }: NewTask,
   allowUnknown: AllowUnknown = [],
+  notify?: false,
 ): Promise<Enqueued> {
   const rows = await db.query<Enqueued>({
     name: 'taskq_enqueue',
     text: 'select id, created from taskq.enqueue($1, $2, $3)',
-    values: [type, payload, JSON.stringify({ ...options, allow_unknown: allowUnknown })],
+    values: [type, payload, JSON.stringify({ ...options, allow_unknown: allowUnknown, notify })],
   });
   return rows[0]!;
 }
@@ -43,10 +44,10 @@ export const BULK_TASKS = 10_000;
 export const BULK_LENGTH = 2 * 1024 * 1024;
 
 /** Write tasks for one call. What all of them say alike is said once. */
-export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = []): Bulk {
+export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [], notify?: false): Bulk {
   const common = commonSayings(tasks);
   const texts = tasks.map((task) => taskText(task, common));
-  const options = { ...common, allow_unknown: allowUnknown };
+  const options = { ...common, allow_unknown: allowUnknown, notify };
   return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
 }
 

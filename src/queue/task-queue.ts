@@ -46,6 +46,11 @@ export interface Joining {
   readonly client?: PgClient;
   /** Take a type that neither the handlers here nor any worker has made known. */
   readonly allowUnknown?: true;
+  /**
+   * Wake no worker by NOTIFY: a transaction that has notified cannot be prepared (PREPARE TRANSACTION). An idle worker
+   * finds the task when it looks next: after 5 s, or its `poll` where that is longer.
+   */
+  readonly notify?: false;
 }
 
 /** A task for `enqueueMany`. */
@@ -121,12 +126,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async enqueue<Type extends TypeOf<Handlers>>(
     type: Type,
-    ...[payload, { client, allowUnknown, ...options } = {}]: EnqueueArguments<PayloadOf<Handlers, Type>>
+    ...[payload, { client, allowUnknown, notify, ...options } = {}]: EnqueueArguments<
+      PayloadOf<Handlers, Type>
+    >
   ): Promise<Enqueued> {
     const task = await this.#taskOf({ type, payload, ...options });
     return this.#refusing(type, async () => {
       const db = client === undefined ? await this.#database() : queryableOf(client);
-      return enqueue(db, task, allowUnknown ?? (Object.hasOwn(this.#handlers, type) ? [type] : []));
+      const known = Object.hasOwn(this.#handlers, type) ? [type] : [];
+      return enqueue(db, task, allowUnknown ?? known, notify);
     });
   }
 
@@ -136,12 +144,13 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
-    { client, allowUnknown, onEnqueued }: EnqueueManyOptions = {},
+    { client, allowUnknown, notify, onEnqueued }: EnqueueManyOptions = {},
   ): Promise<Streamed> {
     const db = client === undefined ? await this.#database() : queryableOf(client);
     return enqueueStream(db, tasks, {
       taskOf: (item) => this.#taskOf(item),
       allowUnknown: allowUnknown ?? Object.keys(this.#handlers),
+      notify,
       commits: client === undefined ? 'each batch' : 'with the caller',
       onEnqueued,
     });

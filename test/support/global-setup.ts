@@ -32,6 +32,7 @@ export const TEMPLATE = 'taskq_template';
 const SETTINGS = {
   ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off' }),
   max_connections: '300',
+  max_prepared_transactions: '10',
 };
 
 /** Starts a server for this vitest project, migrates a template database and returns what takes them away. */
