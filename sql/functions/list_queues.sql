@@ -1,7 +1,7 @@
 -- The queues that have a live task, a setting or a pause, in order, with their own settings (null: what a task's type
--- or the database says applies), their pause (null: it is over, or there is none) and how many tasks wait there:
--- counted where the live table has at most 64 MB, for no index knows it; else null. options: name, for this queue
--- alone.
+-- or the database says applies), their pause (null: it is over, or there is none) and how many tasks wait there. No index
+-- knows that: it is counted for options.count_ms milliseconds (500), and `at_least` in extra is true where that was not
+-- enough. options: name, for this queue alone.
 create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
   name text, paused_at timestamptz, paused_until timestamptz, paused_by text, pause_reason text, max_attempts integer,
@@ -15,18 +15,21 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  countable boolean := pg_relation_size('taskq.tasks') <= 67108864;
+  tally record;
 begin
-  perform taskq.refuse_unknown_options('list_queues', options, '{name}');
+  perform taskq.refuse_unknown_options('list_queues', options, '{name,count_ms}');
+  select * into tally from taskq.count_waiting(coalesce((options ->> 'count_ms')::double precision, 500));
   return query
-  with counted as materialized (
-    select t.queue, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.queue
+  with counted as (
+    select c.queue, sum(c.waiting)::bigint as waiting
+    from unnest(tally.queues, tally.numbers) as c (queue, waiting)
+    group by c.queue
   )
   select known.name,
     case when pause.stands then q.paused_at end, case when pause.stands then q.paused_until end,
     case when pause.stands then q.paused_by end, case when pause.stands then q.pause_reason end,
     q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff::jsonb, q.retention::text, q.errors_retention::text,
-    q.dead_retention::text, case when countable then coalesce(c.waiting, 0) end, null::jsonb
+    q.dead_retention::text, coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all)
   from (
     select s.name from taskq.queues s
     where options ? 'name' or s.paused_until > ts or (s.paused_at is not null and s.paused_until is null)

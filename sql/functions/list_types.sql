@@ -1,5 +1,6 @@
 -- The types that are known, in order, with what their handlers say of them, the live workers that handle them, and
--- how many tasks of each wait: counted where the live table has at most 64 MB, for no index knows it; else null.
+-- how many tasks of each wait. No index knows that: it is counted for options.count_ms milliseconds (500), and `at_least`
+-- in extra is true where that was not enough.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
   name text, max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, first_seen_at timestamptz,
@@ -12,21 +13,24 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  countable boolean := pg_relation_size('taskq.tasks') <= 67108864;
+  tally record;
 begin
-  perform taskq.refuse_unknown_options('list_types', options, '{}');
+  perform taskq.refuse_unknown_options('list_types', options, '{count_ms}');
+  select * into tally from taskq.count_waiting(coalesce((options ->> 'count_ms')::double precision, 500));
   return query
-  with counted as materialized (
-    select t.type, count(*) as waiting from taskq.tasks t where countable and t.lease_owner is null group by t.type
+  with counted as (
+    select c.type, sum(c.waiting)::bigint as waiting
+    from unnest(tally.types, tally.numbers) as c (type, waiting)
+    group by c.type
   )
   select y.name, y.max_attempts, y.timeout_ms, y.backoff::jsonb, y.retention::text, y.first_seen_at, y.last_seen_at,
     array(
       select w.name from taskq.workers w
       where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
         and y.name = any (w.types)
-      order by w.id
+      order by w.started_at, w.id
     ),
-    case when countable then coalesce(c.waiting, 0) end, null::jsonb
+    coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all)
   from taskq.task_types y
   left join counted c on c.type = y.name
   order by y.name;

@@ -1,5 +1,5 @@
 import type { ListedQueue } from '../queue/list-queues.ts';
-import { withCommas } from './count.ts';
+import { waitingText } from './count.ts';
 import type { Screen } from './output.ts';
 import { pauseText } from './pause-text.ts';
 import { attemptsText, backoffText, durationText } from './settings-text.ts';
@@ -11,7 +11,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
   return formatTable<ListedQueue>(
     [
       { title: 'QUEUE', cell: ({ name }) => name, shrinksTo: 10 },
-      { title: 'WAITING', cell: ({ waiting }) => (waiting ? withCommas(waiting) : '-'), align: 'right' },
+      { title: 'WAITING', cell: waitingText, align: 'right' },
       { title: 'ATTEMPTS', cell: ({ max_attempts }) => attemptsText(max_attempts), align: 'right' },
       { title: 'TIMEOUT', cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
       { title: 'EXPIRES', cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },

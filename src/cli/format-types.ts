@@ -1,5 +1,5 @@
 import type { ListedType } from '../queue/list-types.ts';
-import { withCommas } from './count.ts';
+import { waitingText } from './count.ts';
 import type { Screen } from './output.ts';
 import { attemptsText, backoffText, durationText } from './settings-text.ts';
 import { formatTable } from './table.ts';
@@ -13,7 +13,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
       { title: 'TYPE', cell: ({ name }) => name, shrinksTo: 12 },
       {
         title: 'WAITING',
-        cell: ({ waiting }) => (waiting ? withCommas(waiting) : '-'),
+        cell: waitingText,
         align: 'right',
       },
       {

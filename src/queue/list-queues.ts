@@ -16,14 +16,15 @@ export interface ListedQueue {
   readonly retention: string | null;
   readonly errors_retention: string | null;
   readonly dead_retention: string | null;
-  /** Null: the live table is too large to be counted here. */
-  readonly waiting: number | null;
+  readonly waiting: number;
+  /** True: the count ran out of time, and at least so many wait. */
+  readonly at_least: boolean;
 }
 
 /** List the queues that have a live task, a setting or a pause, in order; all, or the one of that name. */
 export async function listQueues(db: Queryable, name?: string): Promise<ListedQueue[]> {
   const rows = await db.query<{ queue: ListedQueue }>({
-    text: "select to_jsonb(q) - 'extra' as queue from taskq.list_queues($1) as q",
+    text: "select to_jsonb(q) - 'extra' || q.extra as queue from taskq.list_queues($1) as q",
     values: [JSON.stringify({ name })],
   });
   return rows.map(({ queue }) => queue);

@@ -12,14 +12,15 @@ export interface ListedType {
   readonly last_seen_at: string | null;
   /** The live workers that handle it. */
   readonly workers: readonly string[];
-  /** Null: the live table is too large to be counted here. */
-  readonly waiting: number | null;
+  readonly waiting: number;
+  /** True: the count ran out of time, and at least so many wait. */
+  readonly at_least: boolean;
 }
 
 /** List the types that are known, in order. */
 export async function listTypes(db: Queryable): Promise<ListedType[]> {
   const rows = await db.query<{ type: ListedType }>({
-    text: "select to_jsonb(y) - 'extra' as type from taskq.list_types() as y",
+    text: "select to_jsonb(y) - 'extra' || y.extra as type from taskq.list_types() as y",
   });
   return rows.map(({ type }) => type);
 }

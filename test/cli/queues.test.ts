@@ -90,7 +90,7 @@ describe('taskq queues', () => {
       ...['--expires', 'default'],
     ]);
     expect(stdout.split('\n')[1]!.split(/ +/)).toEqual([
-      ...['slow', '-', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-'],
+      ...['slow', '0', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-'],
     ]);
     expect(await project.json(['queues', 'set', 'slow', '--max-attempts', '5'])).toMatchObject({
       name: 'slow',

@@ -45,11 +45,11 @@ describe('taskq types', () => {
       /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +BACK-OFF +RETENTION +FIRST SEEN +LAST SEEN$/,
     );
     expect(rows).toEqual([
-      expect.stringMatching(/^double +- +far:7:ab +- +- +- +- +.* now$/),
-      expect.stringMatching(/^invoice +- +nobody .* never$/),
+      expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +.* now$/),
+      expect.stringMatching(/^invoice +0 +nobody .* never$/),
       expect.stringMatching(/^report +1 +nobody .* never$/),
       expect.stringMatching(/^send-email /),
-      expect.stringMatching(/^timed +- +nobody +unlimited +1m30s +fixed 10m +2d /),
+      expect.stringMatching(/^timed +0 +nobody +unlimited +1m30s +fixed 10m +2d /),
     ]);
   });
 

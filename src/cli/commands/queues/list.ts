@@ -11,7 +11,7 @@ export const queuesList: CliCommand = {
     });
     if (context.output.format === 'json') return;
     if (queues.length === 0) context.output.talk('no queue has a task, a setting or a pause');
-    else if (queues[0]!.waiting === null)
-      context.output.talk('too many tasks wait to be counted here: taskq stats counts them');
+    else if (queues[0]!.at_least)
+      context.output.talk('there was no time to count all that wait: taskq stats does');
   },
 };

@@ -11,7 +11,7 @@ export const typesList: CliCommand = {
     });
     if (context.output.format === 'json') return;
     if (types.length === 0) context.output.talk('no types: a worker registers those it has handlers for');
-    else if (types[0]!.waiting === null)
-      context.output.talk('too many tasks wait to be counted here: taskq stats counts them');
+    else if (types[0]!.at_least)
+      context.output.talk('there was no time to count all that wait: taskq stats does');
   },
 };

@@ -1,0 +1,47 @@
+-- How many tasks wait, by queue and type: three arrays of the same length. It reads the live table from its beginning for
+-- at most _ms milliseconds; is_all is false where that was not enough, and then there are at least so many. By time and
+-- not by size: what a large backlog leaves behind are empty pages, of which a second reads gigabytes.
+create or replace function taskq.count_waiting(
+  _ms double precision, out queues text[], out types text[], out numbers bigint[], out is_all boolean
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+-- So that a page after the other is read by its number, whatever the table is believed to have.
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  began timestamptz := clock_timestamp();
+  blocks bigint := pg_relation_size('taskq.tasks') / current_setting('block_size')::integer;
+  stride constant bigint := 500;
+  place bigint := 0;
+  page record;
+begin
+  queues := '{}';
+  types := '{}';
+  numbers := '{}';
+  while place < blocks and clock_timestamp() < began + make_interval(secs => _ms / 1000) loop
+    select coalesce(array_agg(c.queue), '{}') as queues, coalesce(array_agg(c.type), '{}') as types,
+      coalesce(array_agg(c.waiting), '{}') as numbers
+    into page
+    from (
+      select t.queue, t.type, count(*) as waiting
+      from taskq.tasks t
+      where t.ctid >= format('(%s,0)', place)::tid and t.ctid < format('(%s,0)', place + stride)::tid
+        and t.lease_owner is null
+      group by t.queue, t.type
+    ) as c;
+    -- Together with those before, or a thousand types in each of a thousand pages would be a million.
+    select coalesce(array_agg(c.queue), '{}'), coalesce(array_agg(c.type), '{}'), coalesce(array_agg(c.waiting), '{}')
+    into queues, types, numbers
+    from (
+      select a.queue, a.type, sum(a.waiting)::bigint as waiting
+      from unnest(queues || page.queues, types || page.types, numbers || page.numbers) as a (queue, type, waiting)
+      group by a.queue, a.type
+    ) as c;
+    place := place + stride;
+  end loop;
+  is_all := place >= blocks;
+end
+$$;
