@@ -29,13 +29,14 @@ async function makeNewer({ withView }: { withView: 'yes' | 'no' }): Promise<stri
   await writeFile(join(sql, 'release.json'), JSON.stringify({ ...release, number: release.number + 1 }));
   await writeFile(
     join(sql, 'migrations', '3_add-colour.sql'),
-    'alter table taskq.queues add column colour text;',
+    // Of a table that the view does not read.
+    'alter table taskq.rescue_scan add column colour text;',
   );
   await writeFile(
     join(sql, 'functions', 'colour_of.sql'),
-    `-- The colour of a queue.
-create or replace function taskq.colour_of(_queue text) returns text language sql security definer
-set search_path = pg_catalog, taskq, pg_temp as $$ select q.colour from taskq.queues q where q.name = _queue $$;`,
+    `-- The colour of a scan.
+create or replace function taskq.colour_of(_name text) returns text language sql security definer
+set search_path = pg_catalog, taskq, pg_temp as $$ select s.colour from taskq.rescue_scan s where s.colour = _name $$;`,
   );
   const view = join(sql, 'functions', 'all_tasks.sql');
   if (withView === 'yes') await writeFile(view, `-- Another one.\n${await readFile(view, 'utf8')}`);
@@ -64,7 +65,7 @@ async function openReader(): Promise<Session> {
 /** Whether the parts of the newer release are there: all, or none. */
 async function isNewer(): Promise<boolean> {
   const parts = await admin.row<Record<string, boolean>>(
-    `select exists (select from pg_attribute where attrelid = 'taskq.queues'::regclass and attname = 'colour') as column,
+    `select exists (select from pg_attribute where attrelid = 'taskq.rescue_scan'::regclass and attname = 'colour') as column,
        to_regprocedure('taskq.colour_of(text)') is not null as function,
        (select max(id) = 3 from taskq.migrations) as migration,
        (select number = $1 + 1 from taskq.release) as number`,
