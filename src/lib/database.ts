@@ -3,13 +3,8 @@ import { withDeadline } from './driver.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
 import { redactUrl } from './redact-url.ts';
-import {
-  askSession,
-  prepareSession,
-  type Session,
-  type SessionOptions,
-  type SessionStatement,
-} from './session.ts';
+import { askSession, prepareSession } from './session.ts';
+import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
 
 export interface Statement extends SessionStatement {
   /** Another deadline than the database's own. */

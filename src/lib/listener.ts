@@ -6,7 +6,8 @@ import type { Queryable, Statement } from './database.ts';
 import { withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
-import { askSession, prepareSession, type Session, type SessionOptions } from './session.ts';
+import { askSession, prepareSession } from './session.ts';
+import type { Session, SessionOptions } from './session-types.ts';
 
 export interface ListenerOptions extends SessionOptions {
   /** A URL, or settings as `pg` takes them, which then stand as they are. */

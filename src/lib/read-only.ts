@@ -1,6 +1,6 @@
 import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
-import type { Session } from './session.ts';
+import type { Session } from './session-types.ts';
 
 /** Throw `read_only` (TaskqError) where a session takes no writes, which says why. */
 export function refuseReadOnly({ readOnly }: Session, databaseUrl: string): void {
