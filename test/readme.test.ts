@@ -117,15 +117,20 @@ async function runAll(sandbox: Sandbox, { text, at }: Block): Promise<void> {
   expect(code, `${at}:\n${output}`).toBe(0);
 }
 
-/** Commands of this repository, which CI runs itself. */
+/** Commands of this repository, which CI runs itself, and those that install it, which test/package/installed.test.ts runs. */
 function isElsewhere(text: string): boolean {
   return /^npm /.test(text);
 }
 
 function checkElsewhere({ text, at }: Block): void {
-  const { scripts } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as {
-    scripts: object;
+  const { scripts, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8')) as {
+    readonly scripts: object;
+    readonly version: string;
   };
+  if (text.startsWith('npm pack')) {
+    expect(text, at).toContain(`npm install ../taskq/taskq-${version}.tgz`);
+    return;
+  }
   const ci = readFileSync(join(REPOSITORY, '.ci/run'), 'utf8');
   for (const command of text.split('\n').flatMap((line) => line.replace(/#.*/, '').split('&&'))) {
     const [, name = ''] = /^npm (?:run )?(\S+)$/.exec(command.trim()) ?? [];

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { resetServer } from '../../src/embedded/reset.ts';
+import { type Block, sectionsOf } from '../readme/documents.ts';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -165,6 +166,65 @@ describe('installed in an empty project', () => {
     expect(JSON.parse(stdout)).toEqual(['42', 'hello Ann, attempt 1', 'function']);
   });
 });
+
+/** The blocks of the README's first section: what it says to install, and its first handler. */
+function firstBlocks(): readonly Block[] {
+  return sectionsOf('README.md').find(({ name }) => name === 'five-minutes')!.blocks;
+}
+
+test('in a project of npm init, the first commands and the first handler of the README do what it says', async () => {
+  const unmigrated = await emptyDatabase();
+  try {
+    const directory = await temporaryDirectory();
+    const [clone, project] = [join(directory, 'taskq'), join(directory, 'shop')];
+    for (const made of [clone, project]) await mkdir(made);
+    await copyFile(tarball, join(clone, basename(tarball)));
+    const installing = firstBlocks()
+      .find(({ text }) => text.startsWith('npm pack'))!
+      .text.split('\n')
+      .slice(1);
+    await run('bash', ['-euc', installing.join('\n')], {
+      cwd: project,
+      env: { ...process.env, npm_config_prefer_offline: 'true' },
+    });
+    const { file, text } = firstBlocks().find((block) => block.file !== undefined)!;
+    await mkdir(dirname(join(project, file!)));
+    await writeFile(join(project, file!), text);
+    const env = { DATABASE_URL: unmigrated.directUrl };
+    const payload = '{"name":"Ann"}';
+    for (const args of [['migrate'], ['enqueue', 'greet', payload], ['work', '--until-idle']])
+      expect(await npx(project, args, env)).toMatchObject({ code: 0, stderr: '' });
+    const { stdout } = await npx(project, ['list', '--json'], env);
+    expect(JSON.parse(stdout)).toMatchObject({ tasks: [{ result: 'hello Ann, attempt 1' }] });
+  } finally {
+    await unmigrated.drop();
+  }
+}, 300_000);
+
+test('installed globally it works, and a handler that imports it is told to install it in its project', async () => {
+  const prefix = await temporaryDirectory();
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional', '--prefix', prefix];
+  await run('npm', ['install', '--global', tarball, ...flags]);
+  const project = await temporaryDirectory();
+  await mkdir(join(project, 'handlers'));
+  const work = (handler: string) =>
+    writeFile(join(project, 'handlers/greet.js'), handler).then(() =>
+      run(join(prefix, 'bin/taskq'), ['work', '--until-idle'], {
+        cwd: project,
+        env: { ...process.env, DATABASE_URL: database.directUrl },
+      }),
+    );
+  await run(join(prefix, 'bin/taskq'), ['migrate'], {
+    env: { ...process.env, DATABASE_URL: database.directUrl },
+  });
+  await work('export default () => 1;');
+  await expect(
+    work("import { Dead } from 'taskq'; export default () => { throw new Dead('no'); };"),
+  ).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Cannot find package 'taskq'.* npm install taskq in its project/),
+  });
+}, 300_000);
 
 test('with --ignore-scripts it brings its PostgreSQL all the same', async () => {
   const project = await install(tarball, ['--ignore-scripts']);
