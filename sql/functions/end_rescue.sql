@@ -10,7 +10,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
-  clock_was timestamptz := options ->> 'clock_was';
+  seen_to timestamptz := options ->> 'clock_was';
   began timestamptz;
 begin
   if options - '{watched,clock_was}'::text[] <> '{}' then
@@ -35,11 +35,11 @@ begin
   where w.id = any (array(
     select l.id from taskq.workers l where l.id = any (silent) and l.stopped_at is null for no key update skip locked
   ));
-  if clock_was is not null then
+  if seen_to is not null then
     update taskq.workers w
     set clock_was = null
     where w.id = any (array(
-      select l.id from taskq.workers l where l.clock_was <= end_rescue.clock_was for no key update skip locked
+      select l.id from taskq.workers l where l.clock_was <= seen_to for no key update skip locked
     ));
   end if;
 end

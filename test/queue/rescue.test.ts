@@ -227,6 +227,8 @@ describe('after a step of the clock', () => {
     expect(await waits(retried)).toBeGreaterThan(10_000);
     expect(await waits(retried)).toBeLessThanOrEqual(21_000);
     expect(await waits(asked)).toBeGreaterThan(HOUR_MS);
+    await queue.admin.rows('select taskq.end_rescue(0, $1)', extra.options);
+    expect(await queue.admin.value('select count(clock_was)::integer from taskq.workers')).toBe(0);
   });
 });
 

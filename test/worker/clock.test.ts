@@ -1,0 +1,161 @@
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeStateDirectories } from '../embedded/state-directory.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
+import { killStartedTaskqs, type RunningTaskq, startTaskq } from '../support/start-taskq.ts';
+import { hasCompiler, type SteppedServer, startSteppedServer } from '../support/stepped-server.ts';
+import { event, eventsOf, until } from './support/workers.ts';
+
+const LEASE_MS = 3000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const canStep = hasCompiler() || process.env.CI !== undefined;
+if (!canStep) console.log('no gcc: the tests of a clock that makes a step are left out');
+
+describe.runIf(canStep)('when the clock of the server makes a step', () => {
+  let server: SteppedServer;
+  let client: pg.Client;
+  let workers: RunningTaskq[];
+
+  beforeAll(async () => {
+    server = await startSteppedServer();
+    client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query(
+      `create table witness (
+        n bigint generated always as identity, task_id bigint, event text, attempt integer, pid integer, note jsonb
+      )`,
+    );
+    workers = [work(), work()];
+  });
+  afterAll(async () => {
+    await killStartedTaskqs();
+    await client.end();
+    await removeStateDirectories();
+  });
+
+  function work(): RunningTaskq {
+    const handlers = join(REPOSITORY, 'test/worker/handlers');
+    return startTaskq(['work', '--handlers', handlers, '--concurrency', '2'], {
+      env: {
+        DATABASE_URL: server.url,
+        WITNESS_URL: server.url,
+        TASKQ_LOG_LEVEL: 'debug',
+        TASKQ_LEASE: `${LEASE_MS}ms`,
+        TASKQ_RESCUE: '300ms',
+        TASKQ_POLL: '200ms',
+      },
+    });
+  }
+
+  const value = async <T>(text: string, ...values: unknown[]): Promise<T> =>
+    Object.values((await client.query(text, values)).rows[0]!)[0] as T;
+
+  /** Waits until it is so; the limit is far beyond what it takes. */
+  const becomes = (what: string, ...values: unknown[]) =>
+    until(
+      () => value<boolean>(what, ...values),
+      async () => `${what} ${JSON.stringify(values)}: ${workers.map((worker) => worker.stdout()).join('\n')}`,
+      30_000,
+    );
+
+  const starts = async (ids: readonly string[]) =>
+    (
+      await client.query(
+        "select task_id, count(*)::integer from witness where task_id = any ($1) and event = 'start' group by 1",
+        [ids],
+      )
+    ).rows.map(({ count }) => count);
+
+  const enqueue = (type: string, payload: object) =>
+    value<string>('select id from taskq.enqueue($1, $2, \'{"allow_unknown": true}\')', type, payload);
+
+  /** Four tasks that the two workers run until told, and two that a worker holds which is never heard of again. */
+  async function begin(): Promise<{ running: string[]; abandoned: string[]; deadWorker: number }> {
+    const about = { host: 'gone', pid: 1, unique_part: 'x', lease_ms: LEASE_MS, concurrency: 2, types: {} };
+    // As one: the others would take them.
+    await client.query('begin');
+    const deadWorker = await value<number>('select worker_id from taskq.register_worker($1)', about);
+    const abandoned = [await enqueue('hello-js', {}), await enqueue('hello-js', {})];
+    const claimed = "select from taskq.claim($1, '{default}', '{hello-js}', 2, 0, $2)";
+    expect((await client.query(claimed, [deadWorker, LEASE_MS])).rowCount).toBe(2);
+    await client.query('commit');
+    const running = [];
+    for (let n = 0; n < 4; n++) running.push(await enqueue('wait', { until: 'go' }));
+    await becomes("select count(*) = 4 from witness where task_id = any ($1) and event = 'start'", running);
+    return { running, abandoned, deadWorker };
+  }
+
+  /** What was running runs on as if nothing had happened, and all else starts. */
+  async function expectUndisturbed(
+    { running, abandoned }: Awaited<ReturnType<typeof begin>>,
+    due: readonly string[],
+  ): Promise<void> {
+    await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
+    const done =
+      "select count(*) = $2 from taskq.finished_tasks where id = any ($1) and status = 'completed'";
+    // While both wait for `go`, nothing else has a slot: the abandoned ones wait for these.
+    await becomes(
+      'select count(*) = 2 from taskq.tasks where id = any ($1) and losses = 1 and lease_owner is null',
+      abandoned,
+    );
+    // And whoever would rob the living has looked often enough.
+    const scans = new Set<string>();
+    await until(
+      async () => scans.add(await value('select started_at::text from taskq.rescue_scan')).size > 8,
+      async () => 'no scans',
+    );
+    expect(await starts(running)).toEqual([1, 1, 1, 1]);
+    for (const id of running)
+      await client.query("insert into witness (task_id, event) values ($1, 'go')", [id]);
+    const fresh = await enqueue('hello-js', {});
+    await becomes(done, [...running, ...abandoned, ...due, fresh], 7 + due.length);
+    expect(await starts(running)).toEqual([1, 1, 1, 1]);
+    expect(
+      await value(
+        'select count(*)::integer from taskq.finished_tasks where id = any ($1) and losses = 0',
+        running,
+      ),
+    ).toBe(4);
+    for (const worker of workers) expect(eventsOf(worker, 'lease.lost')).toEqual([]);
+  }
+
+  test.each([
+    ['an hour ahead', HOUR_MS],
+    ['a day ahead', DAY_MS],
+    ['an hour back', -HOUR_MS],
+    ['a day back', -DAY_MS],
+  ])('%s, no live worker loses a task, a dead one’s are run, and what is due starts', async (_, ms) => {
+    const begun = await begin();
+    const producer = new pg.Client({ connectionString: server.url });
+    await producer.connect();
+    await producer.query('begin');
+    const { rows } = await producer.query(
+      "select id from taskq.enqueue('hello-js', '{}', '{\"allow_unknown\": true}')",
+    );
+    await server.step(ms);
+    await producer.query('commit');
+    await producer.end();
+    await expectUndisturbed(begun, [rows[0].id]);
+  });
+
+  test('a leap that is corrected leaves no lease for a day, neither of the living nor of the dead', async () => {
+    const begun = await begin();
+    await server.step(DAY_MS);
+    // Leases that end tomorrow: of all that run, and of one that claims just now and is never heard of again.
+    const renewed =
+      'select count(*) = 4 from taskq.tasks where id = any ($1) and lease_expires_at > clock_timestamp()';
+    await becomes(renewed, begun.running);
+    await client.query(
+      'select taskq.heartbeat($1, array(select id from taskq.tasks where lease_owner = $1), array(select lease_no from taskq.tasks where lease_owner = $1), array[null, null]::bigint[], $2)',
+      [begun.deadWorker, LEASE_MS],
+    );
+    await server.step(-DAY_MS);
+    await expectUndisturbed(begun, []);
+    await becomes(
+      'select bool_and(heartbeat_at <= clock_timestamp()) from taskq.workers where stopped_at is null',
+    );
+  });
+});
