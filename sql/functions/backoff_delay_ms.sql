@@ -1,14 +1,34 @@
 -- The wait in milliseconds after the n-th failure, by a stored back-off policy:
 -- fixed = base, linear = base * n, quadratic = base * n^2, exponential = base * factor^(n - 1); then at most
 -- max_ms, then spread by the jitter (0.2: up to 20 % earlier or later), never beyond max_ms. backoffDelayMs in
--- TypeScript says the same.
--- The exponent is bounded before it is used, so that no product leaves the range of a double (power() and `*` raise
--- an error there): factor^(600 / ln factor) = e^600 = 10^260 is beyond any max_ms.
+-- TypeScript says the same. Null: it cannot be evaluated, being no object, or having text where a number belongs.
+-- It never raises an error, whatever is stored: a row may have been put in by hand, and a settle is of many tasks. So
+-- numbers are bounded before they are used, and the exponent is, so that no product leaves the range of a double
+-- (power() and `*` raise an error there): factor^(600 / ln factor) = e^600 = 10^260 is beyond any max_ms.
+-- In PL/pgSQL, which reads each number once: half of what one expression of SQL takes [16 us; so: 7].
 create or replace function taskq.backoff_delay_ms(_backoff jsonb, _failures integer, _random double precision)
 returns bigint
-language sql immutable parallel safe
+language plpgsql immutable parallel safe
 as $$
-  select floor(least(
+declare
+  base double precision;
+  factor double precision;
+  most double precision;
+  jitter double precision;
+  n double precision := greatest(_failures, 1);
+begin
+  if jsonb_typeof(_backoff) not in ('object', 'null')
+    or jsonb_typeof(_backoff -> 'base_ms') not in ('number', 'null')
+    or jsonb_typeof(_backoff -> 'factor') not in ('number', 'null')
+    or jsonb_typeof(_backoff -> 'max_ms') not in ('number', 'null')
+    or jsonb_typeof(_backoff -> 'jitter') not in ('number', 'null') then
+    return null;
+  end if;
+  base := least(greatest(coalesce((_backoff ->> 'base_ms')::numeric, 5000), 0), 3155760000000);
+  factor := least(greatest(coalesce((_backoff ->> 'factor')::numeric, 2), 1), 1000000);
+  most := least(greatest(coalesce((_backoff ->> 'max_ms')::numeric, 3155760000000), 0), 3155760000000);
+  jitter := least(greatest(coalesce((_backoff ->> 'jitter')::numeric, 0), 0), 1);
+  return floor(least(
     most,
     least(
       most,
@@ -19,13 +39,6 @@ as $$
         else base * power(factor, case when factor > 1 then least(n - 1, 600 / ln(factor)) else 0 end)
       end
     ) * (1 - jitter + 2 * jitter * _random)
-  ))::bigint
-  from (
-    select
-      greatest(_failures, 1)::double precision as n,
-      coalesce((_backoff ->> 'base_ms')::double precision, 5000) as base,
-      greatest(coalesce((_backoff ->> 'factor')::double precision, 2), 1) as factor,
-      coalesce((_backoff ->> 'max_ms')::double precision, 3153600000000) as most,
-      coalesce((_backoff ->> 'jitter')::double precision, 0) as jitter
-  ) as policy
+  ));
+end
 $$;

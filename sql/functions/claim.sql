@@ -90,7 +90,7 @@ begin
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
       lease_no = t.lease_no + 1
     where t.ctid = any (chosen[1 : _start])
-    returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
+    returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
       case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
   end if;
@@ -100,7 +100,7 @@ begin
     set status = 'leased', lease_owner = _worker,
       lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0), lease_no = t.lease_no + 1
     where t.ctid = any (chosen[_start + 1 :])
-    returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
+    returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
       case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
   end if;

@@ -26,7 +26,7 @@ begin
     limit 1
     for no key update skip locked
   )
-  returning t.id, t.lease_no, t.queue, t.type, t.priority, (extract(epoch from t.available_at) * 1000000)::bigint,
+  returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
     t.attempts, t.losses, coalesce(
       t.timeout_ms,
       (select y.timeout_ms from taskq.task_types y where y.name = t.type),

@@ -117,7 +117,7 @@ begin
   return query
   select t.id, t.queue, t.type,
     case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end,
-    (extract(epoch from least(t.available_at, ts)) * 1000000)::bigint, null::jsonb
+    taskq.epoch_us(least(t.available_at, ts)), null::jsonb
   from taskq.tasks t where t.id = any (lost);
 
   perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;

@@ -7,7 +7,8 @@
 --
 -- Answers each by its id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (the lease is
 -- somebody else's, or the row is gone); `busy` (locked by another transaction: ask again). extra tells of a failed
--- or snoozed one what became of it: {status, attempts, retry_in_ms, reason}.
+-- or snoozed one what became of it: {status, attempts, retry_in_ms, reason}. A lease that is named twice counts once and
+-- is answered once: it has completed if that is said of it, else what is said first counts.
 --
 -- What completed is the business of taskq.complete, which a worker calls by itself where that is all it has.
 -- A lease that ran out and that nobody took still counts. A task with a request to cancel never waits again: what
@@ -23,7 +24,8 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  asked integer := json_array_length(_outcomes);
+  asked integer;
+  unheard_of text;
   ids bigint[];
   lease_nos integer[];
   ran_ms bigint[];
@@ -33,22 +35,38 @@ begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('settle', options, '{}');
   end if;
-  select array_agg(o.id), array_agg(o.lease_no), array_agg(o.ran_ms), array_agg(o.result), array_agg(o.result_note)
-  into ids, lease_nos, ran_ms, results, notes
-  from json_to_recordset(_outcomes)
-    as o (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb)
-  where o.outcome = 'completed';
+  select count(*), min(coalesce(o.outcome, 'none')) filter (
+      where o.outcome is null or o.outcome not in ('completed', 'failed', 'dead', 'snoozed', 'cancelled')
+    ),
+    array_agg(o.id) filter (where o.outcome = 'completed'),
+    array_agg(o.lease_no) filter (where o.outcome = 'completed'),
+    array_agg(o.ran_ms) filter (where o.outcome = 'completed'),
+    array_agg(o.result) filter (where o.outcome = 'completed'),
+    array_agg(o.result_note) filter (where o.outcome = 'completed')
+  into asked, unheard_of, ids, lease_nos, ran_ms, results, notes
+  from (
+    select distinct on (all_of.id, all_of.lease_no) all_of.*
+    from rows from (
+      json_to_recordset(_outcomes)
+        as (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb)
+    ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, place)
+    order by all_of.id, all_of.lease_no, all_of.outcome = 'completed' desc nulls last, all_of.place
+  ) as o;
+  if unheard_of is not null then
+    raise exception 'outcome "%": expected completed, failed, dead, snoozed or cancelled', unheard_of
+      using errcode = 'invalid_parameter_value';
+  end if;
 
   if ids is not null then
     return query
     select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), null::jsonb
     from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as missed
-    right join (select distinct * from unnest(ids, lease_nos) as a (id, lease_no)) as o
-      on missed.id = o.id and missed.lease_no = o.lease_no;
+    right join unnest(ids, lease_nos) as o (id, lease_no) on missed.id = o.id and missed.lease_no = o.lease_no;
   end if;
   if coalesce(cardinality(ids), 0) < asked then
     return query
-    select r.id, r.lease_no, r.answer, r.extra from taskq.settle_others(_worker, _outcomes, ts) as r;
+    select r.id, r.lease_no, r.answer, r.extra
+    from taskq.settle_others(_worker, _outcomes, coalesce(ids, '{}'), coalesce(lease_nos, '{}'), ts) as r;
   end if;
 end
 $$;

@@ -1,7 +1,12 @@
--- The part of settle for what did not complete: failed, snoozed, dead and cancelled outcomes.
--- A batch may name a task twice, under a lease that its worker lost and under the one it took since: everything here
--- goes by (id, lease_no).
-create or replace function taskq.settle_others(_worker integer, _outcomes json, _ts timestamptz)
+-- The part of settle for what did not complete: failed, snoozed, dead and cancelled outcomes, but none of the leases
+-- that have (_done). A batch may name a task twice, under a lease that its worker lost and under the one it took since:
+-- everything here goes by (id, lease_no).
+--
+-- How long a task waits is asked of those alone that are to wait. One that is to wait by a back-off that cannot be
+-- evaluated is a dead letter, `outcome_not_stored`: it holds up nobody else's outcome, and has none that nobody sees.
+create or replace function taskq.settle_others(
+  _worker integer, _outcomes json, _done bigint[], _done_nos integer[], _ts timestamptz
+)
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -11,17 +16,29 @@ set enable_nestloop = off
 as $$
 #variable_conflict use_column
 declare
+  ids bigint[];
+  lease_nos integer[];
   held bigint[];
   held_nos integer[];
+  fates text[];
+  attempts integer[];
+  waits bigint[];
+  reasons text[];
+  killed boolean[];
   hint record;
 begin
+  select array_agg(o.id), array_agg(o.lease_no) into ids, lease_nos
+  from (
+    select o.id, o.lease_no from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
+    where o.outcome <> 'completed'
+    except
+    select d.id, d.lease_no from unnest(_done, _done_nos) as d (id, lease_no)
+    order by id
+  ) as o;
+
   -- Lock first, then read in a statement of its own: what it sees is the locked version.
   select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
-  from (
-    select * from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
-    where o.outcome <> 'completed'
-    order by o.id
-  ) as o
+  from (select * from unnest(ids, lease_nos) as a (id, lease_no) order by a.id) as o
   cross join lateral (
     select t.id, t.lease_no from taskq.tasks t
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
@@ -29,37 +46,66 @@ begin
     for update skip locked
   ) as locked;
 
-  return query
-  with decided as materialized (
-    select
-      o.*, t.queue, t.type, t.attempts + (o.outcome in ('failed', 'dead'))::integer as attempts_now,
-      -- Never into the past: a task would slip behind the cursors.
-      t.lease_owner, greatest(0, coalesce(
-        o.delay_ms,
-        taskq.backoff_delay_ms(coalesce(t.backoff, y.backoff, q.backoff, d.backoff), t.attempts + 1, random())
-      )) as wait_ms,
-      case
-        when o.outcome = 'dead' then 'dead'
-        when o.outcome = 'cancelled' or t.cancel_requested_at is not null then 'cancelled'
-        when o.outcome = 'failed'
-          and t.attempts + 1 >= coalesce(t.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts) then 'dead'
-        else 'pending'
-      end as fate,
-      coalesce(q.errors_retention, d.errors_retention) as errors_retention
-    from json_to_recordset(_outcomes) as o (
-      id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, error jsonb, reason text,
-      delay_ms bigint, crashed boolean
+  with said as (
+    -- Of a lease that is named twice, what is said first.
+    select distinct on (all_of.id, all_of.lease_no) all_of.*
+    from rows from (
+      json_to_recordset(_outcomes) as (
+        id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, error jsonb, reason text,
+        delay_ms bigint, crashed boolean, killed boolean
+      )
+    ) with ordinality as all_of (
+      id, lease_no, outcome, ran_ms, result, error, reason, delay_ms, crashed, killed, place
     )
+    where all_of.outcome <> 'completed'
+    order by all_of.id, all_of.lease_no, all_of.place
+  ),
+  decided as materialized (
+    select
+      o.*, t.queue, t.type, t.lease_owner, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
+      case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
+      coalesce(q.errors_retention, d.errors_retention) as errors_retention
+    from said o
     join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
     left join taskq.task_types y on y.name = t.type
     left join taskq.queues q on q.name = t.queue
     cross join taskq.defaults d
+    cross join lateral (
+      select case when o.outcome in ('failed', 'dead') then least(t.attempts, 2147483646) + 1 else t.attempts end
+        as attempts_now
+    ) as counted
+    cross join lateral (
+      select case
+        when o.outcome = 'dead' then 'dead'
+        when o.outcome = 'cancelled' or t.cancel_requested_at is not null then 'cancelled'
+        when o.outcome = 'failed'
+          and counted.attempts_now >= coalesce(t.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts)
+          then 'dead'
+        else 'pending'
+      end as fate
+    ) as meant
+    cross join lateral (
+      select case
+        when meant.fate <> 'pending' then null
+        -- Never into the past: a task would slip behind the cursors.
+        when o.delay_ms is not null then least(greatest(o.delay_ms, 0), 3155760000000)
+        else taskq.backoff_delay_ms(
+          coalesce(t.backoff, y.backoff, q.backoff, d.backoff), least(t.attempts, 2147483646) + 1, random()
+        )
+      end as wait_ms
+    ) as due
     where t.id = any (held)
   ),
   written as (
     update taskq.tasks t
     set attempts = d.attempts_now,
-      error = coalesce(d.error, t.error),
+      error = case
+        when d.fate <> d.meant_fate then jsonb_build_object(
+          'name', 'OutcomeNotStored', 'message', 'the back-off of the task cannot be evaluated', 'stack', null,
+          'code', null, 'cause', d.error
+        )
+        else coalesce(d.error, t.error)
+      end,
       started_at = case
         when t.status = 'running' then t.started_at
         -- What has failed has started, and never expires.
@@ -97,28 +143,36 @@ begin
     join places p on p.errors_retention = d.errors_retention
     where d.outcome in ('failed', 'dead') or d.result is not null
   )
-  select
-    d.id, d.lease_no, 'recorded', jsonb_strip_nulls(jsonb_build_object(
-      'status', d.fate, 'attempts', d.attempts_now,
-      'retry_in_ms', case d.fate when 'pending' then d.wait_ms end,
-      'reason', case when d.fate = 'dead' then coalesce(d.reason, 'attempts_spent') end
-    ))
+  select array_agg(d.id), array_agg(d.lease_no), array_agg(d.fate), array_agg(d.attempts_now), array_agg(d.wait_ms),
+    array_agg(case
+      when d.fate <> d.meant_fate then 'outcome_not_stored'
+      when d.fate = 'dead' then coalesce(d.reason, 'attempts_spent')
+      else d.reason
+    end),
+    array_agg(d.killed)
+  into held, held_nos, fates, attempts, waits, reasons, killed
   from decided d;
 
+  return query
+  select d.id, d.lease_no, 'recorded', jsonb_strip_nulls(jsonb_build_object(
+    'status', d.fate, 'attempts', d.attempts, 'retry_in_ms', d.wait_ms,
+    'reason', case d.fate when 'dead' then d.reason end
+  ))
+  from unnest(held, held_nos, fates, attempts, waits, reasons)
+    as d (id, lease_no, fate, attempts, wait_ms, reason);
+
   -- What ends here, moves; what is cancelled, for each reason at once.
-  if exists (select from taskq.tasks t where t.id = any (held) and t.lease_owner is not null) then
-    perform taskq.move_to_dead(array_agg(t.id), array_agg(coalesce(o.reason, 'attempts_spent')), _ts)
-    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text, reason text)
-    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
-    where t.id = any (held) and t.lease_owner is not null
-      and (o.outcome = 'dead' or (o.outcome = 'failed' and t.cancel_requested_at is null));
+  if 'dead' = any (fates) then
+    perform taskq.move_to_dead(array_agg(d.id), array_agg(d.reason), _ts)
+    from unnest(held, fates, reasons) as d (id, fate, reason) where d.fate = 'dead';
+  end if;
+  if 'cancelled' = any (fates) then
     perform taskq.move_to_finished(
-      array_agg(t.id), 'cancelled', o.reason, _ts, case when o.killed then 'killed' end
+      array_agg(d.id), 'cancelled', d.reason, _ts, case when d.killed then 'killed' end
     )
-    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, reason text, killed boolean)
-    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
-    where t.id = any (held) and t.lease_owner is not null
-    group by o.reason, o.killed;
+    from unnest(held, fates, reasons, killed) as d (id, fate, reason, killed)
+    where d.fate = 'cancelled'
+    group by d.reason, d.killed;
   end if;
 
   for hint in
@@ -129,13 +183,10 @@ begin
   end loop;
 
   -- The rest is not held by that lease. An id whose attempt already has an outcome is a repeat, not a loss.
-  return query
-  select missed.id, missed.lease_no, missed.answer, null::jsonb
-  from (
-    select array_agg(o.id) as ids, array_agg(o.lease_no) as lease_nos
-    from json_to_recordset(_outcomes) as o (id bigint, lease_no integer, outcome text)
-    where o.outcome <> 'completed'
-  ) as asked
-  cross join taskq.answer_unheld(_worker, asked.ids, asked.lease_nos, held, held_nos) as missed;
+  if coalesce(cardinality(held), 0) < cardinality(ids) then
+    return query
+    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    from taskq.answer_unheld(_worker, ids, lease_nos, held, held_nos) as missed;
+  end if;
 end
 $$;

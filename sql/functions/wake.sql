@@ -1,21 +1,24 @@
 -- Tells sleeping workers that a queue has a task from that time on. It is a hint: sent only where an idle mark
 -- stands that reaches so far (a NOTIFY in every transaction costs two thirds of the commits of eight producers),
 -- and only if taskq.may_notify says so.
--- The time is cut to the second: identical hints of one transaction fold into one.
+-- The time is cut to the second: identical hints of one transaction fold into one. A queue whose name is too long for a
+-- notification, as no enqueue makes it, has its tasks found without.
 create or replace function taskq.wake(_queue text, _from timestamptz, _always boolean default false)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  hint text;
 begin
   if (_always or exists (
     select from taskq.idle_marks
     where until > greatest(_from, clock_timestamp()) and (queues is null or _queue = any (queues))
   )) and taskq.may_notify() then
-    perform pg_notify('taskq_wake', json_build_object(
-      'queue', _queue,
-      'from_us', (extract(epoch from date_trunc('second', _from)) * 1000000)::bigint
-    )::text);
+    hint := json_build_object('queue', _queue, 'from_us', taskq.epoch_us(date_trunc('second', _from)));
+    if octet_length(hint) < 8000 then
+      perform pg_notify('taskq_wake', hint);
+    end if;
   end if;
 end
 $$;

@@ -4,6 +4,16 @@
 create type taskq.task_status as enum
   ('blocked', 'pending', 'leased', 'running', 'completed', 'cancelled', 'expired', 'dead');
 
+-- Whatever ends a task reads it. A domain, and no constraint of the tables: it is looked at where it is written, by no
+-- claim and no settle.
+create function taskq.is_retention(_text text)
+returns boolean
+language sql immutable parallel safe
+as $$ select _text ~ '^(none|ever|[1-9][0-9]{0,4}d)$' $$;
+
+create domain taskq.retention as text
+  constraint retention_is_none_ever_or_days check (taskq.is_retention(value));
+
 -- Small and hot. Fixed-width columns come first: what every claim reads and writes is found without walking
 -- over variable-length values.
 create table taskq.tasks (
@@ -37,7 +47,7 @@ create table taskq.tasks (
   group_key text collate "C",
   tags jsonb,
   backoff jsonb,
-  retention text,
+  retention taskq.retention,
   again jsonb,
   on_end jsonb,
   traceparent text,
@@ -162,7 +172,7 @@ create table taskq.dead_tasks (
   group_key text collate "C",
   tags jsonb,
   backoff jsonb,
-  retention text,
+  retention taskq.retention,
   on_end jsonb,
   traceparent text,
   source text,

@@ -1,14 +1,6 @@
 -- What applies to a task that does not say it itself: its type's settings, else its queue's, else the defaults.
 -- max_attempts 2147483647 means without end. Retention is 'none', 'ever' or whole days ('7d').
 
-create function taskq.is_retention(_text text)
-returns boolean
-language sql immutable parallel safe
-as $$ select _text ~ '^(none|ever|[1-9][0-9]{0,4}d)$' $$;
-
-create domain taskq.retention as text
-  constraint retention_is_none_ever_or_days check (taskq.is_retention(value));
-
 -- How long a task waits after a failed attempt: of what passes here taskq.backoff_delay_ms computes a delay. Null: it is
 -- null. Paths are strict, for a lax one looks into arrays; what they cannot compare is not true.
 create function taskq.is_backoff(_backoff jsonb)

@@ -111,7 +111,10 @@ export class ClaimCursor {
     if (look.kind === 'sweep') this.#swept = { at: now, costMs };
     if (look.kind !== 'on') this.#lookedBack = { at: now, costMs };
     for (const { queue, priority, availableAtUs, id } of tasks) {
-      this.#level(queue)[priority] = { availableAtUs, id: Number(id) };
+      this.#level(queue)[priority] = {
+        availableAtUs,
+        id: Math.min(Number(id), Number.MAX_SAFE_INTEGER), // beyond, it would be no bigint any more
+      };
     }
   }
 

@@ -57,7 +57,11 @@ export const EVENTS = {
   'task.log': ['info', 'a handler says something'],
   'lease.lost': ['warn', 'somebody else has the task by now; what this attempt comes to is not recorded'],
   'outcome.busy': ['warn', 'what could not be recorded or given back until the end is left to its lease'],
-  'outcome.not_stored': ['error', 'the database refused the data of an outcome; the task is a dead letter'],
+  'outcome.not_stored': [
+    'error',
+    'the database could not record an outcome as it was; the task is a dead letter',
+  ],
+  'outcome.refused': ['error', 'the database records nothing of the task; it is left to its lease'],
 } as const satisfies Record<string, readonly [Level, string]>;
 
 export type EventName = keyof typeof EVENTS;

@@ -22,9 +22,14 @@ export interface SettlerHooks {
   readonly onAnswer: (held: HeldTask, settlement: Settlement, answer: SettleAnswer) => void;
   /** The database refused the data of this outcome and has stored that instead. */
   readonly onNotStored: (settlement: Settlement, error: unknown) => void;
+  /** The database refuses that as well; the task is left to its lease. */
+  readonly onRefused: (settlement: Settlement, error: unknown) => void;
   /** A statement failed; it is tried again. */
   readonly onTrouble: (error: unknown) => void;
 }
+
+/** The reason of a dead letter whose outcome could not be recorded as it was. */
+export const NOT_STORED = 'outcome_not_stored';
 
 /** More in one statement gains nothing. */
 const MOST_AT_ONCE = 2000;
@@ -148,13 +153,16 @@ export class Settler {
     }
   }
 
-  /** If the same outcome without its data fails as well, its data is not to blame, and it is kept. */
+  /**
+   * It reads nothing of the task's settings. If even that cannot be stored, something else forbids to write the row (a
+   * constraint of the application's, say): then the task is let go, so that nobody else's outcome waits for it.
+   */
   async #settleWithoutData(waiting: Waiting, error: unknown): Promise<void> {
     const { settlement } = waiting;
     const outcome: Outcome = {
       kind: 'dead',
       reportedBy: 'worker',
-      reason: 'outcome_not_stored',
+      reason: NOT_STORED,
       error: {
         name: 'OutcomeNotStored',
         message: 'the database refused its data',
@@ -163,9 +171,15 @@ export class Settler {
         cause: null,
       },
     };
-    const answers = await settle(this.#db, this.#workerId, [{ ...settlement, outcome }]);
-    this.#answer([waiting], answers);
-    this.#hooks.onNotStored(settlement, error);
+    try {
+      const answers = await settle(this.#db, this.#workerId, [{ ...settlement, outcome }]);
+      this.#answer([waiting], answers);
+      this.#hooks.onNotStored(settlement, error);
+    } catch (refusal) {
+      if (!isDataError(refusal) || isMissingPartition(refusal)) throw refusal;
+      this.#hooks.onRefused(settlement, refusal);
+      this.#answer([waiting], [{ answer: 'lost', consequence: null }]);
+    }
   }
 
   #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
@@ -202,9 +216,9 @@ function isMissingPartition(error: unknown): boolean {
   return isServerError(error) && error.code === '23514' && error.constraint === undefined;
 }
 
-/** The data of some outcome is to blame: class 22 (bad value) or 23 (constraint). */
+/** Some task or the data of its outcome is to blame: class 22 (bad value), 23 (constraint), P0 (somebody's trigger). */
 function isDataError(error: unknown): boolean {
-  return isServerError(error) && /^2[23]/.test(error.code ?? '');
+  return isServerError(error) && /^(2[23]|P0)/.test(error.code ?? '');
 }
 
 function codeOf(error: unknown): string | null {

@@ -4,6 +4,7 @@ import { Bell } from '../lib/bell.ts';
 import { isUnanswered, type Queryable } from '../lib/database.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/orders.ts';
+import type { Settlement } from '../queue/settle.ts';
 import type { Attempt } from './attempt.ts';
 import type { ClaimLoopOptions } from './claim-loop.ts';
 import { claimRoom, MOST_SLOTS } from './claim-room.ts';
@@ -15,7 +16,7 @@ import type { Handlers } from './load-handlers.ts';
 import { markRunning } from './mark-running.ts';
 import { Returner } from './returner.ts';
 import type { WaitingSelection } from './run-queue.ts';
-import { Settler } from './settler.ts';
+import { NOT_STORED, Settler } from './settler.ts';
 import { Shutdown } from './shutdown.ts';
 import { SurveyCache } from './survey-cache.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
@@ -78,11 +79,13 @@ export class WorkerState {
       onAnswer: (held, settlement, answer) => {
         if (!this.held.has(held)) return;
         this.held.settled(held, settlement, answer);
+        if (answer.consequence?.reason === NOT_STORED && settlement.outcome.kind !== 'dead')
+          this.#tellNotStored(settlement, 'the back-off of the task cannot be evaluated');
         // A retry may be due before the next look.
         if (answer.consequence?.status === 'pending' || options.untilIdle) this.hintBell.ring();
       },
-      onNotStored: ({ id }, error) =>
-        events.event('outcome.not_stored', { task_id: id, error: messageOf(error) }),
+      onNotStored: (settlement, error) => this.#tellNotStored(settlement, messageOf(error)),
+      onRefused: ({ id }, error) => events.event('outcome.refused', { task_id: id, error: messageOf(error) }),
       onTrouble,
     });
     this.desk = new Desk({
@@ -182,6 +185,10 @@ export class WorkerState {
   emptyAhead(): void {
     this.#checksNextClaim = true;
     this.#giveBackUnserved();
+  }
+
+  #tellNotStored({ id }: Settlement, error: string): void {
+    this.options.events.event('outcome.not_stored', { task_id: id, error });
   }
 
   #giveBackUnserved(): void {

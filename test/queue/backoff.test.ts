@@ -4,7 +4,7 @@ import { type BackoffKind, backoffDelayMs, type StoredBackoff } from '../../src/
 import { useDatabase } from './session.ts';
 
 const queue = useDatabase();
-const MOST_MS = 3_153_600_000_000;
+const MOST_MS = 3_155_760_000_000;
 
 const durationMs = fc.oneof(fc.integer({ min: 0, max: 100_000 }), fc.integer({ min: 0, max: MOST_MS }));
 const factor = fc.oneof(

@@ -335,6 +335,85 @@ describe('a batch', () => {
     expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ losses: 1 });
   });
 
+  describe('a lease that is named twice', () => {
+    const COLUMNS = 'select id, result, count(*) over ()::int as rows from taskq.finished_tasks';
+
+    test.each(['7d', 'none'])(
+      'has completed once, with what is said of it first (history kept: %s)',
+      async (kept) => {
+        await queue.admin.rows('update taskq.defaults set retention = $1', kept);
+        await enqueueSome(queue.admin, 3);
+        const worker = await registerWorker(queue.admin);
+        const [a, b, c] = await worker.claim({ start: 3 });
+        const gone = { ...c!, lease_no: 99 };
+        const named = [b!, a!, b!, gone, a!, b!];
+        const answers = await queue.admin.rows(
+          'select id, lease_no, answer from taskq.complete($1, $2, $3, null, $4)',
+          worker.id,
+          named.map((task) => task.id),
+          named.map((task) => task.lease_no),
+          named.map((_, place) => JSON.stringify(place)),
+        );
+        expect(answers).toEqual([{ id: c!.id, lease_no: 99, answer: 'lost' }]);
+        expect(await queue.admin.rows(`${COLUMNS} order by id`)).toEqual(
+          kept === 'none'
+            ? []
+            : [
+                { id: a!.id, result: 1, rows: 2 },
+                { id: b!.id, result: 0, rows: 2 },
+              ],
+        );
+        expect(await queue.admin.rows('select id from taskq.tasks')).toEqual([{ id: c!.id }]);
+      },
+    );
+
+    test('has completed if that is said of it, and is answered once', async () => {
+      await enqueueSome(queue.admin, 3);
+      const worker = await registerWorker(queue.admin);
+      const [a, b, c] = await worker.claim({ start: 3 });
+      const answers = await worker.settle(
+        outcome(a!, 'failed', { error: { name: 'E' } }),
+        outcome(a!, 'completed', { result: 'first' }),
+        outcome(a!, 'completed', { result: 'second' }),
+        outcome(b!, 'completed', { result: 'alone' }),
+        outcome(b!, 'dead', { reason: 'r' }),
+        outcome(c!, 'completed'),
+      );
+      expect(answers.map(({ id, answer, extra }) => ({ id, answer, extra }))).toEqual(
+        [a!, b!, c!].map(({ id }) => ({ id, answer: 'recorded', extra: null })),
+      );
+      expect(await queue.admin.rows(`${COLUMNS} order by id`)).toEqual([
+        { id: a!.id, result: 'first', rows: 3 },
+        { id: b!.id, result: 'alone', rows: 3 },
+        { id: c!.id, result: null, rows: 3 },
+      ]);
+      expect(await queue.admin.rows('select from taskq.task_errors')).toEqual([]);
+    });
+
+    test('fails once, by what is said of it first', async () => {
+      const id = await enqueue(queue.admin);
+      const worker = await registerWorker(queue.admin);
+      const task = await claimOne(worker);
+      const answers = await worker.settle(
+        outcome(task, 'failed', { error: { name: 'First' }, delay_ms: 5 }),
+        outcome(task, 'dead', { error: { name: 'Second' } }),
+        outcome(task, 'failed', { error: { name: 'Third' }, delay_ms: 7 }),
+      );
+      expect(answers).toMatchObject([
+        { id, answer: 'recorded', extra: { status: 'pending', attempts: 1, retry_in_ms: 5 } },
+      ]);
+      expect(await errorsOf(id)).toMatchObject([{ attempt: 1, error: { name: 'First' } }]);
+      expect(await liveRow(queue.admin, id)).toMatchObject({ attempts: 1, error: { name: 'First' } });
+    });
+  });
+
+  test.each([['finished'], [null]])('with an outcome that there is not (%s) is refused', async (kind) => {
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const task = await claimOne(worker);
+    await expect(worker.settle(outcome(task, kind as string))).rejects.toMatchObject({ code: '22023' });
+  });
+
   test('with one outcome that cannot be stored records none of it', async () => {
     const ids = await enqueueSome(queue.admin, 2);
     const worker = await registerWorker(queue.admin);

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { insertOddRows, type OddRow } from './odd-rows.ts';
+import { enqueueSome, lapse, type Row, rescueAll, silence } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { type Claimed, LEASE_MS, outcome, type PlainWorker, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+/** Every one of them that is due, however many queues they made up. */
+async function claimAll(worker: PlainWorker): Promise<Claimed[]> {
+  const queues = await queue.admin.rows<{ queue: string }>('select distinct queue from taskq.tasks');
+  return worker.claim({ queues: queues.map((row) => row.queue), start: 500, ahead: 500 });
+}
+
+async function oddOnes(): Promise<{ odd: OddRow[]; worker: PlainWorker; claimed: Claimed[]; ids: string[] }> {
+  const odd = await insertOddRows(queue.admin, ['work']);
+  const neighbours = await enqueueSome(queue.admin, 10);
+  await queue.admin.rows('select taskq.expire()');
+  const worker = await registerWorker(queue.admin);
+  const claimed = await claimAll(worker);
+  const ids = claimed.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(neighbours));
+  expect(ids.length).toBeGreaterThan(odd.length);
+  return { odd, worker, claimed, ids };
+}
+
+test('whatever a row says, it is claimed, rescued, given back and retried with all others', async () => {
+  const { worker, claimed, ids } = await oddOnes();
+  expect(await worker.heartbeat(claimed)).toHaveLength(ids.length);
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
+  await lapse(queue.admin, ids);
+  const rescued = await rescueAll(queue.admin);
+  expect(rescued.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+
+  // One with a time of a request to cancel has ended.
+  const waiting = rescued.filter(({ status }) => status === 'pending');
+  expect(waiting.length).toBeGreaterThan(ids.length - 10);
+  const again = await claimAll(worker);
+  expect(again).toHaveLength(waiting.length);
+  const given = await worker.giveBack(again);
+  expect(new Set(given.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+
+  const third = await claimAll(worker);
+  expect(third).toHaveLength(waiting.length);
+  const failed = await worker.settle(
+    ...third.map((task) => outcome(task, 'failed', { error: { name: 'E' } })),
+  );
+  expect(failed).toHaveLength(waiting.length);
+  expect(new Set(failed.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+});
+
+test.each(['completed', 'dead', 'snoozed', 'cancelled'])(
+  'nor does it keep others from being %s',
+  async (kind) => {
+    const { worker, claimed } = await oddOnes();
+    const answers = await worker.settle(...claimed.map((task) => outcome(task, kind, { reason: 'r' })));
+    expect(answers).toHaveLength(claimed.length);
+    expect(new Set(answers.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+  },
+);
+
+test('one whose back-off cannot be evaluated is a dead letter that says so, and only if it is to wait', async () => {
+  const { odd, worker, claimed } = await oddOnes();
+  const answers = await worker.settle(
+    ...claimed.map((task) => outcome(task, 'failed', { error: { name: 'E' } })),
+  );
+  const dead = answers.filter(({ extra }) => extra?.reason === 'outcome_not_stored').map(({ id }) => id);
+  const backoffs = odd
+    .filter(({ id, column }) => column === 'backoff' && dead.includes(id))
+    .map(({ value }) => value);
+  expect(backoffs).toHaveLength(dead.length);
+  expect(backoffs).toEqual(
+    expect.arrayContaining(['\'{"base_ms":"5s"}\'', '\'{"max_ms":"1h"}\'', "'[]'", '\'"5s"\'']),
+  );
+  const [row] = await queue.admin.rows<Row>(
+    'select error, attempts from taskq.dead_tasks where id = $1',
+    dead[0],
+  );
+  expect(row).toMatchObject({
+    attempts: 1,
+    error: {
+      name: 'OutcomeNotStored',
+      message: 'the back-off of the task cannot be evaluated',
+      cause: { name: 'E' },
+    },
+  });
+  const due = 'select min(available_at) >= min(created_at) from taskq.tasks where attempts = 1';
+  expect(await queue.admin.value(due)).toBe(true);
+});
