@@ -62,8 +62,11 @@ begin
   set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
     status = case when asked.started_ms is null then t.status else 'running' end,
     started_at = case
-      when asked.started_ms is null or t.status = 'running' then least(t.started_at, ts)
-      else ts - make_interval(secs => asked.started_ms / 1000.0)
+      when asked.started_ms is not null and t.status = 'leased'
+        then ts - make_interval(secs => asked.started_ms / 1000.0)
+      -- Not by least(), which makes a start of none.
+      when t.started_at > ts then ts
+      else t.started_at
     end
   from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
   where t.ctid = any (rows_at) and t.id = asked.id and t.lease_no = asked.lease_no;

@@ -16,6 +16,9 @@ async function oddOnes(): Promise<{ odd: OddRow[]; worker: PlainWorker; claimed:
   const odd = await insertOddRows(queue.admin, ['work']);
   const neighbours = await enqueueSome(queue.admin, 10);
   await queue.admin.rows('select taskq.expire()');
+  await queue.admin.rows(
+    "select taskq.rescue(0, 1000000, null, '{}', jsonb_build_object('clock_was', clock_timestamp() + interval '1 h'))",
+  );
   const worker = await registerWorker(queue.admin);
   const claimed = await claimAll(worker);
   const ids = claimed.map(({ id }) => id);

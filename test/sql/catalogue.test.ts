@@ -14,6 +14,7 @@ const PURE = [
   'can_be_said',
   'checked_type',
   'drop_on',
+  'epoch_us',
   'fits_filter',
   'given_tasks',
   'is_backoff',

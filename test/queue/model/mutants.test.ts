@@ -98,7 +98,7 @@ const MUTANTS: readonly Mutant[] = [
   { name: 'a rescue does not raise it', file: 'rescue', from: 'set lease_no = t.lease_no + 1, ', to: 'set ' },
   { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
   { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
-  { name: 'after one lease', file: 'rescue', from: '10 * w.lease_ms', to: 'w.lease_ms' },
+  { name: 'after one lease', file: 'rescue', from: 'ts - 10 * l.lease', to: 'ts - l.lease' },
   { name: 'a rescue kills at the first loss', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 1' },
   { name: 'losses have no end', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 99' },
   { name: 'give-backs have no end', file: 'give_back', from: 't.releases >= 10', to: 't.releases >= 99' },
