@@ -39,7 +39,7 @@ begin
       count(f.started_at) as ran, sum(extract(epoch from f.finished_at - f.started_at) * 1000) as ran_ms,
       min(coalesce(f.started_at, f.finished_at)) as first_at
     from taskq.finished_tasks f
-    where f.finished_at >= since and f.drop_on >= (since at time zone 'UTC')::date
+    where f.finished_at >= since and (f.kept_in >= (since at time zone 'UTC')::date or f.kept_in = '-infinity')
     group by f.queue, f.type, f.status
   ),
   -- What a worker could take now, by queue and type.

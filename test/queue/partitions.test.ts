@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { beginHousekeeping, maintain } from '../../src/queue/maintain.ts';
+import { stats } from '../../src/queue/stats.ts';
+import { explained, tellPlans } from '../sql/explained.ts';
 import { enqueue, enqueueSome, finishedRow, lapse, type Row, rescueAll, silence, statusOf } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
@@ -142,6 +144,37 @@ describe('what is made', () => {
     expect(await statusOf(reader, settled!)).toBe('completed');
     expect(await statusOf(reader, cancelled!)).toBe('cancelled');
   });
+});
+
+test('figures are taken of the partitions that can hold the time they are of, and of rows without one', async () => {
+  const over = await makeOver(2);
+  await queue.admin.rows(`drop table taskq.${await day(7)}`);
+  const [id] = await enqueueSome(queue.admin, 1);
+  await queue.admin.rows('select * from taskq.cancel($1)', [id]);
+  const session = await queue.directSession();
+  await tellPlans(session);
+  const { result, scanned } = await explained(session, () => stats(session, 3_600_000));
+  expect(result.queues).toMatchObject([{ ended: { cancelled: 1 } }]);
+  expect(scanned).toContain('finished_tasks_unplaced');
+  expect(scanned).not.toContain(over);
+});
+
+test('until it drops something, housekeeping holds nothing that anybody else asks for', async () => {
+  for (const { name } of await partitions())
+    if (!name.endsWith('_unplaced')) await queue.admin.rows(`drop table taskq.${name}`);
+  await queue.admin.rows('select * from taskq.cancel($1)', [await enqueueSome(queue.admin, 3)]);
+  const keeper = await queue.session();
+  await keeper.rows('begin');
+  expect(await maintain(keeper)).toMatchObject({ counts: { partitions_made: 8, rows_placed: 3 } });
+  // Who waits for its transaction ends here.
+  const others = await queue.session();
+  await others.rows("set statement_timeout = '20s'");
+  const ids = await endInEachWay(others);
+  expect(await shown(Object.values(ids))).toHaveLength(10);
+  expect(await others.rows('select from taskq.all_tasks')).toHaveLength(13);
+  expect(await others.value('select taskq.ensure_partitions()')).toBe(0);
+  await keeper.rows('commit');
+  expect(await maintain(others)).toMatchObject({ counts: { rows_placed: 12 } });
 });
 
 describe('what is dropped', () => {
