@@ -5,6 +5,7 @@ import { COMMANDS } from '../dist/cli/commands.js';
 import { EXIT_CODES } from '../dist/cli/exit-codes.js';
 import { describeSettings } from '../dist/config/describe-config.js';
 import { EVENTS } from '../dist/worker/events.js';
+import { table } from './table.mjs';
 
 const file = new URL('../README.md', import.meta.url);
 const text = await readFile(file, 'utf8');
@@ -24,11 +25,6 @@ if (process.argv.includes('--check')) {
   if (written !== text) throw new Error('the tables of README.md are out of date: run npm run tables');
 } else {
   await writeFile(file, written);
-}
-
-function table(head, rows) {
-  const line = (cells) => `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |\n`;
-  return line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 }
 
 function settings() {

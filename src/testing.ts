@@ -10,9 +10,16 @@ export type TestOptions<Handlers extends HandlerMap> = {
   /** Handlers by type, or the directory of their files. All run in this process, whatever their isolation. */
   readonly handlers: Handlers | string;
 } & (
-  | { readonly databaseUrl: string; readonly client?: undefined }
-  /** Everything happens on it: in a transaction that is rolled back afterwards, say. */
-  | { readonly client: PgClient; readonly databaseUrl?: undefined }
+  | {
+      /** The database in which the task is; or give a `client`. */
+      readonly databaseUrl: string;
+      readonly client?: undefined;
+    }
+  | {
+      /** Instead of a `databaseUrl`: everything happens on it, in a transaction that is rolled back afterwards, say. */
+      readonly client: PgClient;
+      readonly databaseUrl?: undefined;
+    }
 );
 
 /**

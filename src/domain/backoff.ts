@@ -8,6 +8,7 @@ export type BackoffKind = 'fixed' | 'linear' | 'quadratic' | 'exponential';
 export interface Backoff {
   /** fixed: base; linear: base × n; quadratic: base × n²; exponential: base × factor^(n − 1). */
   readonly kind: BackoffKind;
+  /** The wait after the first failure. */
   readonly base: string | number;
   /** From 1 to 100, for exponential alone; 2 unless told. */
   readonly factor?: number;

@@ -12,6 +12,7 @@ export type KeyFor = (typeof KEY_FOR)[number];
 
 /** What a producer may say about a task besides its type and payload. Durations as text or in milliseconds. */
 export interface EnqueueOptions {
+  /** The queue it is put into; `default`. */
   readonly queue?: string;
   /** 0 (most urgent) to 9, or critical, high, medium, low for 0 to 3. */
   readonly priority?: number | string;
@@ -19,6 +20,7 @@ export interface EnqueueOptions {
   readonly delay?: string | number;
   /** Not before this instant: a Date, or ISO 8601 text with `Z` or an offset. */
   readonly at?: string | Date;
+  /** Attempts before it is a dead letter; what its type, its queue or the database says unless told. */
   readonly maxAttempts?: number | 'unlimited';
   /** The longest an attempt may take. */
   readonly timeout?: string | number;
@@ -28,8 +30,11 @@ export interface EnqueueOptions {
   readonly key?: string;
   /** Until when the key is held: while the task lives (unless told), for 24 hours, for ever. */
   readonly keyFor?: KeyFor;
+  /** Names and texts to find it by. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** How long it is kept when it has finished: `none`, `ever`, or days such as `7d`. */
   readonly retention?: string;
+  /** How long it waits after a failed attempt. */
   readonly backoff?: Backoff;
   /** W3C trace context, handed on to the handler. */
   readonly traceparent?: string;

@@ -11,6 +11,7 @@ import type { WorkerEvent } from './event-listener.ts';
 
 /** What `taskq work` takes, for a worker inside an application. Durations as text or in milliseconds. */
 export interface CreateWorkerOptions {
+  /** PostgreSQL to work with. */
   readonly databaseUrl: string;
   /** The same database past a connection pooler, to listen on. */
   readonly directUrl?: string;

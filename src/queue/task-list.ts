@@ -11,13 +11,19 @@ import { recordOf, type TaskRecord } from './task-record.ts';
 
 /** Which tasks: every field that is given must fit. */
 export interface ListFilter {
+  /** One status, or several. */
   readonly status?: TaskStatus | readonly TaskStatus[];
   /** Waiting after a failed attempt, or dead. */
   readonly failed?: true;
+  /** Of this type. */
   readonly type?: string;
+  /** In this queue. */
   readonly queue?: string;
+  /** With this key. */
   readonly key?: string;
+  /** With all of these tags. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** Of this priority, as a number or a name. */
   readonly priority?: number | string;
   /** Why it is dead or was cancelled. */
   readonly reason?: string;

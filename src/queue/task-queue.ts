@@ -32,13 +32,18 @@ export type TaskQueueOptions<Handlers> = {
   readonly directUrl?: string;
 } & (
   | {
+      /** PostgreSQL to work with; or give a `pool`. */
       readonly databaseUrl: string;
       readonly pool?: undefined;
       /** How sure a commit is before it is answered, whatever the database says; on. With less, a crash may lose tasks. */
       readonly synchronousCommit?: SynchronousCommit;
     }
-  /** A `pg.Pool` of the application's own, whose sessions stay as they are. It is never ended. */
-  | { readonly pool: PgPool; readonly databaseUrl?: undefined; readonly synchronousCommit?: undefined }
+  | {
+      /** Instead of a `databaseUrl`: a `pg.Pool` of the application's own, whose sessions stay as they are. It is never ended. */
+      readonly pool: PgPool;
+      readonly databaseUrl?: undefined;
+      readonly synchronousCommit?: undefined;
+    }
 );
 
 export interface Joining {
@@ -78,7 +83,9 @@ export interface EnqueueManyOptions extends Joining {
 export interface ReviveSettings {
   /** Replaces the payload. */
   readonly payload?: unknown;
+  /** Not before so long from now. */
   readonly delay?: string | number;
+  /** Attempts from now on; of `revive` alone. */
   readonly maxAttempts?: number;
   /** Who asks, to be kept beside the role of the session. */
   readonly by?: string;

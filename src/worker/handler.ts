@@ -6,16 +6,23 @@ export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
 
 /** Writes log lines that name the task. Fields are added to the line. */
 export interface TaskLog {
+  /** Written where `logLevel` is `debug`. */
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What goes as it should. */
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What may need somebody's attention. */
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  /** What went wrong although the attempt goes on. */
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
 /** What a handler is told besides its payload. */
 export interface TaskContext {
+  /** The task's number, as text. */
   readonly id: string;
+  /** Its type, which names the handler. */
   readonly type: string;
+  /** The queue it is in. */
   readonly queue: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
   readonly attempt: number;
@@ -23,6 +30,7 @@ export interface TaskContext {
   readonly traceparent: string | null;
   /** Aborted when the handler is to end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
+  /** Writes lines of the worker's log that name the task. */
   readonly log: TaskLog;
 }
 
@@ -35,10 +43,13 @@ export interface HandlerOptions {
   readonly timeout?: string | number;
   /** How long after its timeout or a request to cancel it is killed, where it runs in a process; `'2s'`. */
   readonly killAfter?: string | number;
+  /** Attempts of a task before it is a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
+  /** How long a task waits after a failed attempt. */
   readonly backoff?: Backoff;
   /** How long a finished task is kept: `'none'`, `'ever'`, or days such as `'7d'`. */
   readonly retention?: string;
+  /** Where it runs: in the worker's process, or in one of its own, which can be killed. */
   readonly isolation?: Isolation;
 }
 
