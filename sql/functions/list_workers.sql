@@ -2,7 +2,8 @@
 -- options: all (those that have ended, too; else only those that have not), name (only those of this name, given or in
 -- full, or whose id it is). status is `live`,
 -- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
--- back) or `stopped`; running and ahead are what it held at its last heartbeat.
+-- back) or `stopped`; running and ahead are what it held at its last heartbeat, which
+-- was silent_ms ago, as extra says.
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'
 )
@@ -32,7 +33,8 @@ begin
       else 'live'
     end,
     w.started_at, w.heartbeat_at, w.stopped_at, w.paused_at, w.paused_by, w.stop_requested_at, w.stop_requested_by,
-    w.concurrency, w.running, w.ahead, w.poll_ms, w.lease_ms, w.queues, w.types, null::jsonb
+    w.concurrency, w.running, w.ahead, w.poll_ms, w.lease_ms, w.queues, w.types,
+    jsonb_build_object('silent_ms', round(extract(epoch from ts - w.heartbeat_at) * 1000))
   from taskq.workers w
   where (
       _after is null

@@ -56,14 +56,19 @@ async function findWorkers(context: Context, names: readonly string[]): Promise<
   const db = await context.database();
   const found: ListedWorker[] = [];
   for (const name of new Set(names)) {
-    const [worker] = await listWorkers(db, { all: true, name }, 1);
-    if (worker === undefined) {
-      const living = (await listWorkers(db, {}, 1000)).map((other) => other.name);
+    const named = await listWorkers(db, { all: true, name }, 1000);
+    if (named.length === 0) {
+      const living = (await listWorkers(db, {}, 1000)).flatMap((other) => [
+        other.given_name ?? other.name,
+        other.name,
+      ]);
       throw new TaskqError('no_such_worker', `no worker ${printable(name)}${didYouMean(name, living)}`, {
         hint: 'taskq workers lists them',
       });
     }
-    found.push(worker);
+    // Several may have been given one name: all that live are meant, else the last that did.
+    const alive = named.filter(({ stopped_at }) => stopped_at === null);
+    found.push(...(alive.length > 0 ? alive : named.slice(0, 1)));
   }
-  return found;
+  return [...new Map(found.map((worker) => [worker.id, worker])).values()];
 }

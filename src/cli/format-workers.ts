@@ -10,7 +10,7 @@ export function formatWorkers(workers: readonly ListedWorker[], screen: Screen):
   return formatTable<ListedWorker>(
     [
       { title: 'ID', cell: ({ id }) => id, align: 'right' },
-      { title: 'WORKER', cell: ({ name }) => name, shrinksTo: 16 },
+      { title: 'WORKER', cell: ({ given_name, name }) => given_name ?? name, shrinksTo: 16 },
       {
         title: 'STATUS',
         cell: (worker) => statusText(worker, screen.now),
@@ -19,7 +19,7 @@ export function formatWorkers(workers: readonly ListedWorker[], screen: Screen):
       { title: 'RUNS', cell: runsOf, align: 'right' },
       {
         title: 'AHEAD',
-        cell: ({ ahead, stopped_at }) => (ahead === 0 || stopped_at !== null ? '-' : String(ahead)),
+        cell: ({ ahead, stopped_at }) => (stopped_at === null ? String(ahead) : '-'),
         align: 'right',
       },
       { title: 'POLL', cell: ({ poll_ms }) => durationText(poll_ms), align: 'right' },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 
 /** A worker's row; times are ISO 8601. */
@@ -46,9 +47,55 @@ export async function listWorkers(
   limit: number,
   after: string | null = null,
 ): Promise<ListedWorker[]> {
-  const rows = await db.query<{ worker: Omit<ListedWorker, 'id'> & { id: number } }>({
-    text: "select to_jsonb(w) - 'extra' as worker from taskq.list_workers($1, $2, $3) as w",
+  return (await read(db, filter, limit, after)).map(({ worker }) => worker);
+}
+
+/** A heartbeat this old is asked for anew by who wants to see what runs now. */
+const FRESH_MS = 2000;
+/** So long, at most, it is waited for: it may be that a worker does not hear notifications. */
+const WAIT_MS = 1000;
+
+/**
+ * The same, with what runs now, to within two seconds: workers whose last heartbeat is older are told to send one. One
+ * that does not hear, or does not answer within a second, is shown as it last was.
+ */
+export async function listWorkersNow(
+  db: Queryable,
+  filter: WorkerFilter,
+  limit: number,
+  after: string | null = null,
+): Promise<ListedWorker[]> {
+  let found = await read(db, filter, limit, after);
+  const isStale = ({ worker, silentMs }: Read) => isAlive(worker) && silentMs > FRESH_MS;
+  if (found.some(isStale)) await db.query({ text: 'select taskq.tell_workers()' });
+  for (let waitedMs = 0; waitedMs < WAIT_MS && found.some(isStale); waitedMs += 50) {
+    await sleep(50);
+    found = await read(db, filter, limit, after);
+  }
+  return found.map(({ worker }) => worker);
+}
+
+function isAlive({ status }: ListedWorker): boolean {
+  return status === 'live' || status === 'paused' || status === 'stopping';
+}
+
+interface Read {
+  readonly worker: ListedWorker;
+  readonly silentMs: number;
+}
+
+async function read(
+  db: Queryable,
+  filter: WorkerFilter,
+  limit: number,
+  after: string | null,
+): Promise<Read[]> {
+  const rows = await db.query<{ worker: Omit<ListedWorker, 'id'> & { id: number }; silent_ms: number }>({
+    text: "select to_jsonb(w) - 'extra' as worker, (w.extra ->> 'silent_ms')::double precision as silent_ms from taskq.list_workers($1, $2, $3) as w",
     values: [limit, after, JSON.stringify(filter)],
   });
-  return rows.map(({ worker }) => ({ ...worker, id: String(worker.id) }));
+  return rows.map(({ worker, silent_ms }) => ({
+    worker: { ...worker, id: String(worker.id) },
+    silentMs: silent_ms,
+  }));
 }

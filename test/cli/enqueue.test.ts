@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { binaryOnPath } from '../support/binary-on-path.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('taskq enqueue', () => {
@@ -92,6 +94,27 @@ describe('taskq enqueue', () => {
       stdout: `${first.id}\n`,
       stderr: `task ${first.id} holds the key "k1"\n`,
     });
+  });
+
+  test('what is on stdin is never passed over: without - it is refused, and a closed or empty one is {}', async () => {
+    const refused = {
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^taskq: .*stdin.* — say - to read it/),
+    };
+    expect(await project.run(['enqueue', 'double'], { input: '{"n":1}' })).toMatchObject(refused);
+    const env = { PATH: `${await binaryOnPath()}:${process.env.PATH}`, DATABASE_URL: project.url };
+    const shell = (line: string) =>
+      new Promise((resolve) => {
+        execFile('sh', ['-c', line], { cwd: project.directory, env }, (error, stdout, stderr) =>
+          resolve({ code: error?.code ?? 0, stdout, stderr }),
+        );
+      });
+    await project.write('payload.json', '{"n":1}');
+    expect(await shell('taskq enqueue double < payload.json')).toMatchObject(refused);
+    expect(await shell('sleep 3 | taskq enqueue double')).toMatchObject(refused);
+    expect(await shell('taskq enqueue double < /dev/null')).toMatchObject({ code: 0 });
+    expect(await shell('taskq enqueue double <&-')).toMatchObject({ code: 0 });
   });
 
   test('the text of a payload reaches the database unchanged', async () => {

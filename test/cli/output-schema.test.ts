@@ -28,7 +28,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   config: [[]],
   enqueue: [
     ['double', '{"n":1}', '--key', 'a', '--tag', 'x=y'],
-    ['double', '--key', 'a'],
+    ['double', '{}', '--key', 'a'],
     ['double', '--file', '-', '--max-attempts', '1'],
   ],
   work: [['--until-idle', '--poll', '50ms']],

@@ -43,7 +43,7 @@ describe('taskq workers', () => {
     );
     expect(await rows()).toEqual([
       expect.stringMatching(
-        new RegExp(`^ *${live} +live:7:ab12 +live +0/8 +- +1s +a,b +double .* 1\\.2\\.3$`),
+        new RegExp(`^ *${live} +live:7:ab12 +live +0/8 +0 +1s +a,b +double .* 1\\.2\\.3$`),
       ),
     ]);
     expect(await rows('--all')).toEqual([
@@ -80,6 +80,19 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     expect((await project.run(['workers'])).stdout).toMatch(
       / b:7:ab12 +stopping, asked \S.* by \w+ \(\S+@\S+\) /,
     );
+  });
+
+  test('the name that work --name gave stands in the list, and means all that live with it', async () => {
+    const [first, second, over] = [
+      await register('h1', { name: 'mailer' }),
+      await register('h2', { name: 'mailer' }),
+      await register('h3', { name: 'mailer' }),
+    ];
+    await ended(over);
+    const { stdout } = await project.run(['workers', 'pause', 'mailer', first]);
+    const said = (id: string) => `worker ${id} (mailer:7:ab12) claims nothing until it is resumed`;
+    expect(stdout.trimEnd().split('\n').toSorted()).toEqual([first, second].map(said).toSorted());
+    expect((await project.run(['workers'])).stdout).toMatch(new RegExp(`^ *${first} +mailer +paused `, 'm'));
   });
 
   test('set: says what it will be', async () => {

@@ -9,6 +9,7 @@ import { printable } from '../printable.ts';
 import { waitForEnds } from '../wait-for-ends.ts';
 import { typeLookUp } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
+import { refuseUnreadStdin } from './refuse-unread-stdin.ts';
 import { reportEnd } from './report-end.ts';
 import { mergedOptions, saidInConfig, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
 
@@ -27,6 +28,7 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   checkedName('type', type);
   const said = saidOnTheCommandLine(options, 'typed');
   const waitMs = wait === undefined ? undefined : waitOf(wait);
+  if (task.payload === undefined) await refuseUnreadStdin();
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');

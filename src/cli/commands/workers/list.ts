@@ -1,4 +1,4 @@
-import { listWorkers } from '../../../queue/list-workers.ts';
+import { listWorkersNow } from '../../../queue/list-workers.ts';
 import type { CliCommand } from '../../command.ts';
 import { badOption, parseLimit } from '../../task-filter.ts';
 
@@ -20,7 +20,8 @@ export const workersList: CliCommand<ListOptions> = {
       .addHelpText(
         'after',
         `
-RUNS and AHEAD are of the last heartbeat: tasks in slots, and tasks claimed ahead. silent: no heartbeat for a whole
+RUNS and AHEAD are tasks in slots, and tasks claimed ahead: now, or at the last heartbeat of a worker that does not hear
+notifications. silent: no heartbeat for a whole
 lease; other workers take over what it holds. lost: it never came back.`,
       );
   },
@@ -29,7 +30,7 @@ lease; other workers take over what it holds. lost: it never came back.`,
     const after = options.after === undefined ? null : parseAfter(options.after);
     const db = await context.database();
     // One more than asked for says whether there is another page.
-    const found = await listWorkers(db, options.all ? { all: true } : {}, limit + 1, after);
+    const found = await listWorkersNow(db, options.all ? { all: true } : {}, limit + 1, after);
     const workers = found.slice(0, limit);
     const nextAfter = found.length > limit ? workers.at(-1)!.id : null;
     await context.output.answer({ workers, next_after: nextAfter }, async (screen) => {

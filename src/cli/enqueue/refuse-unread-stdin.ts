@@ -1,0 +1,50 @@
+import { fstatSync, type Stats } from 'node:fs';
+import { badOption } from '../task-filter.ts';
+
+/** So long a pipe may take to say something, or that it has nothing to say. */
+const PATIENCE_MS = 2000;
+
+/**
+ * Make sure that there is nothing on stdin where it is not asked for: `echo '{"a":1}' | taskq enqueue type` means its
+ * payload, and not `{}`. It is not simply read: in a shell's `while read`, it would be the next lines. Throws TaskqError
+ * (exit 2); so too for a pipe that stays open and silent.
+ */
+export async function refuseUnreadStdin(): Promise<void> {
+  const stat = stdinStat();
+  if (stat === undefined) return;
+  if (stat.isFile() && stat.size > 0) throw unread('there is input on stdin, and no payload');
+  if (!stat.isFIFO() && !stat.isSocket()) return;
+  const first = await firstOf(process.stdin);
+  if (first === 'end') return;
+  throw unread(
+    first === 'data'
+      ? 'there is input on stdin, and no payload'
+      : 'stdin is a pipe that stays open, and there is no payload',
+  );
+}
+
+function stdinStat(): Stats | undefined {
+  try {
+    return fstatSync(0);
+  } catch {
+    return undefined; // closed
+  }
+}
+
+function firstOf(stdin: NodeJS.ReadStream): Promise<'data' | 'end' | 'silence'> {
+  return new Promise((resolve) => {
+    const answer = (first: 'data' | 'end' | 'silence') => {
+      clearTimeout(patience);
+      stdin.destroy();
+      resolve(first);
+    };
+    const patience = setTimeout(answer, PATIENCE_MS, 'silence' as const);
+    stdin.once('data', () => answer('data'));
+    stdin.once('end', () => answer('end'));
+    stdin.once('error', () => answer('end'));
+  });
+}
+
+function unread(what: string) {
+  return badOption(what, "say - to read it, or the payload itself, such as '{}'");
+}
