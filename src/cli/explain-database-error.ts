@@ -1,5 +1,6 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { redactUrl } from '../lib/redact-url.ts';
+import { type AnyServerError, isAnyServerError, serverTrouble } from '../lib/server-trouble.ts';
 
 /**
  * Say what an error of the server or of the way to it means for an operator. An error that only a bug of ours can
@@ -8,7 +9,7 @@ import { redactUrl } from '../lib/redact-url.ts';
 export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof TaskqError || !(error instanceof Error)) return error;
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
-  if ('severity' in error) return meaningOf(error, code, databaseUrl);
+  if (isAnyServerError(error)) return meaningOf(error, databaseUrl);
   const isWay =
     ['connect', 'getaddrinfo'].includes(syscall) || 'errors' in error || /^timeout/.test(error.message);
   if (isWay) return unreachable(error, code || error.message, databaseUrl);
@@ -17,25 +18,19 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
   return isLost ? lost(error, databaseUrl) : error;
 }
 
-function meaningOf(error: Error, state: string, databaseUrl: string): unknown {
+function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl: string): unknown {
+  const state = error.code;
   const where = redactUrl(databaseUrl);
   const refused = (message: string, hint: string) =>
     new TaskqError('database_refused', message, { hint, cause: error });
   switch (state) {
-    case '28P01':
-    case '28000':
-      return refused(`the database ${where} refuses us: ${error.message}`, 'check user and password');
-    case '3D000':
-      return refused(`${error.message} (${where})`, 'create it, or correct the URL');
     case '42501':
       return refused(`${error.message} (${where})`, 'grant it to the user of the URL, or use another user');
     case '22023':
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
-    case '25006':
-      return refused(`the database ${where} is read-only: ${error.message}`, 'name the primary server');
     case '23514':
       // Without a constraint's name: no partition of history for the row, not even the one that takes all.
-      return (error as { constraint?: string }).constraint === undefined
+      return error.constraint === undefined
         ? refused(
             `${error.message} (${where})`,
             'a partition was dropped by hand: select taskq.ensure_partitions()',
@@ -44,8 +39,9 @@ function meaningOf(error: Error, state: string, databaseUrl: string): unknown {
     case '55P03':
       return refused(`another transaction holds what this needs: ${error.message}`, 'try again');
     default:
-      // Conflicts, resources, cancelled by somebody, shutting down: nothing of it is our doing.
-      return /^(08|40|53|57|58)/.test(state) ? refused(`${where}: ${error.message}`, 'try again') : error;
+      // A conflict with others is nobody's fault.
+      if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
+      return serverTrouble(error, databaseUrl) ?? error;
   }
 }
 

@@ -79,6 +79,7 @@ class ApplicationWorker implements TaskWorker {
   async #begin(): Promise<void> {
     // Not before: who only enqueues needs none of it.
     const { runWorker } = await import('../worker/run-worker.ts');
+    const { troubleOf } = await import('../queue/refusal.ts');
     const { loadForWorker } = await import('./load-given.ts');
     const handlers = await loadForWorker(this.#handlers, this.#types, this.#isolation);
     await new Promise<void>((started, failed) => {
@@ -88,6 +89,8 @@ class ApplicationWorker implements TaskWorker {
         events: hearStart(this.#events, started),
         stop: this.#stop.signal,
         hurry: NEVER,
+      }).catch((error: unknown) => {
+        throw troubleOf(error, '', this.#settings.databaseUrl);
       });
       running.catch(failed);
       this.#end(running.then(endOf));

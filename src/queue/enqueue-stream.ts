@@ -11,12 +11,14 @@ import {
   enqueueMany,
   type NewTask,
 } from './enqueue.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf, troubleOf } from './refusal.ts';
 
 export interface StreamOptions<Item> {
   /** Checks an item and makes a task of it. */
   readonly taskOf: (item: Item) => Promise<NewTask>;
   readonly allowUnknown: AllowUnknown;
+  /** Where it goes, to be named by errors. */
+  readonly databaseUrl?: string | undefined;
   /** Send no NOTIFY. */
   readonly notify?: false | undefined;
   /** Whose transactions these are. */
@@ -53,8 +55,8 @@ export async function enqueueStream<Item>(
       if (answers) options.onEnqueued?.(answers);
     }
   } catch (error) {
-    const cause = refusalOf(error, '');
-    if (options.commits === 'with the caller') throw cause;
+    if (options.commits === 'with the caller') throw refusalOf(error, '');
+    const cause = troubleOf(error, '', options.databaseUrl);
     throw new PartlyEnqueuedError(cause, done, isServerError(error) ? 0 : sending);
   }
   return { created, existing: done - created };

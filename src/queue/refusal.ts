@@ -1,13 +1,14 @@
 import { UnknownTypeError } from '../domain/errors.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { type AnyServerError, isAnyServerError, serverTrouble } from '../lib/server-trouble.ts';
 
 /**
  * Say what an error of the server means for a caller of ours: what our functions refuse, and a schema that is not
- * there. Every other error, one of the application's own client included, is returned as it is.
+ * there. Every other error is returned as it is.
  */
 export function refusalOf(error: unknown, type: string): unknown {
-  if (!isServerError(error)) return error;
-  const { code, message, constraint, detail } = error;
+  if (!isAnyServerError(error)) return error;
+  const { code, message, constraint, detail }: Refusal = error;
   if (code === '22023' && constraint === 'the_type_is_known') {
     return new UnknownTypeError(typeIn(message) ?? type, knownIn(detail), error);
   }
@@ -23,19 +24,10 @@ export function refusalOf(error: unknown, type: string): unknown {
   return error;
 }
 
-/** By its shape: the application's driver may be another copy of ours. */
-interface ServerError extends Error {
-  readonly code: string;
+/** What our functions say besides. */
+interface Refusal extends AnyServerError {
   readonly constraint?: string;
   readonly detail?: string;
-}
-
-function isServerError(error: unknown): error is ServerError {
-  return (
-    error instanceof Error &&
-    'severity' in error &&
-    typeof (error as Error & { code?: unknown }).code === 'string'
-  );
 }
 
 /** The first of those that `taskq.refuse_unknown` names. */
@@ -49,4 +41,13 @@ function knownIn(detail: string | undefined): readonly string[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * The same, and what the server says of itself on a connection that is not the caller's own: that it has no room, shuts
+ * down, takes no writes.
+ */
+export function troubleOf(error: unknown, type: string, databaseUrl?: string): unknown {
+  const refusal = refusalOf(error, type);
+  return (isAnyServerError(refusal) && serverTrouble(refusal, databaseUrl)) || refusal;
 }

@@ -17,7 +17,7 @@ import { type Enqueued, enqueue, type NewTask } from './enqueue.ts';
 import { enqueueStream, type Streamed } from './enqueue-stream.ts';
 import { findByKey } from './find-by-key.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
-import { refusalOf } from './refusal.ts';
+import { refusalOf, troubleOf } from './refusal.ts';
 import { type RerunAnswer, rerun } from './rerun.ts';
 import { type ReviveAnswer, revive } from './revive.ts';
 import { showTask } from './show-task.ts';
@@ -138,11 +138,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     >
   ): Promise<Enqueued> {
     const task = await this.#taskOf({ type, payload, ...options });
-    return this.#refusing(type, async () => {
-      const db = client === undefined ? await this.#database() : queryableOf(client);
-      const known = Object.hasOwn(this.#handlers, type) ? [type] : [];
-      return enqueue(db, task, allowUnknown ?? known, notify);
-    });
+    return this.#refusing(
+      type,
+      async () => {
+        const db = client === undefined ? await this.#database() : queryableOf(client);
+        const known = Object.hasOwn(this.#handlers, type) ? [type] : [];
+        return enqueue(db, task, allowUnknown ?? known, notify);
+      },
+      client && 'the caller',
+    );
   }
 
   /**
@@ -158,6 +162,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       taskOf: (item) => this.#taskOf(item),
       allowUnknown: allowUnknown ?? Object.keys(this.#handlers),
       notify,
+      databaseUrl: this.#databaseUrl,
       commits: client === undefined ? 'each batch' : 'with the caller',
       onEnqueued,
     });
@@ -235,8 +240,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   ): Promise<TaskEndOf<Handlers, Type>> {
     const limits = { signal, ...(timeout !== undefined && { timeoutMs: toDurationMs(timeout, 'timeout') }) };
     checkedTaskId(id);
-    const { watch } = await this.#open();
-    const waited = await watch.wait(id, limits);
+    const waited = await this.#refusing('', async () => (await this.#open()).watch.wait(id, limits));
     if (waited.kind === 'deadline') throw new WaitDeadlineError(id);
     if (waited.kind === 'gone') throw new NoSuchTaskError(id);
     return endOf(waited.end) as TaskEndOf<Handlers, Type>;
@@ -266,15 +270,23 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return (await this.#open()).db;
   }
 
+  get #databaseUrl(): string | undefined {
+    return 'databaseUrl' in this.#options ? this.#options.databaseUrl : undefined;
+  }
+
   #withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
     return this.#refusing('', async () => work(await this.#database()));
   }
 
-  async #refusing<T>(type: string, work: () => Promise<T>): Promise<T> {
+  async #refusing<T>(
+    type: string,
+    work: () => Promise<T>,
+    whose: 'ours' | 'the caller' = 'ours',
+  ): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw refusalOf(error, type);
+      throw whose === 'ours' ? troubleOf(error, type, this.#databaseUrl) : refusalOf(error, type);
     }
   }
 

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { leaseKey } from '../domain/task.ts';
-import { messageOf } from '../domain/thrown.ts';
 import { backingOffMs, RECONNECTING } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
+import { sayTrouble } from '../lib/server-trouble.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import { wakeHintOf } from '../queue/wake-hint.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
@@ -46,7 +46,7 @@ for (let failures = 0; !stop.signal.aborted; ) {
     });
   } catch (error) {
     failures += 1;
-    tell({ kind: 'disconnected', why: messageOf(error) });
+    tell({ kind: 'disconnected', why: sayTrouble(error, setup.databaseUrl) });
     await bell.wait(backingOffMs(failures, Math.random(), reconnecting), stop.signal);
   }
 }
@@ -112,7 +112,7 @@ async function beat(listener: Listener): Promise<Beat> {
     if (orders !== undefined) tell({ kind: 'orders', orders });
     return { kind: answers.some(({ answer }) => answer === 'busy') ? 'busy' : 'renewed' };
   } catch (error) {
-    if (isServerError(error)) return { kind: 'refused', why: messageOf(error) };
+    if (isServerError(error)) return { kind: 'refused', why: sayTrouble(error, setup.databaseUrl) };
     throw error;
   }
 }

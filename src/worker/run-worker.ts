@@ -51,7 +51,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   try {
     const registered = await register(pool, options);
     const { workerId } = registered;
-    const db = new ConnectionState(pool, events, 2 * heartbeatMs, () => state.lookAnew());
+    const db = new ConnectionState({
+      db: pool,
+      databaseUrl: options.databaseUrl,
+      events,
+      silenceMs: 2 * heartbeatMs,
+      onRestored: () => state.lookAnew(),
+    });
     const state = new WorkerState(db, workerId, options);
     state.cursor.startAt(registered.cursors);
     if (registered.typesLeft) state.unstored = options.handlers;

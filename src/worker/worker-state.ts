@@ -2,6 +2,7 @@ import type { ClaimedTask } from '../domain/task.ts';
 import { messageOf } from '../domain/thrown.ts';
 import { Bell } from '../lib/bell.ts';
 import { isUnanswered, type Queryable } from '../lib/database.ts';
+import { sayTrouble } from '../lib/server-trouble.ts';
 import { countUnfinished } from '../queue/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/orders.ts';
 import type { Settlement } from '../queue/settle.ts';
@@ -169,7 +170,8 @@ export class WorkerState {
 
   /** Log what the database refused; that it does not answer is the connection's to tell. */
   trouble(error: unknown): void {
-    if (!isUnanswered(error)) this.options.events.event('statement.failed', { error: messageOf(error) });
+    const { events, databaseUrl } = this.options;
+    if (!isUnanswered(error)) events.event('statement.failed', { error: sayTrouble(error, databaseUrl) });
   }
 
   /** An error that nobody caught: its attempt fails with it. What this process is worth now nobody knows. */

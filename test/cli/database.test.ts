@@ -113,7 +113,9 @@ describe('the database', () => {
     const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^taskq: database "nowhere" does not exist .*\n$/),
+      stderr: expect.stringMatching(
+        /^taskq: the database \S+: database "nowhere" does not exist — create it.*\n$/,
+      ),
     });
   });
 

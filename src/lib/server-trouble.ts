@@ -1,0 +1,96 @@
+import { TaskqError } from './errors.ts';
+import { redactUrl } from './redact-url.ts';
+
+/** An error of a server, by its shape: an application's driver may be another copy of ours. */
+export interface AnyServerError extends Error {
+  /** SQLSTATE. */
+  readonly code: string;
+}
+
+export function isAnyServerError(error: unknown): error is AnyServerError {
+  return (
+    error instanceof Error &&
+    'severity' in error &&
+    typeof (error as Error & { code?: unknown }).code === 'string'
+  );
+}
+
+/** What of an error of the server is the server's own trouble, and what to do about it. */
+interface Trouble {
+  /** Of SQLSTATE, the first characters or all. */
+  readonly state: string;
+  /** Of the TaskqError. */
+  readonly code: 'database_refused' | 'database_trouble' | 'connection_failed' | 'read_only';
+  readonly hint: string;
+}
+
+/** The first that fits counts. */
+const TROUBLES: readonly Trouble[] = [
+  { state: '08', code: 'connection_failed', hint: 'try again' },
+  { state: '25006', code: 'read_only', hint: 'name the primary server' },
+  { state: '28', code: 'database_refused', hint: 'check user and password, and pg_hba.conf of the server' },
+  { state: '3D', code: 'database_refused', hint: 'create it, or correct the URL' },
+  { state: '53100', code: 'database_trouble', hint: "make room on the server's disk" },
+  { state: '53200', code: 'database_trouble', hint: 'give the server more memory, or fewer sessions' },
+  {
+    state: '53300',
+    code: 'database_trouble',
+    hint: 'raise max_connections, or put a pooler between: a worker process takes up to four',
+  },
+  { state: '53', code: 'database_trouble', hint: "see the server's log for what it lacks" },
+  {
+    state: '57014',
+    code: 'database_trouble',
+    hint: 'somebody or a limit of time ended the statement: try again',
+  },
+  {
+    state: '57P04',
+    code: 'database_refused',
+    hint: 'the database was dropped: create it, or correct the URL',
+  },
+  {
+    state: '57P',
+    code: 'connection_failed',
+    hint: 'it stops or starts, or somebody ended the session: try again',
+  },
+  { state: '57', code: 'database_trouble', hint: 'try again' },
+  {
+    state: '58',
+    code: 'database_trouble',
+    hint: 'the server cannot use its files: see its log and its disk',
+  },
+  {
+    state: 'XX001',
+    code: 'database_trouble',
+    hint: "data is damaged: see the server's log, and restore it from a backup",
+  },
+  {
+    state: 'XX002',
+    code: 'database_trouble',
+    hint: "an index is damaged: see the server's log, and reindex",
+  },
+  {
+    state: 'XX',
+    code: 'database_trouble',
+    hint: 'the server failed inside, as with a full disk: see its log',
+  },
+];
+
+/**
+ * Say what an error means that a server reports of itself or of the session (classes 08, 28, 3D, 53, 57, 58, XX and
+ * 25006), whatever was asked: what it said, which server, and what to do. Undefined: it is an answer to the statement.
+ */
+export function serverTrouble(error: AnyServerError, databaseUrl?: string): TaskqError | undefined {
+  const trouble = TROUBLES.find(({ state }) => error.code.startsWith(state));
+  if (trouble === undefined) return undefined;
+  const where = databaseUrl === undefined ? 'the database' : `the database ${redactUrl(databaseUrl)}`;
+  return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint: trouble.hint, cause: error });
+}
+
+/** Say in one line what went wrong with a database, and what to do where that is known. */
+export function sayTrouble(error: unknown, databaseUrl?: string): string {
+  const said = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;
+  const message = said instanceof Error ? said.message : String(said);
+  const hint = said instanceof TaskqError && said.hint !== undefined ? ` — ${said.hint}` : '';
+  return `${message}${hint}`.replaceAll(/\s*\n\s*/g, ' ');
+}
