@@ -106,7 +106,13 @@ describe('--json', () => {
 
   beforeAll(async () => {
     project = await createProject();
-    env = { TASKQ_STATE_DIR: await temporaryDirectory(), TASKQ_DIRECT_URL: project.directUrl };
+    // Past a pooler, which knows its own role alone.
+    const callerUrl = await project.callerUrl();
+    env = {
+      TASKQ_STATE_DIR: await temporaryDirectory(),
+      DATABASE_URL: callerUrl,
+      TASKQ_DIRECT_URL: callerUrl,
+    };
     tasks = {
       $dead: await project.enqueueDead(),
       $keyed: await project.enqueueDead({ key: 'held' }),
@@ -148,12 +154,13 @@ describe('--json', () => {
   });
 
   test.each(Object.entries(TRIED))(
-    'taskq %s prints what output-schema.json says',
+    'taskq %s prints what output-schema.json says, for a role that has no right on any table',
     async (command, lines) => {
+      const url = command === 'migrate' ? project.directUrl : env.DATABASE_URL!;
       for (const line of lines) {
         const args = [...command.split(' '), ...line.map((word) => tasks[word] ?? word), '--json', '--quiet'];
         const { code, stdout, stderr } = await project.run(args, {
-          env,
+          env: { ...env, DATABASE_URL: url, TASKQ_DIRECT_URL: url },
           input: '{"n":-1}\n{"n":2}\n',
           limitMs: 100_000,
         });

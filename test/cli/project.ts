@@ -12,6 +12,8 @@ export interface Project {
   /** The server itself, past a pooler. */
   readonly directUrl: string;
   readonly client: pg.Client;
+  /** The same as a role of its own that may call functions, and has no right on any table. */
+  callerUrl(): Promise<string>;
   /** Opens another connection, closed by `drop`. */
   connect(): Promise<pg.Client>;
   /** Runs the binary there, with DATABASE_URL set. */
@@ -51,6 +53,7 @@ export async function createProject(): Promise<Project> {
   await mkdir(join(directory, 'handlers'));
   for (const [name, text] of Object.entries(HANDLERS)) await write(join('handlers', name), text);
   const { url, directUrl } = database;
+  let caller: string | undefined;
   const run: Project['run'] = (args, options = {}) =>
     runTaskq(args, { cwd: directory, ...options, env: { DATABASE_URL: url, ...options.env } });
   const enqueue = async (options: object = {}) => {
@@ -63,6 +66,15 @@ export async function createProject(): Promise<Project> {
     url,
     directUrl,
     client,
+    async callerUrl() {
+      caller = `caller_${database.name}`;
+      await client.query(`
+        create role ${caller} login;
+        grant usage on schema taskq to ${caller};
+        grant execute on all functions in schema taskq to ${caller};
+      `);
+      return directUrl.replace(/\/\/[^@/]*@/, `//${caller}@`);
+    },
     connect: database.client,
     run,
     async json(args, options) {
@@ -78,6 +90,9 @@ export async function createProject(): Promise<Project> {
       return id;
     },
     write,
-    drop: database.drop,
+    async drop() {
+      if (caller !== undefined) await client.query(`drop owned by ${caller} cascade; drop role ${caller}`);
+      await database.drop();
+    },
   };
 }

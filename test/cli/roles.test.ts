@@ -4,27 +4,17 @@ import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
 
 let project: Project;
-let role: string;
 /** As the role that docs/production.md describes: it may call functions, and has no right on any table. */
 let url: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   project = await createProject();
-  role = `caller_${process.pid}`;
-  url = project.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`);
+  url = await project.callerUrl();
   env = { DATABASE_URL: url, TASKQ_DIRECT_URL: url };
-  await project.client.query(`
-    create role ${role} login;
-    grant usage on schema taskq to ${role};
-    grant execute on all functions in schema taskq to ${role};
-  `);
 });
 afterEach(killStartedTaskqs);
-afterAll(async () => {
-  await project.client.query(`drop owned by ${role} cascade; drop role ${role}`);
-  await project.drop();
-});
+afterAll(() => project.drop());
 
 const json = (...args: string[]) => project.json(args, { env });
 const work = (...args: string[]) =>
@@ -35,6 +25,7 @@ test('the role has no right on any table, view or sequence', async () => {
     select c.relname from pg_class c
     where c.relnamespace = 'taskq'::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
       and has_table_privilege($1, c.oid, 'select, insert, update, delete, truncate')`;
+  const role = /\/\/(\w+)@/.exec(url)![1];
   expect((await project.client.query(rights, [role])).rows).toEqual([]);
 });
 
@@ -53,38 +44,9 @@ test('a worker runs as such a role: it claims, settles, keeps house and ends, an
   expect(drained.stderr() + waiting.stderr()).not.toMatch(/permission|denied|refused/);
 });
 
-test('every command works as such a role', async () => {
-  const later = async () => (await json('enqueue', 'double', '{"n":1}', '--delay', '1h')).id as string;
-  const [shown, cancelled, retried, put] = [await later(), await later(), await later(), await later()];
-  expect(await json('show', shown)).toMatchObject({ id: shown });
-  await json('list', '--limit', '2');
-  expect(await json('cancel', cancelled)).toMatchObject({ cancelled: 1 });
-  expect(await json('retry', retried)).toMatchObject({ retried: 1 });
-  expect(await json('purge', cancelled, '--yes')).toMatchObject({ purged: 1 });
-  await json('dead', 'add', put, '--reason', 'a test');
-  await project.enqueueDead();
-  await json('dead', 'list');
-  expect(await json('dead', 'show', put)).toMatchObject({ id: put });
-  await json('dead', 'revive', put);
-  await json('dead', 'discard', '--all', '--yes');
-  await json('stats');
-  await json('types', 'add', 'a-new-one');
-  await json('types', 'list');
-  await json('queues', 'pause', 'default');
-  await json('queues', 'set', 'default', '--retention', '3d');
-  await json('queues', 'list');
-  await json('queues', 'resume', 'default');
-  const running = work('--name', 'one');
-  await running.waitForLog((line) => line.event === 'worker.started');
-  await json('workers', 'list');
-  await json('workers', 'set', 'one', '--concurrency', '2');
-  await json('workers', 'pause', 'one');
-  await json('workers', 'resume', 'one');
-  await json('workers', 'stop', 'one');
-  expect(await running.exit).toMatchObject({ code: 0 });
-});
+// Every command runs as such a role in output-schema.test.ts.
 
-test('so does the library', async () => {
+test('the library works as such a role', async () => {
   const queue = new TaskQueue({ databaseUrl: url });
   const { id } = await queue.enqueue('double', { n: 2 }, { allowUnknown: true });
   const working = work('--until-idle');
