@@ -29,7 +29,14 @@ begin
     return query
     select e.id, e.created, e.extra
     from taskq.enqueue_keyed(
-      jsonb_build_array(jsonb_build_object('type', _type, 'payload', _payload)), options,
+      jsonb_build_array(jsonb_build_object(
+        -- Judged here, where there is one task and not a first of several.
+        'type', case
+          when octet_length(_type) between 1 and 200 and pg_column_size(_payload) < 8192 then _type
+          else taskq.checked_type(_type, _payload, null)
+        end,
+        'payload', _payload
+      )), options,
       case when coalesce(_payload, 'null') = 'null' then '{1}'::bigint[] end,
       (select jsonb_object_agg(q.name, q.expires_ms) from taskq.queues q where q.expires_ms is not null)
     ) as e;

@@ -507,6 +507,19 @@ describe('what cannot be stored is refused', () => {
     expect(await queue.admin.value('select count(*)::int from taskq.tasks')).toBe(0);
   });
 
+  test.each([{}, { key: 'k' }])(
+    'a single task is not called by a place that nobody gave it (%j)',
+    async (options) => {
+      const asked = { allow_unknown: true, ...options };
+      const one = (type: string, payload: string) =>
+        queue.admin.rows('select taskq.enqueue($1, $2, $3)', type, JSON.stringify(payload), asked);
+      await expect(one('', 'x')).rejects.toThrow(/^the task cannot be enqueued: it has no type$/);
+      await expect(one('a', 'x'.repeat(1_048_575))).rejects.toThrow(
+        /^the task cannot be enqueued: its payload/,
+      );
+    },
+  );
+
   test.each([
     [4000, '1e300'],
     [1000, '1e131000'],
