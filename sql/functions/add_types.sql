@@ -8,11 +8,20 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  bad text;
   made text[];
 begin
   perform taskq.checked_options('add_types', options, array['by']);
-  if exists (select from unnest(_names) as n (name) where octet_length(n.name) not between 1 and 200) then
-    raise exception 'the name of a type is 1 to 200 bytes long' using errcode = 'invalid_parameter_value';
+  -- A type is the path of a file below the handlers' directory.
+  select n.name into bad
+  from unnest(_names) as n (name)
+  where n.name is null or octet_length(n.name) not between 1 and 200 or n.name ~ '[\u0001-\u001f\u007f-\u009f\\]'
+    or n.name ~ '^\s|\s$' or '/' || n.name || '/' ~ '//|/[.]{1,2}/'
+  limit 1;
+  if found then
+    raise exception 'type %: expected 1 to 200 bytes without control characters, without blanks at the ends, without '
+      'backslashes, and without empty parts, . or .. between slashes', coalesce(to_json(left(bad, 60))::text, 'null')
+      using errcode = 'invalid_parameter_value';
   end if;
   with inserted as (
     insert into taskq.task_types (name, first_seen_at)

@@ -38,7 +38,7 @@ begin
         'payload', _payload
       )), options,
       case when coalesce(_payload, 'null') = 'null' then '{1}'::bigint[] end,
-      (select jsonb_object_agg(q.name, q.expires_ms) from taskq.queues q where q.expires_ms is not null)
+      taskq.usual_settings()
     ) as e;
     return;
   end if;
@@ -61,13 +61,14 @@ begin
     coalesce(t.notify_done, false), t.source
   from (
     select
-      coalesce(o.queue, 'default') as queue, coalesce(o.priority, 2::smallint) as priority,
+      coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
       o.expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
     from jsonb_to_record(coalesce(options, '{}')) as o (
       queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer, timeout_ms bigint,
       expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text
     )
+    left join taskq.task_types y on y.name = _type
     -- Each of these is computed once.
     offset 0
   ) as t

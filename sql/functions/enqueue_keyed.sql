@@ -11,7 +11,7 @@
 -- inserted once more together with what came free. Whatever others hold has its answer by then: each time fewer are left.
 -- It reaches as far as one call does. Transactions that enqueue the same keys by several calls, in unlike orders, wait in a
 -- ring like all that lock rows in unlike orders, and PostgreSQL ends one of them.
-create or replace function taskq.enqueue_keyed(_tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb)
+create or replace function taskq.enqueue_keyed(_tasks jsonb, options jsonb, nulls bigint[], usual jsonb[])
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -34,11 +34,11 @@ begin
     -- would make every snapshot of every other session slower.
     if is_alone then
       select r.* into made, ids, kept_out, holders, freed, wakes
-      from taskq.insert_keyed(_tasks, options, nulls, queue_expires, is_contended, asked) as r;
+      from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
     else
       begin
         select r.* into made, ids, kept_out, holders, freed, wakes
-        from taskq.insert_keyed(_tasks, options, nulls, queue_expires, is_contended, asked) as r;
+        from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
         -- `wakes` tells that something was inserted, be it what lost its key after all: that is waited for too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key came free: once more, in order';

@@ -22,7 +22,7 @@ declare
   ts timestamptz := clock_timestamp();
   known constant text[] := taskq.task_options() || array['type', 'payload'];
   nulls bigint[];
-  queue_expires jsonb;
+  usual constant jsonb[] := taskq.usual_settings();
   say_more boolean;
   have_keys boolean := false;
   ids bigint[];
@@ -38,7 +38,6 @@ begin
       'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown', 'notify']
     );
   end if;
-  select jsonb_object_agg(name, expires_ms) into queue_expires from taskq.queues where expires_ms is not null;
   -- The JSON value null is a payload like any other, but jsonb_to_recordset makes it and an absent one alike.
   if _tasks @? '$[*].payload ? (@ == null)' then
     nulls := array(
@@ -68,11 +67,11 @@ begin
 
   if options ? 'key' or have_keys then
     if jsonb_array_length(_tasks) = 1 or not say_more then
-      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, queue_expires) as e;
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, usual) as e;
       return;
     end if;
     begin
-      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, queue_expires) as e;
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, usual) as e;
       return;
     exception when data_exception or check_violation then
       perform taskq.checked_tasks(_tasks);
@@ -81,10 +80,10 @@ begin
   end if;
 
   if jsonb_array_length(_tasks) = 1 or not say_more then
-    select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, queue_expires, ts, say_more) as i;
+    select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, usual, ts, say_more) as i;
   else
     begin
-      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, queue_expires, ts, true) as i;
+      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, usual, ts, true) as i;
     exception when data_exception or check_violation then
       perform taskq.checked_tasks(_tasks);
       raise;

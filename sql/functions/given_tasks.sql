@@ -1,11 +1,11 @@
 -- Reads the tasks given to taskq.enqueue_many: what one does not say, the options of the whole call say, else the
 -- defaults do. `nulls` are the places of those whose payload is the JSON value null, which no column can tell from an
--- absent one; `queue_expires` are the queues that give their tasks an end; `say_more`: some say more than a type and a
--- payload. Raises what is wrong with the first bad one; a value that cannot be read at all fails as its type says, and
--- taskq.checked_tasks tells which it is.
+-- absent one; `usual` is what taskq.usual_settings gives to those that do not say it; `say_more`: some say more than a
+-- type and a payload. Raises what is wrong with the first bad one; a value that cannot be read at all fails as its type
+-- says, and taskq.checked_tasks tells which it is.
 -- It is planned as a part of the statement that calls it; that is why it names its schema and sets nothing.
 create or replace function taskq.given_tasks(
-  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, ts timestamptz, say_more boolean
+  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean
 )
 returns table (
   place bigint, queue text, type text, priority smallint, payload jsonb, due timestamptz, expires_at timestamptz,
@@ -28,15 +28,15 @@ as $$
       else taskq.checked_type(t.type, t.payload, t.place)
     end,
     t.priority, t.payload, t.due,
-    t.due + interval '1 millisecond' * coalesce(t.expires_ms, (queue_expires ->> t.queue)::bigint),
+    t.due + interval '1 millisecond' * coalesce(t.expires_ms, (usual[1] ->> t.queue)::bigint),
     t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source
   from (
     select
       o.place,
       coalesce(o.type, d.type) as type,
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
-      coalesce(o.queue, d.queue, 'default') as queue,
-      coalesce(o.priority, d.priority, 2::smallint) as priority,
+      coalesce(o.queue, d.queue, usual[2] ->> coalesce(o.type, d.type), 'default') as queue,
+      coalesce(o.priority, d.priority, (usual[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,
       o.at, o.delay_ms,
       greatest(ts, coalesce(
         o.at, ts + interval '1 millisecond' * o.delay_ms, d.at, ts + interval '1 millisecond' * d.delay_ms

@@ -1,6 +1,6 @@
 -- Takes the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of those tasks
 -- whose key somebody else holds after all (taken since the insert looked); null when there is none.
-create or replace function taskq.hold_keys(_tasks jsonb, options jsonb, _ids bigint[], _ts timestamptz)
+create or replace function taskq.hold_keys(_tasks jsonb, options jsonb, usual jsonb[], _ids bigint[], _ts timestamptz)
 returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -19,9 +19,10 @@ begin
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
-      select distinct on (1, 2) coalesce(o.queue, options ->> 'queue', 'default') as queue,
+      select distinct on (1, 2)
+        coalesce(o.queue, options ->> 'queue', usual[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
         coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for') as key_for
-      from jsonb_to_recordset(_tasks) as o (queue text, key text, key_for jsonb)
+      from jsonb_to_recordset(_tasks) as o (type text, queue text, key text, key_for jsonb)
       where coalesce(o.key_for, options -> 'key_for', 'null') not in ('"live"', 'null')
     ) as period on period.queue = t.queue and period.key = t.unique_key
     order by t.queue, t.unique_key

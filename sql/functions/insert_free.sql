@@ -1,7 +1,7 @@
 -- Inserts the tasks whose keys nobody holds, as if nobody else inserted the same keys in this moment: it looks first, and
 -- raises unique_violation where a key is held after all, be it by a task of the same call. See taskq.insert_keyed.
 create or replace function taskq.insert_free(
-  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, _ts timestamptz,
+  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
   out made bigint[], out ids bigint[], out keyed bigint[], out missing bigint[], out types text[], out wakes jsonb
 )
 language plpgsql security definer
@@ -24,7 +24,7 @@ begin
         (select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1),
         (select h.task_id from taskq.held_keys h where h.queue = g.queue and h.key = g.key and h.until > _ts limit 1)
       ) is not null as is_held
-    from taskq.given_tasks(_tasks, options, nulls, queue_expires, _ts, true) as g
+    from taskq.given_tasks(_tasks, options, nulls, usual, _ts, true) as g
   ),
   inserted as (
     insert into taskq.tasks (

@@ -2,7 +2,7 @@
 -- the cost of a bulk), no order to keep, and the ids are given in the order of the elements. Returns them, the types they
 -- have, and by queue from when there is a new task.
 create or replace function taskq.insert_plain(
-  _tasks jsonb, options jsonb, nulls bigint[], queue_expires jsonb, _ts timestamptz,
+  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
   say_more boolean, out ids bigint[], out types text[], out wakes jsonb
 )
 language plpgsql security definer
@@ -23,7 +23,7 @@ begin
     select
       queue, type, priority, payload, due, due, _ts, producer, expires_at, max_attempts,
       timeout_ms, tags, retention, backoff, traceparent, notify_done, source
-    from taskq.given_tasks(_tasks, options, nulls, queue_expires, _ts, say_more)
+    from taskq.given_tasks(_tasks, options, nulls, usual, _ts, say_more)
     returning id, type, queue, available_at
   )
   select

@@ -1,10 +1,11 @@
--- Stores what handlers say of their types (_types: {type: {max_attempts, timeout_ms, backoff, retention}}) and that
--- they are there: from then on SQL alone resolves it. False: others have some of them locked, or are adding them just
+-- Stores what a worker says of its types, by its handlers and its configuration (_types: {type: {…}}, see
+-- taskq.type_options), and that they are there: from then on SQL alone resolves it, for every producer. The last one
+-- that registers a type wins; what an operator has set is stronger and stays. False: others have some of them locked, or are adding them just
 -- now (their transaction is open); the rest is stored, and the caller is to ask again.
 -- A worker that starts must not wait until somebody ends a transaction. An insert has no `skip locked`: where the names
 -- that are missing cannot be had at once, each is tried by itself, and what does not come within some milliseconds is
 -- left out.
-create or replace function taskq.note_types(_types jsonb, _ts timestamptz)
+create or replace function taskq.note_types(_types jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -15,41 +16,45 @@ declare
   missing text[];
   one text;
 begin
-  perform taskq.checked_options(
-    format('type %s', type.name), type.says, array['max_attempts', 'timeout_ms', 'backoff', 'retention']
-  )
-  from jsonb_each(coalesce(_types, '{}')) as type (name, says);
+  select coalesce(jsonb_object_agg(
+    type.name, jsonb_strip_nulls(taskq.checked_options('type ' || type.name, type.says, taskq.type_options()))
+  ), '{}')
+  into _types
+  from jsonb_each(_types) as type (name, says);
   known := array(
     select t.name from taskq.task_types t
-    where t.name in (select jsonb_object_keys(coalesce(_types, '{}')))
+    where t.name in (select jsonb_object_keys(_types))
     order by t.name
     for no key update skip locked
   );
   update taskq.task_types t
   set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, backoff = said.backoff,
-    retention = said.retention, last_seen_at = _ts
+    retention = said.retention, queue = said.queue, priority = said.priority, registered = type.says,
+    registered_by = _by, last_seen_at = _ts
   from jsonb_each(_types) as type (name, says)
-  cross join lateral jsonb_to_record(type.says)
-    as said (max_attempts integer, timeout_ms bigint, backoff jsonb, retention text)
+  join taskq.task_types old on old.name = type.name
+  cross join lateral jsonb_to_record(type.says || old.operator) as said (
+    max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, queue text, priority smallint
+  )
   where t.name = type.name and t.name = any (known);
 
   missing := array(
-    select type.name from jsonb_object_keys(coalesce(_types, '{}')) as type (name)
+    select type.name from jsonb_object_keys(_types) as type (name)
     where not exists (select from taskq.task_types t where t.name = type.name)
     order by type.name
   );
   begin
-    known := known || taskq.add_noted_types(_types, missing, _ts);
+    known := known || taskq.add_noted_types(_types, missing, _by, _ts);
   exception when lock_not_available then
     perform set_config('lock_timeout', '10ms', true);
     foreach one in array missing loop
       begin
-        known := known || taskq.add_noted_types(_types, array[one], _ts);
+        known := known || taskq.add_noted_types(_types, array[one], _by, _ts);
       exception when lock_not_available then
         null;
       end;
     end loop;
   end;
-  return cardinality(known) = (select count(*) from jsonb_object_keys(coalesce(_types, '{}')));
+  return cardinality(known) = (select count(*) from jsonb_object_keys(_types));
 end
 $$;

@@ -1,10 +1,11 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
 -- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
--- types: {type: {max_attempts, timeout_ms, backoff, retention}}, queues: […] or null for all, paused: true to claim
--- nothing yet}. cursors brings the claim cursors of the live workers that handle at least these types, so that a new
+-- types: {type: what it says of it, see taskq.type_options}, defaults: what its configuration says of all tasks (see
+-- taskq.note_defaults), queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors of the live workers that handle at least these types, so that a new
 -- worker need not walk what they have consumed.
--- It waits for no lock: where others have types locked, extra is {types_left: true}, and taskq.reload_worker is to be
--- asked until it has stored them all.
+-- It waits for no lock: where others have types or the defaults locked, extra has {types_left: true}, and
+-- taskq.reload_worker is to be asked until it has stored them all. {differing: […]} in extra is what others say otherwise
+-- (see taskq.differing_settings): this worker's word stands from now on, but for what an operator has set.
 --
 -- The id is part of every fence, so no two processes may ever have the same: it is one of 2^31 at random, drawn again
 -- where a worker has it. (One that lost its row with a commit is not looked for in the whole live table: the odds that
@@ -20,6 +21,12 @@ declare
   handled text[] := array(select jsonb_object_keys(coalesce(_about -> 'types', '{}')) order by 1);
   served text[] := case when jsonb_typeof(_about -> 'queues') = 'array'
     then array(select jsonb_array_elements_text(_about -> 'queues')) end;
+  full_name constant text := format(
+    '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
+  );
+  types constant jsonb := coalesce(_about -> 'types', '{}');
+  said constant jsonb := nullif(_about -> 'defaults', 'null');
+  differing jsonb;
   drawn integer;
   -- What was enqueued by a clock that has gone back since, while no worker was there that would know of it.
   clock_was timestamptz := (
@@ -28,8 +35,16 @@ declare
     where newest.created_at > ts + interval '1 second'
   );
 begin
-  if not taskq.note_types(_about -> 'types', ts) then
-    extra := '{"types_left": true}';
+  perform taskq.refuse_unknown_options('register_worker', _about, array[
+    'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'types', 'defaults', 'queues',
+    'paused'
+  ]);
+  differing := taskq.differing_settings(types, said, ts);
+  if differing is not null then
+    extra := jsonb_build_object('differing', differing);
+  end if;
+  if not (taskq.note_types(types, full_name, ts) and (said is null or taskq.note_defaults(said, full_name, ts))) then
+    extra := coalesce(extra, '{}') || '{"types_left": true}';
   end if;
   while worker_id is null loop
     -- Not by random(), whose seed a session can set. Its first 32 bits are all random, of which one is the sign.
@@ -40,10 +55,7 @@ begin
       lease_ms, concurrency, poll_ms, types, queues, paused_at
     )
     values (
-      drawn, format(
-        '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
-      ),
-      _about ->> 'name', _about ->> 'host',
+      drawn, full_name, _about ->> 'name', _about ->> 'host',
       (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts, ts, clock_was,
       (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
       served,

@@ -7,9 +7,13 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  are_noted boolean := taskq.note_types(_types, clock_timestamp());
+  ts timestamptz := clock_timestamp();
+  full_name constant text := (select w.name from taskq.workers w where w.id = _worker);
+  are_noted boolean;
 begin
-  perform taskq.refuse_unknown_options('reload_worker', options, '{}');
+  perform taskq.refuse_unknown_options('reload_worker', options, '{defaults}');
+  are_noted := taskq.note_types(_types, full_name, ts)
+    and (not options ? 'defaults' or taskq.note_defaults(options -> 'defaults', full_name, ts));
   update taskq.workers
   set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);

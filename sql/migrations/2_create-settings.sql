@@ -22,6 +22,8 @@ $$;
 create domain taskq.backoff as jsonb
   constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
+-- Each column is what applies: what an operator has set (operator), else what the configuration of workers says
+-- (registered; registered_by is the last of them), else what is built in.
 create table taskq.defaults (
   only_row boolean primary key default true,
   max_attempts integer not null default 3,
@@ -31,6 +33,14 @@ create table taskq.defaults (
   retention taskq.retention not null default '7d',
   errors_retention taskq.retention not null default '30d',
   dead_retention taskq.retention,
+  built_in jsonb not null default
+    '{
+      "max_attempts": 3, "retention": "7d", "errors_retention": "30d",
+      "backoff": {"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}
+    }',
+  registered jsonb not null default '{}',
+  registered_by text,
+  operator jsonb not null default '{}',
   constraint there_is_one_row check (only_row),
   constraint a_task_may_run_once check (max_attempts >= 1),
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
@@ -63,18 +73,25 @@ create table taskq.queues (
   constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed'))
 );
 
--- The types that are known, with what workers registered for those they handle. last_seen_at is when one last did; null:
--- none has yet, the type was added by hand.
+-- The types that are known, with what applies to their tasks: what an operator has set (operator), else what the worker
+-- that last registered it (registered_by) says by its handler and its configuration (registered). last_seen_at is when one
+-- last did; null: none has yet, the type was added by hand. queue and priority are for tasks that are enqueued without.
 create table taskq.task_types (
   name text collate "C" primary key,
+  queue text collate "C",
+  priority smallint,
   max_attempts integer,
   timeout_ms bigint,
   backoff taskq.backoff,
   retention taskq.retention,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
+  registered jsonb not null default '{}',
+  registered_by text,
+  operator jsonb not null default '{}',
   constraint a_task_may_run_once check (max_attempts >= 1),
-  constraint an_attempt_may_take_some_time check (timeout_ms > 0)
+  constraint an_attempt_may_take_some_time check (timeout_ms > 0),
+  constraint priority_is_0_to_9 check (priority between 0 and 9)
 );
 
 -- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it. The id is

@@ -172,13 +172,13 @@ export const SETTINGS = {
     to: 2_147_483_647,
     words: ['unlimited'],
     default: null,
-    help: 'attempts of a task; what the database says (3) unless set',
+    help: 'attempts of a task, registered by workers for every producer; what the database says (3) unless set',
   }),
   backoff: objectSetting<'backoff', BackoffInput>({
     key: 'backoff',
     env: ['TASKQ_BACKOFF'],
     flag: null,
-    help: 'how long a task waits after a failed attempt; what the database says unless set',
+    help: 'how long a task waits after a failed attempt, registered by workers; what the database says unless set',
     expects: 'an object such as {"kind": "exponential", "base": "5s", "max": "1h", "jitter": 0.2}',
   }),
   timeoutMs: durationSetting({
@@ -187,13 +187,13 @@ export const SETTINGS = {
     flag: null,
     atLeastMs: 1,
     default: null,
-    help: 'the longest an attempt may take; for ever unless set',
+    help: 'the longest an attempt may take, registered by workers; for ever unless set',
   }),
   retention: textSetting({
     key: 'retention',
     env: ['TASKQ_RETENTION'],
     flag: null,
-    help: 'how long a finished task is kept; what the database says (7d) unless set',
+    help: 'how long a finished task is kept, registered by workers; what the database says (7d) unless set',
     expects: 'none, ever, or whole days such as 7d',
   }),
   name: textSetting({
@@ -207,7 +207,7 @@ export const SETTINGS = {
     key: 'taskTypes',
     env: [],
     flag: null,
-    help: 'options by type: queue, priority, maxAttempts, backoff, timeout, retention',
+    help: 'options by type, registered by workers that handle it: queue, priority, maxAttempts, backoff, timeout, retention',
     expects: 'an object such as {"send-email": {"timeout": "30s"}}',
   }),
   logLevel: choiceSetting({

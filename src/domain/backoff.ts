@@ -28,8 +28,9 @@ export interface StoredBackoff {
   readonly jitter: number;
 }
 
-/** Check a back-off and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
+/** Check a back-off, as an object or as text (see `parseBackoff`), and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
 export function normaliseBackoff(input: unknown): StoredBackoff {
+  if (typeof input === 'string') return parseBackoff(input);
   if (typeof input !== 'object' || input === null) throw refused(`expected an object such as ${EXAMPLE}`);
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
@@ -55,7 +56,38 @@ export function backoffDelayMs(backoff: StoredBackoff, failures: number, random:
 const KINDS: readonly BackoffKind[] = ['fixed', 'linear', 'quadratic', 'exponential'];
 const KEYS: readonly (keyof Backoff)[] = ['kind', 'base', 'factor', 'max', 'jitter'];
 const EXAMPLE = '{ kind: "exponential", base: "5s", max: "1h", jitter: 0.2 }';
+const LINE_JSON = '{"kind": "exponential", "base": "5s"}';
+const LINE = 'exponential,5s,factor=2,max=1h,jitter=0.2';
 const DEFAULT_MAX_MS = 3_600_000;
+
+/**
+ * Read a back-off as a command line has it: `kind,base`, then `factor=2`, `max=1h` and `jitter=0.2` in any order, as in
+ * `exponential,5s,max=1h`; or the object as JSON. Throws TaskqError `bad_backoff` or `bad_duration`.
+ */
+function parseBackoff(text: string): StoredBackoff {
+  if (text.trimStart().startsWith('{')) return normaliseBackoff(jsonIn(text));
+  const [kind, base, ...others] = text.split(',').map((part) => part.trim());
+  const named = others.map((part) => {
+    const [, key = '', value = ''] = /^(\w+)=(.+)$/.exec(part) ?? [];
+    if (key !== '') return [key, key === 'max' ? value : numberIn(value)] as const;
+    throw refused(`${JSON.stringify(part)}: expected factor=, max= or jitter= as in ${LINE}`);
+  });
+  if (base === undefined) throw refused(`${JSON.stringify(text)}: expected a kind and a base as in ${LINE}`);
+  return normaliseBackoff({ kind, base, ...Object.fromEntries(named) });
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refused(`${text.slice(0, 60)}: expected JSON such as ${LINE_JSON}, or ${LINE}`);
+  }
+}
+
+/** What is no number stays as it is, to be named. */
+function numberIn(text: string): number | string {
+  return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+}
 
 function grownMs(backoff: StoredBackoff, n: number): number {
   switch (backoff.kind) {

@@ -8,9 +8,30 @@ export interface TypeSettings {
   /** As stored; see `taskq.backoff_delay_ms`. */
   readonly backoff?: object;
   readonly retention?: string;
+  /** Where a task goes that is enqueued without one. */
+  readonly queue?: string;
+  readonly priority?: number;
 }
 
-export interface WorkerAbout {
+/** A setting of a type (null: of all) that somebody else sets otherwise. */
+export interface Difference {
+  readonly type: string | null;
+  readonly setting: string;
+  /** What this worker says, as the database keeps it; null: nothing. */
+  readonly value: unknown;
+  readonly other: unknown;
+  /** The live worker that registered the other one; null: an operator has set it. */
+  readonly by: string | null;
+}
+
+/** What a worker says of tasks. */
+export interface Sayings {
+  readonly types: Readonly<Record<string, TypeSettings>>;
+  /** Of all tasks; undefined: it has no configuration that could say something. */
+  readonly defaults?: TypeSettings | undefined;
+}
+
+export interface WorkerAbout extends Sayings {
   /** What it was told to call itself. */
   readonly name: string | undefined;
   readonly uniquePart: string;
@@ -18,7 +39,6 @@ export interface WorkerAbout {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly pollMs: number;
-  readonly types: Readonly<Record<string, TypeSettings>>;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   /** It is to claim nothing until resumed. */
@@ -29,8 +49,9 @@ export interface Registered {
   readonly workerId: number;
   /** The cursors of the live workers that handle at least the same types. */
   readonly cursors: readonly Readonly<Record<string, readonly (number | null)[]>>[];
-  /** Some of its types are locked by others and not stored yet: `reloadWorker` is to be asked. */
+  /** Some of what it says is locked by others and not stored yet: `reloadWorker` is to be asked. */
   readonly typesLeft: boolean;
+  readonly differing: readonly Difference[];
 }
 
 /** Register this process as a worker, and what it handles. */
@@ -38,7 +59,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   const rows = await db.query<{
     worker_id: number;
     cursors: Registered['cursors'] | null;
-    extra: { types_left?: boolean } | null;
+    extra: { types_left?: boolean; differing?: Difference[] } | null;
   }>({
     text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
     values: [
@@ -52,13 +73,19 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         lease_ms: about.leaseMs,
         poll_ms: about.pollMs,
         types: about.types,
+        defaults: about.defaults,
         queues: about.queues,
         paused: about.paused,
       }),
     ],
   });
   const { worker_id: workerId, cursors, extra } = rows[0]!;
-  return { workerId, cursors: cursors ?? [], typesLeft: extra?.types_left === true };
+  return {
+    workerId,
+    cursors: cursors ?? [],
+    typesLeft: extra?.types_left === true,
+    differing: extra?.differing ?? [],
+  };
 }
 
 /**
@@ -68,11 +95,11 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
 export async function reloadWorker(
   db: Queryable,
   workerId: number,
-  types: Readonly<Record<string, TypeSettings>>,
+  { types, defaults }: Sayings,
 ): Promise<boolean> {
   const rows = await db.query<{ stored: boolean }>({
-    text: 'select taskq.reload_worker($1, $2) as stored',
-    values: [workerId, JSON.stringify(types)],
+    text: 'select taskq.reload_worker($1, $2, $3) as stored',
+    values: [workerId, JSON.stringify(types), JSON.stringify({ defaults })],
   });
   return rows[0]!.stored;
 }

@@ -28,6 +28,14 @@ export const EVENTS = {
     'a partition of history that is needed was detached by hand: attach it again, or drop or rename it; meanwhile its rows are kept among those without a partition',
   ],
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
+  'setting.disputed': [
+    'warn',
+    'another live worker says otherwise of the type, or of all tasks; the value of this one applies now',
+  ],
+  'setting.overruled': [
+    'warn',
+    'an operator has set it otherwise: that applies, and not what this worker says (taskq types set, taskq defaults set)',
+  ],
   'queue.paused': ['info', 'nothing is claimed from the queue; what was claimed ahead is given back'],
   'queue.resumed': ['info', 'the pause of the queue is over'],
   'handlers.reloaded': [

@@ -1,14 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
-import { reloadWorker, unregisterWorker } from '../queue/register-worker.ts';
-import { settingsOf } from './load-handlers.ts';
+import { type Difference, reloadWorker, type Sayings, unregisterWorker } from '../queue/register-worker.ts';
+import type { EventLog } from './events.ts';
+import { type Handlers, settingsOf } from './load-handlers.ts';
+import type { ConfiguredSettings } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
+
+/** What handlers and the configuration say of tasks: the latter wins where it names the type. */
+export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | undefined): Sayings {
+  const own = Object.entries(settingsOf(handlers));
+  const said = (type: string) =>
+    configured !== undefined && Object.hasOwn(configured.types, type) ? configured.types[type] : undefined;
+  return {
+    types: Object.fromEntries(own.map(([type, settings]) => [type, { ...settings, ...said(type) }])),
+    defaults: configured?.defaults,
+  };
+}
+
+/** Log what others say otherwise than this worker. */
+export function tellDifferences(events: EventLog, differing: readonly Difference[]): void {
+  for (const { type, setting, value, other, by } of differing) {
+    const fields = { ...(type !== null && { type }), setting, value, other };
+    if (by === null) events.event('setting.overruled', fields);
+    else events.event('setting.disputed', { ...fields, other_worker: by });
+  }
+}
 
 /** Ask again for what others had locked when the worker registered, or loaded its handlers anew. */
 export async function storeTypes(db: Queryable, state: WorkerState): Promise<void> {
   const { unstored } = state;
   if (unstored === undefined) return;
-  const isStored = await reloadWorker(db, state.workerId, settingsOf(unstored));
+  const isStored = await reloadWorker(db, state.workerId, sayingsOf(unstored, state.options.configured));
   if (isStored && state.unstored === unstored) state.unstored = undefined;
 }
 

@@ -3,7 +3,8 @@ import { Bell } from '../lib/bell.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
 import { reloadWorker } from '../queue/register-worker.ts';
 import type { Heartbeats } from './heartbeats.ts';
-import { type Handlers, settingsOf } from './load-handlers.ts';
+import type { Handlers } from './load-handlers.ts';
+import { sayingsOf } from './registration.ts';
 import type { WatchedHandlers } from './watched-handlers.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -49,12 +50,12 @@ export async function reload(
  */
 async function tellDatabase(
   db: Queryable,
-  { workerId, shutdown: { stop } }: WorkerState,
+  { workerId, options, shutdown: { stop } }: WorkerState,
   handlers: Handlers,
 ): Promise<boolean> {
   for (let failures = 1; ; failures++) {
     try {
-      return await reloadWorker(db, workerId, settingsOf(handlers));
+      return await reloadWorker(db, workerId, sayingsOf(handlers, options.configured));
     } catch (error) {
       if (!isPassing(error) || stop.aborted) throw error;
       await new Bell().wait(backingOffMs(failures, Math.random()), stop);

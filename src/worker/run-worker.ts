@@ -12,9 +12,8 @@ import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { startHeartbeats } from './heartbeats.ts';
 import { Housekeeper } from './housekeeper.ts';
-import { settingsOf } from './load-handlers.ts';
 import { obey } from './obey.ts';
-import { storeTypes, unregister } from './registration.ts';
+import { sayingsOf, storeTypes, tellDifferences, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { catchStrays } from './strays.ts';
@@ -86,6 +85,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       concurrency: options.concurrency,
       paused: options.paused,
     });
+    tellDifferences(events, registered.differing);
 
     const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.trouble(error);
@@ -138,7 +138,7 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
     concurrency: options.concurrency,
     leaseMs: options.leaseMs,
     pollMs: options.pollMs,
-    types: settingsOf(options.handlers),
+    ...sayingsOf(options.handlers, options.configured),
     queues: options.queues,
     paused: options.paused,
   });

@@ -1,7 +1,14 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
+import type { TypeSettings } from '../queue/register-worker.ts';
 import type { EventLog } from './events.ts';
 import type { Handlers } from './load-handlers.ts';
 import type { WatchedHandlers } from './watched-handlers.ts';
+
+/** What a worker's configuration says of tasks, stronger than handlers where it names the type. */
+export interface ConfiguredSettings {
+  readonly defaults: TypeSettings;
+  readonly types: Readonly<Record<string, TypeSettings>>;
+}
 
 export interface WorkerOptions {
   readonly databaseUrl: string;
@@ -10,6 +17,8 @@ export interface WorkerOptions {
   /** How sure a commit is before it is answered. */
   readonly synchronousCommit: SynchronousCommit;
   readonly handlers: Handlers;
+  /** Undefined: it has no configuration. */
+  readonly configured?: ConfiguredSettings | undefined;
   /** Looks for changed handlers, to be used instead; undefined: these stay. */
   readonly watched?: WatchedHandlers | undefined;
   readonly concurrency: number;

@@ -22,6 +22,26 @@ function delays(backoff: Backoff, count: number): number[] {
   return Array.from({ length: count }, (_, index) => backoffDelayMs(stored, index + 1, 0.5));
 }
 
+test('text says what an object says', () => {
+  const of = { kind: 'exponential', base: '5s', factor: 3, max: '1h', jitter: 0.1 } as const;
+  expect(normaliseBackoff('exponential,5s,factor=3,max=1h,jitter=0.1')).toEqual(normaliseBackoff(of));
+  expect(normaliseBackoff(' exponential, 5s , jitter=0.1,max=1h,factor=3')).toEqual(normaliseBackoff(of));
+  expect(normaliseBackoff(JSON.stringify(of))).toEqual(normaliseBackoff(of));
+  expect(normaliseBackoff('fixed,10m')).toEqual(normaliseBackoff({ kind: 'fixed', base: '10m' }));
+});
+
+test.each([
+  ['fixed', 'expected a kind and a base'],
+  ['often,5s', 'kind "often": expected fixed'],
+  ['fixed,soon', 'backoff base "soon"'],
+  ['fixed,5s,max', '"max": expected factor=, max= or jitter='],
+  ['exponential,5s,factor=many', 'factor "many": expected a number from 1 to 100'],
+  ['fixed,5s,maximum=1h', 'unknown key "maximum"'],
+  ['{"kind":', 'expected JSON such as'],
+])('the text %s is refused', (text, why) => {
+  expect(() => normaliseBackoff(text)).toThrow(why);
+});
+
 describe('the wait after the n-th failure', () => {
   test('is always the base when fixed (S1: ten minutes for ever)', () => {
     expect(delays({ kind: 'fixed', base: '10m' }, 3)).toEqual([600_000, 600_000, 600_000]);
@@ -112,7 +132,7 @@ describe('a back-off', () => {
 
   test.each([
     [null, 'expected an object such as'],
-    ['5s', 'expected an object such as'],
+    ['5s', 'expected a kind and a base as in exponential,5s'],
     [{ kind: 'cubic', base: '5s' }, 'kind "cubic": expected fixed, linear, quadratic, exponential'],
     [{ base: '5s' }, 'expected fixed, linear'],
     [{ kind: 'fixed' }, 'base is missing'],

@@ -64,5 +64,5 @@ test('what waits is counted, what runs is not', async () => {
 });
 
 test('a name that no task could have is refused', async () => {
-  await expect(addTypes(queue.admin, ['x'.repeat(201)])).rejects.toThrow('1 to 200 bytes');
+  await expect(addTypes(queue.admin, ['x'.repeat(201)])).rejects.toThrow('expected 1 to 200 bytes');
 });

@@ -24,6 +24,7 @@ const PURE = [
   'period_ms',
   'priority_named',
   'task_options',
+  'type_options',
 ];
 /** What the domains are checked by: made by the migration that makes those. */
 const OF_DOMAINS = ['is_backoff', 'is_retention'];

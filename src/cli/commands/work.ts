@@ -71,6 +71,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   const database = await context.chosenDatabase();
   const { createLog, openLogStream } = await import('../../worker/log.ts');
   const { runWorker } = await import('../../worker/run-worker.ts');
+  const { configuredSettings } = await import('../work/configured-settings.ts');
   const { listen } = await import('../work/listen.ts');
   const log = logOptions(config, options);
   const events = createLog(log, await openLogStream(log));
@@ -82,6 +83,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       databaseUrl: database.url,
       directUrl: database.directUrl,
       handlers,
+      configured: configuredSettings(config.values),
       watched,
       maxTasks,
       untilIdle: options.untilIdle === true,

@@ -1,4 +1,3 @@
-import type { Config } from '../../config/settings.ts';
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import { payloadProblem } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
@@ -7,7 +6,7 @@ import type { NewTask } from '../../queue/enqueue.ts';
 import type { InputItem } from './input-item.ts';
 import type { KnownType, LookUpType } from './known-types.ts';
 import { memberText } from './member-text.ts';
-import { mergedOptions, saidInConfig } from './task-options.ts';
+import { mergedOptions } from './task-options.ts';
 
 export type CheckedItem = { readonly task: NewTask } | { readonly problem: string };
 
@@ -17,7 +16,6 @@ export interface ItemRules {
   readonly form: 'payload' | 'envelope';
   /** What the command line says of every task. */
   readonly said: Record<string, unknown>;
-  readonly config: Config;
   readonly lookUp: LookUpType;
 }
 
@@ -55,12 +53,11 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
   };
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
-    const inConfig = () => saidInConfig(rules.config, type.name, type.handler);
     // `--key-for` is about the keys that lines have, and not every line has one.
-    if ('key' in own) return mergedOptions(inConfig(), rules.said, own);
+    if ('key' in own) return mergedOptions(type.place, rules.said, own);
     const said = { ...rules.said, keyFor: undefined };
-    if (Object.keys(own).length > 0) return mergedOptions(inConfig(), said, own);
-    const known = optionsByType.get(type.name) ?? mergedOptions(inConfig(), said);
+    if (Object.keys(own).length > 0) return mergedOptions(type.place, said, own);
+    const known = optionsByType.get(type.name) ?? mergedOptions(type.place, said);
     optionsByType.set(type.name, known);
     return known;
   };

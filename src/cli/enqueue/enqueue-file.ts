@@ -54,8 +54,7 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
   // Before the first line: it is most likely the one of all.
   if (type !== undefined) await lookUp(type);
-  const { values: config } = await context.config();
-  const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', said, config, lookUp });
+  const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', said, lookUp });
   const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
   let bad = 0;
   const named: string[] = [];

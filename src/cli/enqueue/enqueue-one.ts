@@ -11,7 +11,7 @@ import { typeLookUp } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
 import { refuseUnreadStdin } from './refuse-unread-stdin.ts';
 import { reportEnd } from './report-end.ts';
-import { mergedOptions, saidInConfig, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+import { mergedOptions, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
 
 export interface OneTask {
   readonly type: string;
@@ -32,11 +32,10 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
-  const { handler, check } = await lookUp(type);
+  const { place, check } = await lookUp(type);
   const problem = (await check?.(payload.value)) ?? null;
   if (problem !== null) throw refusedPayload(type, problem);
-  const { values } = await context.config();
-  const stored = mergedOptions(saidInConfig(values, type, handler), said);
+  const stored = mergedOptions(place, said);
 
   const db = await context.database();
   const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };

@@ -1,18 +1,21 @@
 import { checkPayload } from '../../domain/check-payload.ts';
+import type { EnqueueOptions } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
+import { getType } from '../../queue/get-type.ts';
 import { knownTypes } from '../../queue/known-types.ts';
 import { findHandlerFiles } from '../../worker/find-handlers.ts';
-import { type Handler, loadHandler } from '../../worker/load-handler.ts';
+import { loadHandler } from '../../worker/load-handler.ts';
 import type { Context } from '../context.ts';
+import { placeInConfig } from './task-options.ts';
 
 /** A type that a task may have. */
 export interface KnownType {
   readonly name: string;
-  /** Undefined: it has none here. */
-  readonly handler: Handler | undefined;
+  /** What the configuration here says of where its tasks go, where the database knows nothing of it. */
+  readonly place: Pick<EnqueueOptions, 'queue' | 'priority'>;
   /** What the handler's schema has against a payload; null: nothing. Undefined: it has no schema. */
   readonly check: ((payload: unknown) => Promise<string | null>) | undefined;
 }
@@ -40,7 +43,8 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
       if (!others.includes(name)) throw unknownType(name, values.handlers, [...files.keys(), ...others]);
     }
     const handler = path === undefined ? undefined : await loadHandler(name, path);
-    const type: KnownType = { name, handler, check: checkBy(handler?.schema) };
+    const place = await unlessRegistered(context, name, placeInConfig(values, name));
+    const type: KnownType = { name, place, check: checkBy(handler?.schema) };
     found.set(name, type);
     return type;
   };
@@ -48,6 +52,20 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
     const known = found.get(name) ?? look(name);
     found.set(name, known);
     return known;
+  };
+}
+
+/** What workers have registered, or an operator has set, is resolved by SQL for every producer, and wins. */
+async function unlessRegistered(
+  context: Context,
+  type: string,
+  { queue, priority }: KnownType['place'],
+): Promise<KnownType['place']> {
+  if (queue === undefined && priority === undefined) return {};
+  const known = await getType(await context.database(), type);
+  return {
+    ...(queue !== undefined && known?.queue === undefined && { queue }),
+    ...(priority !== undefined && known?.priority === undefined && { priority }),
   };
 }
 

@@ -4,7 +4,6 @@ import {
   normaliseEnqueueOptions,
   type StoredEnqueueOptions,
 } from '../../domain/enqueue-options.ts';
-import type { Handler } from '../../worker/load-handler.ts';
 import { parseTags } from '../task-filter.ts';
 
 /** The options of `taskq enqueue` that say something of a task. */
@@ -44,19 +43,16 @@ function flagOf(option: keyof EnqueueOptions): string {
 }
 
 /**
- * What the configuration says of tasks of a type: its `taskTypes`, else what it says of all, except for what the
- * handler decides. It goes into the task, for SQL alone resolves these at run time.
+ * Where the configuration says that tasks of a type go, and how urgent they are: settled when they are enqueued, so it
+ * counts before a worker has registered it. All else that the configuration says, workers register, and SQL resolves.
  */
-export function saidInConfig(config: Config, type: string, handler: Handler | undefined): EnqueueOptions {
-  const { maxAttempts, backoff, timeoutMs, retention, taskTypes } = config;
-  const own = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
-  const forAll = {
-    ...(handler?.maxAttempts === undefined && maxAttempts !== null && { maxAttempts }),
-    ...(handler?.backoff === undefined && backoff !== null && { backoff }),
-    ...(handler?.timeoutMs === undefined && timeoutMs !== null && { timeout: timeoutMs }),
-    ...(handler?.retention === undefined && retention !== null && { retention }),
-  };
-  return { ...forAll, ...own };
+export function placeInConfig(
+  { taskTypes }: Config,
+  type: string,
+): Pick<EnqueueOptions, 'queue' | 'priority'> {
+  const said = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
+  const { queue, priority } = said ?? {};
+  return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) };
 }
 
 /** Lay what is said over each other, the strongest last, and check it. Throws TaskqError that names the option. */

@@ -1,0 +1,17 @@
+-- What applies to tasks that say nothing, and whose type and queue say nothing, by setting: {value, from}, where from is
+-- `operator`, `worker` (with its name in worker) or `built in`; value null: there is none.
+create or replace function taskq.get_defaults()
+returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select jsonb_object_agg(s.name, jsonb_build_object(
+    'value', (d.built_in || d.registered || d.operator) -> s.name,
+    'from', case when d.operator ? s.name then 'operator' when d.registered ? s.name then 'worker' else 'built in' end,
+    'worker', case when not d.operator ? s.name and d.registered ? s.name then d.registered_by end
+  ))
+  from taskq.defaults d
+  cross join unnest(array[
+    'max_attempts', 'timeout_ms', 'backoff', 'retention', 'errors_retention', 'dead_retention'
+  ]) as s (name)
+$$;

@@ -1,0 +1,18 @@
+-- What applies to the tasks of a type that do not say it themselves, by what taskq.type_options names: {value, from}, where
+-- from is `operator` or `worker` (with its name in worker); a setting that nobody has set is not there. Null: the type is
+-- not known.
+create or replace function taskq.get_type(_type text)
+returns jsonb
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select coalesce((
+    select jsonb_object_agg(s.name, jsonb_build_object(
+      'value', s.value, 'from', case when y.operator ? s.name then 'operator' else 'worker' end,
+      'worker', case when not y.operator ? s.name then y.registered_by end
+    ))
+    from jsonb_each(y.registered || y.operator) as s (name, value)
+  ), '{}')
+  from taskq.task_types y
+  where y.name = _type
+$$;

@@ -1,0 +1,32 @@
+-- Stores what a worker's configuration says of all tasks (_said: {max_attempts, timeout_ms, backoff, retention}), for every
+-- producer. The last one that says a setting wins. One that says nothing of a setting leaves it while the worker lives
+-- that registered last, so that a worker from elsewhere takes nothing away; else the setting goes, for nothing says it
+-- now. What an operator has set is stronger and stays. False: another transaction has the defaults locked; ask again.
+create or replace function taskq.note_defaults(_said jsonb, _by text, _ts timestamptz)
+returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  stored record;
+  stands jsonb;
+begin
+  _said := jsonb_strip_nulls(taskq.checked_options(
+    'defaults', _said, array['max_attempts', 'timeout_ms', 'backoff', 'retention']
+  ));
+  select d.registered, d.registered_by into stored from taskq.defaults d for no key update skip locked;
+  if not found then
+    return false;
+  end if;
+  stands := case
+    when taskq.is_live_worker(stored.registered_by, _ts) then stored.registered || _said
+    else _said
+  end;
+  if stands <> stored.registered or (_said <> '{}' and stored.registered_by is distinct from _by) then
+    update taskq.defaults
+    set registered = stands, registered_by = case when _said = '{}' then registered_by else _by end;
+    perform taskq.apply_defaults();
+  end if;
+  return true;
+end
+$$;

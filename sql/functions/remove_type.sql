@@ -1,0 +1,23 @@
+-- Makes a type unknown again, with what was set for it: tasks of it are refused when they are enqueued, those that are
+-- there stay. Answers `removed`; `handled`, where a live worker handles it (it would be known again with the next one
+-- that starts); `not_known`.
+create or replace function taskq.remove_type(_type text, options jsonb default '{}')
+returns text
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  perform taskq.refuse_unknown_options('remove_type', options, '{by}');
+  if exists (
+    select from taskq.workers w
+    where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
+      and _type = any (w.types)
+  ) then
+    return 'handled';
+  end if;
+  delete from taskq.task_types where name = _type;
+  return case when found then 'removed' else 'not_known' end;
+end
+$$;

@@ -1,0 +1,17 @@
+-- Sets what applies to tasks that say nothing, and whose type and queue say nothing, above what the configuration of
+-- workers says: _settings may have max_attempts, timeout_ms, backoff, retention, errors_retention and dead_retention;
+-- null takes away what was set.
+create or replace function taskq.set_defaults(_settings jsonb, options jsonb default '{}')
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  perform taskq.refuse_unknown_options('set_defaults', options, '{by}');
+  _settings := taskq.checked_options('set_defaults', _settings, array[
+    'max_attempts', 'timeout_ms', 'backoff', 'retention', 'errors_retention', 'dead_retention'
+  ]);
+  update taskq.defaults d set operator = jsonb_strip_nulls(d.operator || _settings);
+  perform taskq.apply_defaults();
+end
+$$;

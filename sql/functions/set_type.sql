@@ -1,0 +1,24 @@
+-- Sets what applies to the tasks of a type that do not say it themselves, above what its handler and the configuration of
+-- workers say: _settings may have what taskq.type_options names; null takes away what was set, so that those apply again.
+-- A type that was not known is known from then on.
+create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  perform taskq.refuse_unknown_options('set_type', options, '{by}');
+  _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
+  perform taskq.add_types(array[_type]);
+  update taskq.task_types t
+  set operator = jsonb_strip_nulls(t.operator || _settings) where t.name = _type;
+  update taskq.task_types t
+  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, backoff = said.backoff,
+    retention = said.retention, queue = said.queue, priority = said.priority
+  from taskq.task_types old
+  cross join lateral jsonb_to_record(old.registered || old.operator) as said (
+    max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, queue text, priority smallint
+  )
+  where t.name = _type and old.name = _type;
+end
+$$;

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { addTypes } from '../../src/queue/add-types.ts';
+import { type Registered, registerWorker, unregisterWorker } from '../../src/queue/register-worker.ts';
+import { enqueue, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+
+const queue = useDatabase();
+
+let worker = 0;
+
+/** Registers a worker of that name with what it says. */
+function register(name: string, types: Record<string, object> = {}, defaults?: object): Promise<Registered> {
+  worker += 1;
+  const about = { uniquePart: String(worker), version: '0', concurrency: 1, leaseMs: 30_000, pollMs: 1000 };
+  return registerWorker(queue.admin, { ...about, name, types, defaults, queues: null, paused: true });
+}
+
+const typeRow = (type = 'work') => queue.admin.row('select * from taskq.task_types where name = $1', type);
+const defaults = () => queue.admin.row('select * from taskq.defaults');
+const set = (what: string, ...values: unknown[]) => queue.admin.rows(`select taskq.${what}`, ...values);
+
+describe('what a worker says of a type', () => {
+  test('holds for every producer: where a task without a queue goes, and how urgent it is', async () => {
+    await register('a', { mail: { queue: 'post', priority: 7 } });
+    const ids = [
+      await queue.admin.value<string>("select id from taskq.enqueue('mail')"),
+      await queue.admin.value<string>(
+        `select id from taskq.enqueue('mail', '{}', '{"key": "a", "key_for": "ever"}')`,
+      ),
+      await queue.admin.value<string>(`select id from taskq.enqueue_many('[{"type": "mail"}]')`),
+      await queue.admin.value<string>(
+        `select id from taskq.enqueue_many('[{}, {}]', '{"type": "mail"}') limit 1`,
+      ),
+      await queue.admin.value<string>(
+        `select id from taskq.enqueue_many('[{"key": "b", "key_for": "1d"}, {"key": "c"}]', '{"type": "mail"}') where place = 1`,
+      ),
+    ];
+    for (const id of ids)
+      expect(await liveRow(queue.admin, id)).toMatchObject({ queue: 'post', priority: 7 });
+    expect(await queue.admin.rows('select queue, key from taskq.held_keys order by key')).toEqual([
+      { queue: 'post', key: 'a' },
+      { queue: 'post', key: 'b' },
+    ]);
+    const said = await queue.admin.value<string>(
+      `select id from taskq.enqueue('mail', '{}', '{"queue": "own", "priority": 1}')`,
+    );
+    expect(await liveRow(queue.admin, said)).toMatchObject({ queue: 'own', priority: 1 });
+    expect(await liveRow(queue.admin, await enqueue(queue.admin))).toMatchObject({
+      queue: 'default',
+      priority: 2,
+    });
+  });
+
+  test('yields to what an operator has set, before and after, and comes back when that is taken away', async () => {
+    await set("set_type('work', $1)", { max_attempts: 4, queue: 'ops' });
+    await register('a', { work: { max_attempts: 9, timeout_ms: 5 } });
+    expect(await typeRow()).toMatchObject({ max_attempts: 4, timeout_ms: '5', queue: 'ops' });
+    await set("set_type('work', $1)", { max_attempts: null, timeout_ms: 6, priority: 'low' });
+    expect(await typeRow()).toMatchObject({ max_attempts: 9, timeout_ms: '6', queue: 'ops', priority: 3 });
+    await register('b', { work: {} });
+    expect(await typeRow()).toMatchObject({ max_attempts: null, timeout_ms: '6', queue: 'ops' });
+    expect(await queue.admin.value("select taskq.get_type('work')")).toEqual({
+      timeout_ms: { value: 6, from: 'operator', worker: null },
+      priority: { value: 3, from: 'operator', worker: null },
+      queue: { value: 'ops', from: 'operator', worker: null },
+    });
+  });
+
+  test('is told to one that says otherwise while another lives, and so is what an operator set', async () => {
+    const first = await register('a', { work: { max_attempts: 3, queue: 'a' }, own: {} });
+    expect(first.differing).toEqual([]);
+    const name = await queue.admin.value<string>('select name from taskq.workers');
+    await set("set_type('work', $1)", { timeout_ms: 5 });
+    const second = await register('b', { work: { max_attempts: 4, timeout_ms: 6 } });
+    expect(second.differing).toEqual([
+      { type: 'work', setting: 'max_attempts', value: 4, other: 3, by: name },
+      { type: 'work', setting: 'queue', value: null, other: 'a', by: name },
+      { type: 'work', setting: 'timeout_ms', value: 6, other: 5, by: null },
+    ]);
+    expect((await register('c', { work: { max_attempts: 4 } })).differing).toEqual([]);
+    await queue.admin.rows('update taskq.workers set stopped_at = clock_timestamp()');
+    expect((await register('d', { work: { max_attempts: 5 } })).differing).toEqual([]);
+  });
+});
+
+describe('what a worker says of all tasks', () => {
+  test('holds for every producer, below what an operator has set, above what is built in', async () => {
+    await register('a', {}, { max_attempts: 20, retention: '2d' });
+    expect(await defaults()).toMatchObject({ max_attempts: 20, retention: '2d', errors_retention: '30d' });
+    await set('set_defaults($1)', { max_attempts: 5, errors_retention: '1d' });
+    await register('b', {}, { max_attempts: 21 });
+    expect(await defaults()).toMatchObject({ max_attempts: 5, retention: '2d', errors_retention: '1d' });
+    await set('set_defaults($1)', { max_attempts: null });
+    expect(await defaults()).toMatchObject({ max_attempts: 21, retention: '2d', errors_retention: '1d' });
+    const name = await queue.admin.value<string>("select name from taskq.workers where given_name = 'b'");
+    expect(await queue.admin.value('select taskq.get_defaults()')).toMatchObject({
+      max_attempts: { value: 21, from: 'worker', worker: name },
+      errors_retention: { value: '1d', from: 'operator', worker: null },
+      timeout_ms: { value: null, from: 'built in', worker: null },
+      backoff: { value: { kind: 'exponential' }, from: 'built in' },
+    });
+  });
+
+  test('stays while a worker lives that said it, whatever others leave open, and goes with the next one after', async () => {
+    const { workerId } = await register('a', {}, { max_attempts: 20 });
+    await register('other', {}, {});
+    await register('library');
+    expect(await defaults()).toMatchObject({ max_attempts: 20 });
+    await unregisterWorker(queue.admin, workerId);
+    await register('library');
+    expect(await defaults()).toMatchObject({ max_attempts: 20 });
+    await register('other', {}, { timeout_ms: 9 });
+    expect(await defaults()).toMatchObject({ max_attempts: 3, timeout_ms: '9' });
+  });
+
+  test('is told to one that says otherwise', async () => {
+    await register('a', {}, { max_attempts: 20, timeout_ms: 5 });
+    await set('set_defaults($1)', { timeout_ms: 6 });
+    const [{ name }] = (await queue.admin.rows<{ name: string }>('select name from taskq.workers')) as [
+      { name: string },
+    ];
+    expect((await register('b', {}, { max_attempts: 21, timeout_ms: 5, retention: '1d' })).differing).toEqual(
+      [
+        { type: null, setting: 'max_attempts', value: 21, other: 20, by: name },
+        { type: null, setting: 'timeout_ms', value: 5, other: 6, by: null },
+      ],
+    );
+  });
+
+  test('is left to be asked for again where somebody has the defaults locked', async () => {
+    const operator = await queue.session();
+    await operator.rows('begin');
+    await operator.rows('select taskq.set_defaults($1)', { timeout_ms: 6 });
+    const { typesLeft, workerId } = await register('a', {}, { max_attempts: 20 });
+    expect(typesLeft).toBe(true);
+    await operator.rows('commit');
+    const again = 'select taskq.reload_worker($1, $2, $3)';
+    expect(await queue.admin.value(again, workerId, {}, { defaults: { max_attempts: 20 } })).toBe(true);
+    expect(await defaults()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });
+  });
+});
+
+test('a type is removed with what was set for it, unless a live worker handles it', async () => {
+  const remove = (type: string) => queue.admin.value('select taskq.remove_type($1)', type);
+  await set("set_type('mail', $1)", { max_attempts: 4 });
+  const { workerId } = await register('a', { mail: {} });
+  expect(await remove('mail')).toBe('handled');
+  await unregisterWorker(queue.admin, workerId);
+  expect([await remove('mail'), await remove('mail')]).toEqual(['removed', 'not_known']);
+  await expect(queue.admin.rows("select taskq.enqueue('mail')")).rejects.toThrow('unknown type mail');
+});
+
+test.each(['', 'a//b', '/a', 'a/', 'a/../b', '.', 'a\\b', ' a', 'a\n', 'a\u0085b'])(
+  'a name that no handler can have is refused, as a type that is added and one that is set: %j',
+  async (name) => {
+    await expect(addTypes(queue.admin, ['fine', name])).rejects.toMatchObject({ code: '22023' });
+    await expect(set('set_type($1, $2)', name, { max_attempts: 1 })).rejects.toMatchObject({ code: '22023' });
+    expect(await typeRow('fine')).toBeUndefined();
+  },
+);
