@@ -40,13 +40,14 @@ function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<
     { title: 'DUE', cell: ({ due }) => withCommas(due), align: 'right' },
     {
       title: 'OLDEST',
+      leaves: 4,
       cell: ({ oldest_waiting_ms: ms }) => (ms === null ? '-' : roughly(ms)),
       align: 'right',
     },
-    { title: 'RETRYING', cell: ({ retrying }) => withCommas(retrying), align: 'right' },
-    { title: 'COMPLETED', cell: ({ ended }) => withCommas(ended.completed), align: 'right' },
-    { title: 'CANCELLED', cell: ({ ended }) => withCommas(ended.cancelled), align: 'right' },
-    { title: 'EXPIRED', cell: ({ ended }) => withCommas(ended.expired), align: 'right' },
+    { title: 'RETRYING', leaves: 3, cell: ({ retrying }) => withCommas(retrying), align: 'right' },
+    { title: 'COMPLETED', leaves: 5, cell: ({ ended }) => withCommas(ended.completed), align: 'right' },
+    { title: 'CANCELLED', leaves: 2, cell: ({ ended }) => withCommas(ended.cancelled), align: 'right' },
+    { title: 'EXPIRED', leaves: 1, cell: ({ ended }) => withCommas(ended.expired), align: 'right' },
   ];
 }
 
@@ -61,10 +62,15 @@ function typeColumns({ paint }: Screen): Column<TypeStats>[] {
       align: 'right',
       paint: (text, { dead }) => (dead ? paint.red(text) : text),
     },
-    { title: 'COMPLETED', cell: ({ completed }) => withCommas(completed), align: 'right' },
-    { title: 'CANCELLED', cell: ({ cancelled }) => withCommas(cancelled), align: 'right' },
-    { title: 'EXPIRED', cell: ({ expired }) => withCommas(expired), align: 'right' },
-    { title: 'AVERAGE', cell: ({ average_ms: ms }) => (ms === null ? '-' : roughly(ms)), align: 'right' },
+    { title: 'COMPLETED', leaves: 5, cell: ({ completed }) => withCommas(completed), align: 'right' },
+    { title: 'CANCELLED', leaves: 2, cell: ({ cancelled }) => withCommas(cancelled), align: 'right' },
+    { title: 'EXPIRED', leaves: 1, cell: ({ expired }) => withCommas(expired), align: 'right' },
+    {
+      title: 'AVERAGE',
+      leaves: 3,
+      cell: ({ average_ms: ms }) => (ms === null ? '-' : roughly(ms)),
+      align: 'right',
+    },
     {
       title: 'HANDLED',
       cell: ({ handled }) => (handled ? 'yes' : 'no'),

@@ -12,6 +12,8 @@ export interface Screen {
   readonly columns: number | null;
   /** Epoch milliseconds, for `3m ago`. */
   readonly now: number;
+  /** Told which columns of a table had no room. */
+  leftOut(titles: readonly string[]): void;
 }
 
 /** stdout is data, stderr is talk. */
@@ -38,6 +40,7 @@ export function createOutput(env: Environment, options: GlobalOptions): Output {
   const { stdout, stderr } = process;
   const format = options.json ? 'json' : 'text';
   const isQuiet = options.quiet === true;
+  const talk = (line: string) => void (isQuiet || stderr.write(`${line}\n`));
   return {
     format,
     isQuiet,
@@ -46,11 +49,18 @@ export function createOutput(env: Environment, options: GlobalOptions): Output {
     async answer(document, write) {
       if (format === 'json') return void stdout.write(`${stringifyExact(document, indentFor(stdout))}\n`);
       const columns = stdout.isTTY && stdout.columns > 0 ? stdout.columns : null;
-      const text = await write({ paint: paintFor(stdout, env, options), columns, now: Date.now() });
+      const missing = new Set<string>();
+      const leftOut = (titles: readonly string[]) => {
+        for (const title of titles) missing.add(title);
+      };
+      const paint = paintFor(stdout, env, options);
+      const text = await write({ paint, columns, now: Date.now(), leftOut });
       if (text !== '') stdout.write(`${text}\n`);
+      if (missing.size > 0)
+        talk(`no room in ${columns} columns for ${[...missing].join(', ')}: --json has all`);
     },
     data: (line) => void stdout.write(`${line}\n`),
-    talk: (line) => void (isQuiet || stderr.write(`${line}\n`)),
+    talk,
     complain: (line) => void stderr.write(`${line}\n`),
   };
 }

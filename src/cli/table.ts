@@ -11,14 +11,21 @@ export interface Column<Row> {
   readonly paint?: (text: string, row: Row) => string;
   /** It gives way when the table is wider than the terminal, down to this many columns. */
   readonly shrinksTo?: number;
+  /** It is left out where that is not enough: the one with the least number first. Absent: it stays. */
+  readonly leaves?: number;
 }
 
-/** Lay out rows under their titles, aligned; no line is longer than a terminal's, and nothing is cut elsewhere. */
+/**
+ * Lay out rows under their titles, aligned. No line is longer than a terminal's: what may shrink does, then columns are
+ * left out in the order of `leaves`, then all are cut. Where there is no terminal nothing is.
+ */
 export function formatTable<Row>(
-  columns: readonly Column<Row>[],
+  all: readonly Column<Row>[],
   rows: readonly Row[],
-  screen: Pick<Screen, 'paint' | 'columns'>,
+  screen: Pick<Screen, 'paint' | 'columns' | 'leftOut'>,
 ): string {
+  const columns = screen.columns === null ? all : fitting(all, rows, screen.columns);
+  screen.leftOut(all.filter((column) => !columns.includes(column)).map(({ title }) => title));
   const texts = rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const natural = columns.map(({ title }, place) =>
     Math.max(...[[title], ...texts.map((cells) => [cells[place]!])].map(([text]) => stringWidth(text!))),
@@ -43,7 +50,32 @@ export function formatTable<Row>(
 
 const GAP = '  ';
 
-/** The widest of those that may shrink gives way first. */
+/** The columns that have room beside each other when those that may shrink have. */
+function fitting<Row>(
+  all: readonly Column<Row>[],
+  rows: readonly Row[],
+  limit: number,
+): readonly Column<Row>[] {
+  const least = new Map(
+    all.map((column) => {
+      const natural = Math.max(
+        ...[column.title, ...rows.map((row) => printable(column.cell(row)))].map((text) => stringWidth(text)),
+      );
+      return [column, Math.min(natural, column.shrinksTo ?? natural)];
+    }),
+  );
+  let columns = all;
+  const leaving = all.filter(({ leaves }) => leaves !== undefined).toSorted((a, b) => a.leaves! - b.leaves!);
+  const total = () =>
+    columns.reduce((sum, column) => sum + least.get(column)!, 0) + GAP.length * (columns.length - 1);
+  for (const column of leaving) {
+    if (total() <= limit) break;
+    columns = columns.filter((other) => other !== column);
+  }
+  return columns;
+}
+
+/** The widest of those that may shrink gives way first; where that is not enough, the widest of all. */
 function fitted(
   columns: readonly Column<never>[],
   natural: readonly number[],
@@ -51,12 +83,14 @@ function fitted(
 ): number[] {
   const widths = [...natural];
   const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
-  while (limit !== null && total() > limit) {
-    const candidates = widths.map((width, place) => width - (columns[place]!.shrinksTo ?? width));
-    const place = widths.reduce(
-      (best, width, at) => (candidates[at]! > 0 && (best < 0 || width > widths[best]!) ? at : best),
+  const widest = (mayShrink: (place: number) => boolean) =>
+    widths.reduce(
+      (best, width, at) => (mayShrink(at) && (best < 0 || width > widths[best]!) ? at : best),
       -1,
     );
+  while (limit !== null && total() > limit) {
+    const willing = widest((at) => widths[at]! > (columns[at]!.shrinksTo ?? widths[at]!));
+    const place = willing >= 0 ? willing : widest((at) => widths[at]! > 1);
     if (place < 0) break;
     widths[place] = widths[place]! - 1;
   }

@@ -1,11 +1,81 @@
 import pc from 'picocolors';
-import { expect, test } from 'vitest';
+import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
+import { formatDeadList } from '../../src/cli/format-dead-list.ts';
+import { formatQueues } from '../../src/cli/format-queues.ts';
+import { formatTaskList } from '../../src/cli/format-task-list.ts';
+import { formatTypes } from '../../src/cli/format-types.ts';
+import { formatWorkers } from '../../src/cli/format-workers.ts';
+import type { Screen } from '../../src/cli/output.ts';
 import { type Column, formatTable } from '../../src/cli/table.ts';
+import type { ListedQueue } from '../../src/queue/list-queues.ts';
+import type { ListedType } from '../../src/queue/list-types.ts';
+import type { ListedWorker } from '../../src/queue/list-workers.ts';
+import type { TaskRow } from '../../src/queue/task-row.ts';
 
 interface Row {
   readonly id: number;
   readonly text: string;
 }
+
+const AT = '2030-01-01T00:00:00Z';
+const LATER = '2030-01-01T01:00:00Z';
+const LONG = '日本語-a-name-that-is-rather-long';
+const TASK: TaskRow = {
+  ...{
+    id: '1234567890',
+    type: LONG,
+    queue: LONG,
+    status: 'completed',
+    priority: 2,
+    attempts: 3,
+    reason: LONG,
+  },
+  ...{ payload: { text: LONG }, error: { name: 'Error', message: LONG }, created_at: AT, finished_at: AT },
+  applies: {
+    max_attempts: { value: 'unlimited', from: 'task' },
+    timeout_ms: { value: null, from: 'defaults' },
+    backoff: { value: {}, from: 'defaults' },
+    retention: { value: '7d', from: 'defaults' },
+  },
+};
+const QUEUE: ListedQueue = {
+  ...{ name: LONG, paused_at: AT, paused_until: null, paused_by: LONG, pause_reason: LONG, max_attempts: 20 },
+  ...{ timeout_ms: 1000, expires_ms: 1000, backoff: { kind: 'fixed', base_ms: 1 }, retention: '365d' },
+  ...{ errors_retention: '365d', dead_retention: '365d', waiting: 1_000_000, at_least: true },
+};
+const TYPE: ListedType = {
+  ...{
+    name: LONG,
+    max_attempts: 20,
+    timeout_ms: 1000,
+    backoff: { kind: 'fixed', base_ms: 1 },
+    retention: '365d',
+  },
+  ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
+};
+const WORKER: ListedWorker = {
+  ...{
+    id: '1406218731',
+    name: LONG,
+    given_name: LONG,
+    host: LONG,
+    pid: 1,
+    version: '1.2.3',
+    status: 'paused',
+  },
+  ...{
+    started_at: AT,
+    heartbeat_at: AT,
+    stopped_at: null,
+    paused_at: AT,
+    paused_by: LONG,
+    running: 10,
+    ahead: 10,
+  },
+  ...{ stop_requested_at: null, stop_requested_by: null, concurrency: 10, poll_ms: 1000, lease_ms: 30_000 },
+  ...{ queues: [LONG], types: [LONG] },
+};
 
 const columns: Column<Row>[] = [
   { title: 'ID', cell: ({ id }) => String(id), align: 'right' },
@@ -18,9 +88,10 @@ const rows: Row[] = [
   { id: 5, text: 'two\nlines\u001b[2J' },
 ];
 const paint = pc.createColors(false);
+const leftOut = () => {};
 
 test('columns are aligned by what is seen, and nothing is cut where there is no terminal', () => {
-  expect(formatTable(columns, rows, { paint, columns: null })).toBe(
+  expect(formatTable(columns, rows, { paint, columns: null, leftOut })).toBe(
     [
       '  ID  TEXT                END',
       '   1  日本語テキスト      x',
@@ -31,16 +102,52 @@ test('columns are aligned by what is seen, and nothing is cut where there is no 
 });
 
 test('on a terminal the widest column that may gives way', () => {
-  expect(formatTable(columns, rows, { paint, columns: 20 })).toBe(
+  expect(formatTable(columns, rows, { paint, columns: 20, leftOut })).toBe(
     ['  ID  TEXT       END', '   1  日本語テ…  x', '1234  short      x', '   5  two line…  x'].join('\n'),
   );
 });
 
+describe.each([
+  ['tasks', (screen: Screen) => formatTaskList([TASK], screen)],
+  ['dead letters', (screen: Screen) => formatDeadList([TASK], screen)],
+  ['queues', (screen: Screen) => formatQueues([QUEUE], screen)],
+  ['types', (screen: Screen) => formatTypes([TYPE], screen)],
+  ['workers', (screen: Screen) => formatWorkers([WORKER], screen)],
+])('the table of %s', (_, format) => {
+  const at = (width: number) => {
+    const missing: string[] = [];
+    const leave = (titles: readonly string[]) => void missing.push(...titles);
+    const text = format({ paint, columns: width, now: Date.parse(LATER), leftOut: leave });
+    return { lines: text.split('\n'), missing };
+  };
+
+  test('never wraps, however narrow the terminal', () => {
+    for (let width = 8; width <= 240; width++) {
+      for (const line of at(width).lines) expect(stringWidth(line), line).toBeLessThanOrEqual(width);
+    }
+  });
+
+  test('has every column in a wide one, and says in 60 columns which had no room', () => {
+    expect(at(400).missing).toEqual([]);
+    const titles = at(400).lines[0]!.trim().split(/ {2,}/);
+    const { lines, missing } = at(60);
+    const shown = lines[0]!.trim().split(/ +(?=[A-Z])/);
+    expect(missing.length).toBeGreaterThan(0);
+    expect(titles.filter((title) => !missing.includes(title)).join(' ')).toBe(shown.join(' '));
+  });
+
+  test('loses no column again that a narrower one had', () => {
+    for (let width = 40; width < 240; width++) {
+      expect(at(width).missing).toEqual(expect.arrayContaining(at(width + 1).missing));
+    }
+  });
+});
+
 test('colours do not move what they colour', () => {
   const red = columns.map((column) => ({ ...column, paint: pc.createColors(true).red }));
-  const painted = formatTable(red, rows, { paint: pc.createColors(true), columns: 20 });
+  const painted = formatTable(red, rows, { paint: pc.createColors(true), columns: 20, leftOut });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the colours
   expect(painted.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(
-    formatTable(columns, rows, { paint, columns: 20 }),
+    formatTable(columns, rows, { paint, columns: 20, leftOut }),
   );
 });
