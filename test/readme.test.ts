@@ -77,6 +77,39 @@ function checkWith(script: string): void {
   execFileSync(process.execPath, [script, '--check'], { cwd: REPOSITORY, stdio: 'pipe' });
 }
 
+describe('an ORM', () => {
+  const section = sectionsOf('docs/production.md').find(({ name }) => name === 'with-an-orm')!;
+
+  test.each(section.blocks.map((block) => [block.file!, block] as const))(
+    'whose transaction is rolled back leaves no task: %s',
+    async (_, block) => {
+      const sandbox = await makeSandbox('docs/production.md', section, {});
+      try {
+        const client = await sandbox.database.client();
+        const left = async () =>
+          (
+            await client.query(`select (select count(*)::int from orders) as orders,
+              (select count(*)::int from taskq.tasks where type = 'send-receipt') as tasks`)
+          ).rows[0];
+        const thrown = block.text.replace(/\/\/ Whatever throws.*/, "throw new Error('rolled back');");
+        await sandbox.write(block.file!, thrown);
+        const { code, output } = await runShell(
+          sandbox,
+          `node node_modules/jiti/lib/jiti-cli.mjs ${block.file}`,
+        );
+        expect(code).not.toBe(0);
+        expect(output).toContain('rolled back');
+        expect(await left()).toEqual({ orders: 0, tasks: 0 });
+        await runProgram(sandbox, block);
+        expect(await left()).toEqual({ orders: 1, tasks: 1 });
+      } finally {
+        await endOf(sandbox);
+      }
+    },
+    60_000,
+  );
+});
+
 async function tryBlock(sandbox: Sandbox, block: Block): Promise<void> {
   const { kind, text, file, at } = block;
   if (file !== undefined) await sandbox.write(file, text);
