@@ -156,6 +156,8 @@ describe('after a step of the clock', () => {
       await worker.heartbeat(tasks);
       expect(await queue.admin.rows(rescue, other.id, [], { watched: before })).toEqual([]);
       expect(await queue.admin.rows(rescue, worker.id, ids, {})).toEqual([]);
+      await step(ms);
+      expect(await queue.admin.rows(rescue, other.id, [], { watched: before })).toEqual([]);
     },
   );
 

@@ -99,6 +99,12 @@ const MUTANTS: readonly Mutant[] = [
   { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
   { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
   { name: 'after one lease', file: 'rescue', from: 'ts - 10 * l.lease', to: 'ts - l.lease' },
+  {
+    name: 'whoever is watched is silent',
+    file: 'silent_workers',
+    from: 'w.heartbeat_at not between',
+    to: 'true or w.heartbeat_at not between',
+  },
   { name: 'a rescue kills at the first loss', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 1' },
   { name: 'losses have no end', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 99' },
   { name: 'give-backs have no end', file: 'give_back', from: 't.releases >= 10', to: 't.releases >= 99' },
