@@ -427,6 +427,25 @@ describe('a partition that was taken away by hand', () => {
     await queue.admin.rows(`drop table taskq.${name}`);
   });
 
+  test('where the one that takes all was detached, another is made, and the first one named', async () => {
+    const unplaced = 'finished_tasks_unplaced';
+    await queue.admin.rows(`alter table taskq.finished_tasks detach partition taskq.${unplaced}`);
+    for (let round = 0; round < 2; round++)
+      expect(await maintain(queue.admin)).toMatchObject({
+        counts: { partitions_made: 1 - round },
+        detached: [unplaced],
+      });
+    await queue.admin.rows(`drop table taskq.${await day(7)}`);
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows('select * from taskq.cancel($1)', [id]);
+    expect(await statusOf(queue.admin, id)).toBe('cancelled');
+    await queue.admin.rows(`drop table taskq.${unplaced}`);
+    expect(await maintain(queue.admin)).toMatchObject({
+      counts: { partitions_made: 1, rows_placed: 1 },
+      detached: [],
+    });
+  });
+
   test('where it was the one that takes all, a settle says so, and succeeds when it is made', async () => {
     await queue.admin.rows(`drop table taskq.finished_tasks_unplaced, taskq.${await day(7)}`);
     const id = await enqueue(queue.admin);
