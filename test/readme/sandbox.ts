@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { resetServer } from '../../src/embedded/reset.ts';
 import { createTestDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -44,6 +45,8 @@ export async function makeSandbox(
       PATH: `${bin}:${dirname(process.execPath)}:${process.env.PATH}`,
       HOME: process.env.HOME ?? '/',
       DATABASE_URL: database.url,
+      // A local PostgreSQL that a section starts is one of its own.
+      TASKQ_STATE_DIR: join(directory, '.state'),
       NO_COLOR: '1',
       TZ: 'UTC',
       ...env,
@@ -63,6 +66,8 @@ export async function makeSandbox(
 export async function endOf({ directory, database }: Sandbox): Promise<void> {
   const pids = await readFile(join(directory, '.pids'), 'utf8').catch(() => '');
   for (const pid of pids.split('\n').filter(Boolean)) process.kill(Number(pid), 'SIGKILL');
+  const stateDir = join(directory, '.state');
+  if (existsSync(stateDir)) await resetServer({ stateDir });
   await database.drop();
 }
 

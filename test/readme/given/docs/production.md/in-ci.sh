@@ -1,0 +1,2 @@
+echo '{ "name": "shop", "private": true, "type": "module", "scripts": { "test": "node --test" } }' > package.json
+taskq init
