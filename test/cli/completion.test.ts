@@ -7,6 +7,7 @@ import { binaryOnPath } from '../support/binary-on-path.ts';
 import { runTaskq } from '../support/run-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { sitDown, type Typist } from '../support/typing.ts';
+import { createProject, type Project } from './project.ts';
 
 /** What may follow these words, as a shell without ways of its own asks. */
 async function offered(...words: string[]): Promise<string[]> {
@@ -96,6 +97,51 @@ describe('what is offered', () => {
     });
     expect(stderr).toMatch(/commander/);
     expect(stderr).not.toMatch(/node_modules\/(pg|ora|cosmiconfig|pino|jiti|string-width)\//);
+  });
+});
+
+describe('what the database knows by name', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  const lines = async (...words: string[]) => {
+    const { stdout, stderr } = await project.run(['completion', 'bash', '--', ...words]);
+    expect(stderr).toBe('');
+    return stdout.split('\n').slice(0, -1);
+  };
+
+  test('types, queues, workers and dead letters, where one of them is to come', async () => {
+    await project.client.query(`select taskq.register_worker('{
+      "host": "h", "pid": 1, "unique_part": "x", "concurrency": 1, "lease_ms": 60000, "name": "mailer",
+      "types": {"double": {}, "send-email": {}}
+    }')`);
+    await project.enqueue({ queue: 'mail' });
+    const [first, second] = [await project.enqueueDead(), await project.enqueueDead()];
+    expect(await lines('list', '--type', '')).toEqual(['double', 'send-email']);
+    expect(await lines('enqueue', 'send')).toEqual(['send-email']);
+    expect(await lines('cancel', '--queue', '')).toEqual(['mail']);
+    expect(await lines('queues', 'pause', 'm')).toEqual(['mail']);
+    expect(await lines('list', '--queue', '=', 'm')).toEqual(['mail']);
+    expect(await lines('workers', 'stop', '')).toEqual(['mailer']);
+    expect(await lines('dead', 'revive', '')).toEqual([second, first]);
+    expect(await lines('dead', 'revive', second, '')).toEqual([first]);
+    expect(await lines('dead', 'show', '')).toEqual([second, first]);
+    expect(await lines('show', '')).toEqual([]);
+    // The line is about another database.
+    expect(await lines('--database-url', 'postgres://elsewhere/x', 'list', '--type', '')).toEqual([]);
+  });
+
+  test('none where the database is not there, soon and without a word', async () => {
+    const env = { DATABASE_URL: 'postgres://taskq@192.0.2.1:5/none' };
+    expect(await project.run(['completion', 'bash', '--', 'list', '--type', ''], { env })).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
   });
 });
 

@@ -2,6 +2,7 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import type { CliCommand } from '../command.ts';
 import { type Completion, complete } from '../completion/complete.ts';
+import { namesFrom } from '../completion/names.ts';
 import { SHELLS, type Shell } from '../completion/shells.ts';
 
 const NAMES = Object.keys(SHELLS);
@@ -24,7 +25,7 @@ export const completion: CliCommand = {
       await context.output.answer({ shell, script }, () => script.trimEnd());
       return;
     }
-    const completed = await complete(SHELLS[shell].wordsOf(words));
+    const completed = await complete(SHELLS[shell].wordsOf(words), namesFrom(context));
     await context.output.answer(documentOf(completed), () => linesOf(completed, shell).join('\n'));
   },
 };

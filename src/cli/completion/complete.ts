@@ -1,7 +1,9 @@
 import type { Command, Option } from 'commander';
+import type { Suggestions } from '../command.ts';
 import { buildProgram } from '../program.ts';
 import { collect } from '../task-filter.ts';
 import { findPlace, optionNamed, type Place } from './find-place.ts';
+import { type Known, knownBy, type NamesOf } from './names.ts';
 
 /** A word that may stand where the cursor is. */
 export interface Offer {
@@ -17,19 +19,35 @@ export type Completion =
 
 /**
  * What may stand in place of the last of these words, which are those after `taskq`, the last one up to the cursor (it
- * may be empty): commands, options and fixed values. Only what the words name is loaded.
+ * may be empty): commands, options and fixed values, and what the database knows by name. Only what the words name is
+ * loaded.
  */
-export async function complete(words: readonly string[]): Promise<Completion> {
+export async function complete(words: readonly string[], namesOf: NamesOf): Promise<Completion> {
   const current = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const program = await buildProgram(before, async () => {});
   const place = await findPlace(program, before);
   const found = offersAt(place, current, before);
   if (found.kind === 'files') return found;
-  return { kind: 'offers', offers: found.offers.filter(({ value }) => value.startsWith(current)) };
+  const named =
+    found.kind === 'known' && !before.some((word) => ELSEWHERE.test(word))
+      ? (await namesOf(found.known)).map((offer) => ({ ...offer, value: found.prefix + offer.value }))
+      : [];
+  const offers = found.kind === 'known' ? named : found.offers;
+  const given = new Set(before);
+  const isNew = ({ value }: Offer) =>
+    value.startsWith(current) && !(found.kind === 'known' && given.has(value));
+  const unique = [...new Map(offers.filter(isNew).map((offer) => [offer.value, offer])).values()];
+  return { kind: 'offers', offers: unique };
 }
 
-function offersAt(place: Place, current: string, before: readonly string[]): Completion {
+/** The line is about another database than the settings name. */
+const ELSEWHERE = /^--(database-url|config|env-file)\b/;
+
+/** What may stand there, or whose names the database has to be asked for. */
+type Asked = Completion | { readonly kind: 'known'; readonly known: Known; readonly prefix: string };
+
+function offersAt(place: Place, current: string, before: readonly string[]): Asked {
   const { command, awaiting, optionsOver } = place;
   if (awaiting !== undefined && !(awaiting.optional && current.startsWith('-'))) {
     return valuesOf(place, awaiting);
@@ -39,18 +57,18 @@ function offersAt(place: Place, current: string, before: readonly string[]): Com
   if (value === undefined) return offers(optionsOf(place, before));
   const option = optionNamed(command, name);
   const values = option === undefined ? NONE : valuesOf(place, option);
-  return values.kind === 'files'
-    ? NONE
-    : offers(values.offers.map((offer) => ({ ...offer, value: `${name}=${offer.value}` })));
+  if (values.kind === 'files') return NONE;
+  if (values.kind === 'known') return { ...values, prefix: `${name}=` };
+  return offers(values.offers.map((offer) => ({ ...offer, value: `${name}=${offer.value}` })));
 }
 
-function valuesOf({ cli }: Place, option: Option): Completion {
+function valuesOf({ cli, command }: Place, option: Option): Asked {
   if (/<(path|dir)>/.test(option.flags)) return { kind: 'files' };
-  return plain(cli.suggestions?.[option.attributeName()]);
+  return valuesNamed(cli.suggestions, command, option.attributeName());
 }
 
 /** The names of the commands below, or the values of the operand whose turn it is. */
-function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Completion {
+function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Asked {
   if (entries.length > 0 && (operandsBefore === 0 || isHelp)) {
     const help = command.parent === null && !isHelp ? [HELP] : [];
     return offers([...entries.map(({ name, summary }) => ({ value: name, about: summary })), ...help]);
@@ -58,7 +76,14 @@ function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Com
   const declared = command.registeredArguments;
   const last = declared.at(-1);
   const argument = declared[operandsBefore] ?? (last?.variadic ? last : undefined);
-  return argument === undefined ? NONE : plain(cli.suggestions?.[argument.name()]);
+  return argument === undefined ? NONE : valuesNamed(cli.suggestions, command, argument.name());
+}
+
+/** Fixed ones, else those that the database knows. */
+function valuesNamed(suggestions: Suggestions | undefined, command: Command, name: string): Asked {
+  const fixed = suggestions?.[name];
+  const known = fixed === undefined ? knownBy(command, name) : undefined;
+  return known === undefined ? plain(fixed) : { kind: 'known', known, prefix: '' };
 }
 
 const HELP: Offer = { value: 'help', about: 'print the help of a command' };

@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import type { Queryable } from '../../lib/database.ts';
+import type { Context } from '../context.ts';
+import type { Offer } from './complete.ts';
+
+/** What the database knows the names of. */
+export type Known = 'types' | 'queues' | 'workers' | 'dead letters';
+
+/** Gives the names of one kind; none where the database is not there, or does not answer soon. */
+export type NamesOf = (known: Known) => Promise<readonly Offer[]>;
+
+/** What the value of an option or argument of this name is a name of; undefined: of nothing that is stored. */
+export function knownBy(command: Command, name: string): Known | undefined {
+  if (name === 'ids' || (name === 'id' && command.name() === 'show'))
+    return command.parent?.name() === 'dead' ? 'dead letters' : undefined;
+  return BY_NAME[name];
+}
+
+const BY_NAME: Readonly<Record<string, Known>> = {
+  type: 'types',
+  types: 'types',
+  queue: 'queues',
+  queues: 'queues',
+  workers: 'workers',
+};
+
+/** Somebody has pressed a key and waits. */
+const PATIENCE_MS = 1000;
+const MOST = 100;
+
+/** Make what asks the database that the settings name: a configured one, or the local server where it runs. */
+export function namesFrom(context: Context): NamesOf {
+  return async (known) => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<readonly Offer[]>((resolve) => {
+      timer = setTimeout(resolve, PATIENCE_MS, []);
+    });
+    const found = read(context, known).catch(() => []);
+    const offers = await Promise.race([found, late]);
+    clearTimeout(timer);
+    return offers;
+  };
+}
+
+async function read(context: Context, known: Known): Promise<readonly Offer[]> {
+  const databaseUrl = await urlOf(context);
+  if (databaseUrl === undefined) return [];
+  const { openDatabase } = await import('../../lib/database.ts');
+  const db = openDatabase({
+    databaseUrl,
+    maxConnections: 1,
+    applicationName: 'taskq completion',
+    deadlineMs: PATIENCE_MS,
+  });
+  try {
+    return await READERS[known](db);
+  } finally {
+    await db.close();
+  }
+}
+
+/** No server is started for it. */
+async function urlOf({ config, cwd }: Context): Promise<string | undefined> {
+  const { databaseUrl, stateDir } = (await config()).values;
+  if (databaseUrl !== null) return databaseUrl;
+  const { embeddedStatus } = await import('../../embedded/status.ts');
+  const { projectDatabase } = await import('../../embedded/project-database.ts');
+  const server = await embeddedStatus(stateDir === null ? {} : { stateDir });
+  return server?.url(projectDatabase(cwd));
+}
+
+const READERS: Readonly<Record<Known, (db: Queryable) => Promise<readonly Offer[]>>> = {
+  async types(db) {
+    const { knownTypes } = await import('../../queue/known-types.ts');
+    return (await knownTypes(db)).map((value) => ({ value, about: '' }));
+  },
+  async queues(db) {
+    const { listQueues } = await import('../../queue/list-queues.ts');
+    const about = (pausedAt: string | null) => (pausedAt === null ? '' : 'paused');
+    return (await listQueues(db)).map(({ name, paused_at }) => ({ value: name, about: about(paused_at) }));
+  },
+  async workers(db) {
+    const { listWorkers } = await import('../../queue/list-workers.ts');
+    const workers = await listWorkers(db, {}, MOST);
+    return workers.map(({ id, name, given_name, status }) =>
+      given_name === null ? { value: id, about: `${name}, ${status}` } : { value: given_name, about: status },
+    );
+  },
+  async 'dead letters'(db) {
+    const { findTasks } = await import('../../queue/find-tasks.ts');
+    const { tasks } = await findTasks(db, { status: ['dead'] }, MOST);
+    return tasks.map(({ id, type, reason }) => ({ value: id, about: `${type}: ${String(reason)}` }));
+  },
+};
