@@ -84,7 +84,8 @@ begin
       );
     when 'heartbeat' then
       -- Whoever is alive has been so for long.
-      update taskq.workers set steady_since = '-infinity', heartbeat_at = ts where id = worker;
+      update taskq.workers set steady_since = '-infinity', heartbeat_at = ts
+      where id = (select w.id from taskq.workers w where w.id = worker for no key update skip locked);
       return (
         select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, case when cancel_requested then 'cancel' end)), ', ' order by id, lease_no)
         from taskq.heartbeat(worker, ids, leases, array(select jsonb_array_elements_text(e -> 'started_ms')::bigint), 3600000)
