@@ -18,18 +18,17 @@ const MAX_LINE_BYTES = 2000;
 
 /**
  * Run a program on a task: its payload on stdin, as JSON; `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE` and `TASKQ_ATTEMPT`
- * in its environment, and `TRACEPARENT` where the task has one. Exit code 0: what it wrote to stdout is the result, as JSON where it is JSON, else as text;
- * nothing is no result. 75: try again (throws Retry). All else throws, with the end of what it wrote to stderr. Each
+ * in its environment, and `TRACEPARENT` where the task has one. Exit code 0: what it wrote to stdout is the result, as
+ * JSON where it is JSON, else as text; nothing is no result. 75: try again (throws Retry). All else throws, with the end of what it wrote to stderr. Each
  * line of stderr is logged. Told to end it gets SIGTERM; its worker kills it after `killAfter`.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, type, queue, attempt, traceparent } = ctx;
-  // Not the trace in which the worker itself was started.
-  const { TRACEPARENT: _, ...env } = process.env;
   const program = spawn(path, [], {
     env: {
-      ...env,
-      ...(traceparent !== null && { TRACEPARENT: traceparent }),
+      ...process.env,
+      // Undefined leaves out the trace in which the worker itself was started.
+      TRACEPARENT: traceparent ?? undefined,
       TASKQ_ID: id,
       TASKQ_TYPE: type,
       TASKQ_QUEUE: queue,

@@ -21,7 +21,7 @@ test('a paused queue gives nothing, others go on, and what runs there runs on', 
     await queue.admin.row('select name, paused_by, pause_reason, paused_until from taskq.queues'),
   ).toEqual({
     name: 'default',
-    paused_by: 'ann',
+    paused_by: 'postgres (ann)',
     pause_reason: 'deploy',
     paused_until: null,
   });
@@ -52,7 +52,11 @@ test('pausing again replaces who, why and how long', async () => {
   await pauseQueue(queue.admin, 'default', { by: 'bob', reason: null, forMs: 60_000 });
   const row =
     "select paused_by, pause_reason, paused_until between clock_timestamp() and clock_timestamp() + interval '1 min' as for_a_minute from taskq.queues";
-  expect(await queue.admin.row(row)).toEqual({ paused_by: 'bob', pause_reason: null, for_a_minute: true });
+  expect(await queue.admin.row(row)).toEqual({
+    paused_by: 'postgres (bob)',
+    pause_reason: null,
+    for_a_minute: true,
+  });
 });
 
 test('a pause ends by itself: nobody says a word, and the queue gives again', async () => {

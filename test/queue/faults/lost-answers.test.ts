@@ -4,7 +4,7 @@ import { claim } from '../../../src/queue/claim.ts';
 import { enqueue, enqueueSome, lapse, liveRow, rescueAll } from '../rows.ts';
 import { type Session, useDatabase } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
-import { claimOne, LEASE_MS, outcome, type PlainWorker, registerWorker } from '../worker.ts';
+import { claimOne, LEASE_MS, outcome, type PlainWorker, registerWorker, workerOf } from '../worker.ts';
 
 const queue = useDatabase();
 
@@ -26,9 +26,7 @@ async function loseAnswer(
 }
 
 async function sameWorkerElsewhere(worker: PlainWorker): Promise<PlainWorker> {
-  const session = await queue.session();
-  const again = await registerWorker(session);
-  return { ...again, id: worker.id };
+  return workerOf(await queue.session(), worker.id);
 }
 
 test.each([
