@@ -184,7 +184,7 @@ async function explore(client: pg.PoolClient, options: DatabaseOptions): Promise
 /** A pooler that lends a server for one statement takes no transactions, and ends who begins one. */
 async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string): Promise<void> {
   try {
-    await client.query('begin');
+    await client.query('begin; set local idle_in_transaction_session_timeout = 0');
   } catch (cause) {
     if (!(cause instanceof pg.DatabaseError) || cause.code !== '08P01') throw cause;
     const where = redactUrl(databaseUrl);

@@ -1,6 +1,6 @@
 import { after } from '../lib/after.ts';
 import { Bell } from '../lib/bell.ts';
-import { isPassing, type Queryable } from '../lib/database.ts';
+import { isPassing, isReadOnly, type Queryable } from '../lib/database.ts';
 import { type Listener, openListener } from '../lib/listener.ts';
 import { askEnds, type EndRow, getEnds } from './get-ends.ts';
 
@@ -119,6 +119,8 @@ export class EndWatch {
         await this.#look();
         answeredAt = performance.now();
       } catch (error) {
+        // Whoever ends tasks does so on another server by now.
+        if (isReadOnly(error)) await this.#listener?.then((listener) => listener?.close()).catch(() => {});
         // A restart of the database is no reason to give up a task that may still be completed.
         if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) this.#rejectAll(error);
       }

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorker, Retry, TaskQueue } from 'taskq';
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/lib/database.ts';
 import { claim } from '../../src/queue/claim.ts';
 import { listWorkers } from '../../src/queue/list-workers.ts';
 import { maintain } from '../../src/queue/maintain.ts';
+import { migrate } from '../../src/queue/migrate.ts';
 import { registerWorker } from '../../src/queue/register-worker.ts';
 import { stats } from '../../src/queue/stats.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { useDatabase } from './session.ts';
 import { waitUntil, waitUntilBlocked } from './waiting.ts';
+import { outcome, registerWorker as registerPlain } from './worker.ts';
 
 const queue = useDatabase();
 const opened: { close(): Promise<void> }[] = [];
-const isPooled = inject('poolerUrl') !== null;
 
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.close();
@@ -148,6 +150,48 @@ async function useEverything(): Promise<unknown> {
   };
 }
 
+/** The protocol in plain SQL, as a session has it that nobody has prepared; returns what can be compared. */
+async function useSql(): Promise<unknown> {
+  const session = await queue.session();
+  const worker = await registerPlain(session);
+  const at = AT.toISOString();
+  const many = JSON.stringify([
+    { type: 'work', payload: { n: 0.1 }, at, tags: { a: 'b' } },
+    { type: 'work', payload: { n: 2 }, key: 'two', key_for: '3d' },
+    { type: 'work', payload: { n: 3 }, expires_ms: 3_600_000 },
+    { type: 'work', payload: { n: 4 }, delay_ms: 86_400_000 },
+  ]);
+  const made = await session.rows<{ id: string }>('select id, created from taskq.enqueue_many($1)', many);
+  const claimed = await worker.claim({ start: 3 });
+  const [first, second, third] = claimed;
+  const beats = await worker.heartbeat(claimed.map((lease) => ({ ...lease, started_ms: 1 })));
+  const answers = await worker.settle(
+    outcome(first!, 'completed', { result: { third: 1 / 3 } }),
+    outcome(second!, 'failed', { error: { message: 'no' }, delay_ms: 60_000 }),
+    outcome(third!, 'dead', { error: { message: 'no' }, reason: 'so' }),
+  );
+  const shown = await session.rows<{ task: Record<string, unknown> }>(
+    'select taskq.show_task(id) as task from unnest($1::bigint[]) as id order by id',
+    made.map(({ id }) => id),
+  );
+  const whole = (from: unknown, to: unknown) =>
+    Math.round((Date.parse(String(to)) - Date.parse(String(from))) / 60_000);
+  const cancelled = await session.rows('select answer from taskq.cancel($1)', [made[3]!.id]);
+  await session.client.end();
+  return {
+    ...{ created: made.length, cancelled, tries: claimed.map(({ payload }) => payload) },
+    beats: beats.map(({ answer }) => answer),
+    answers: answers.map(({ answer, extra }) => [answer, extra]),
+    shown: shown.map(({ task }) => [
+      ...[task.status, task.payload, task.result, task.reason, task.tags, task.attempts],
+      ...[
+        whole(task.created_at, task.not_before),
+        whole(task.updated_at, task.available_at ?? task.updated_at),
+      ],
+    ]),
+  };
+}
+
 /** The worst that a database or a role can say. */
 const WORST: Readonly<Record<string, string>> = {
   ...{ datestyle: "'SQL, DMY'", intervalstyle: "'sql_standard'", timezone: "'Pacific/Kiritimati'" },
@@ -156,8 +200,6 @@ const WORST: Readonly<Record<string, string>> = {
   ...{ default_transaction_deferrable: 'on', search_path: 'evil, public, pg_catalog', row_security: 'off' },
   ...{ synchronous_commit: 'off', statement_timeout: "'80ms'", lock_timeout: "'1ms'" },
   idle_in_transaction_session_timeout: "'1ms'",
-  // A pooler's own sessions are the pooler's to keep.
-  ...(!isPooled && { idle_session_timeout: "'50ms'" }),
   ...{ jit: 'on', jit_above_cost: '0', plan_cache_mode: 'force_custom_plan', enable_tidscan: 'off' },
   ...{ enable_indexscan: 'off', enable_nestloop: 'off', enable_sort: 'off', enable_hashjoin: 'off' },
 };
@@ -178,7 +220,7 @@ describe('what the database says of its sessions', () => {
     await queue.admin.client.query(`
       delete from taskq.tasks; delete from taskq.dead_tasks; delete from taskq.finished_tasks;
       delete from taskq.task_errors; delete from taskq.held_keys; delete from taskq.workers;
-      delete from taskq.task_types; ${EVIL}`);
+      delete from taskq.task_types; drop schema if exists evil cascade; ${EVIL}`);
     await say(WORST);
     expect(await useEverything()).toEqual(asUsual);
   });
@@ -199,6 +241,33 @@ describe('what the database says of its sessions', () => {
     await queue.admin.rows('select pg_sleep(0.3)');
     await holder.rows('rollback');
     expect(await waiting).toMatchObject({ created: true });
+  });
+
+  test('changes nothing of what the functions do in the session of an application, or of a worker in another language', async () => {
+    const asUsual = await useSql();
+    await queue.admin.client.query('delete from taskq.finished_tasks; delete from taskq.dead_tasks');
+    await queue.admin.client.query(
+      'delete from taskq.tasks; delete from taskq.task_errors; delete from taskq.held_keys',
+    );
+    await queue.admin.client.query('drop schema if exists evil cascade');
+    await queue.admin.client.query(EVIL);
+    // How long it may take is the application's own to say.
+    const { statement_timeout: _, lock_timeout: __, ...others } = WORST;
+    await say(others);
+    expect(await useSql()).toEqual(asUsual);
+  });
+
+  test('changes nothing of a migration', async () => {
+    const empty = await emptyDatabase();
+    opened.push({ close: () => empty.drop() });
+    const admin = await empty.client();
+    await admin.query(EVIL);
+    for (const [setting, value] of Object.entries(WORST)) {
+      await admin.query(`alter database ${empty.name} set ${setting} = ${value}`);
+    }
+    const { steps } = await migrate({ databaseUrl: empty.directUrl });
+    expect(steps.every(({ applied }) => applied)).toBe(true);
+    expect((await migrate({ databaseUrl: empty.directUrl })).newlyApplied).toEqual([]);
   });
 
   test('is respected where it says that nothing is written: a worker does not start, and says why', async () => {
