@@ -72,8 +72,13 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'types',
-        summary: 'list the known types, and make types known',
+        summary: 'list the known types, make them known, and set what applies to their tasks',
         load: async () => (await import('./commands/types.ts')).types,
+      },
+      {
+        name: 'defaults',
+        summary: 'show and set what applies to tasks whose type and queue say nothing',
+        load: async () => (await import('./commands/defaults.ts')).defaults,
       },
     ],
   },

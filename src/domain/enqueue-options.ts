@@ -7,8 +7,8 @@ import { parsePriority } from './priority.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import { storableText } from './storable.ts';
 
-export const KEY_FOR = ['live', '24h', 'ever'] as const;
-export type KeyFor = (typeof KEY_FOR)[number];
+/** How long a key is held: while its task lives, for ever, or for a duration, as text or in milliseconds. */
+export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
 /** What a producer may say about a task besides its type and payload. Durations as text or in milliseconds. */
 export interface EnqueueOptions {
@@ -28,7 +28,7 @@ export interface EnqueueOptions {
   readonly expires?: string | number;
   /** At most one task of the queue has it at a time. */
   readonly key?: string;
-  /** Until when the key is held: while the task lives (unless told), for 24 hours, for ever. */
+  /** How long the key is held: while the task lives (unless told), for a duration such as `3d`, for ever. */
   readonly keyFor?: KeyFor;
   /** Names and texts to find it by. */
   readonly tags?: Readonly<Record<string, string>>;
@@ -51,7 +51,8 @@ export interface StoredEnqueueOptions {
   timeout_ms?: number;
   expires_ms?: number;
   key?: string;
-  key_for?: KeyFor;
+  /** A number: milliseconds. */
+  key_for?: 'live' | 'ever' | number;
   tags?: Record<string, string>;
   retention?: Retention;
   backoff?: StoredBackoff;
@@ -146,10 +147,13 @@ function isTime(time: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d(?!:[6-9])/.test(time);
 }
 
-function keyForOf(value: unknown, what: string): KeyFor {
-  const known = KEY_FOR.find((period) => period === value);
-  if (known !== undefined) return known;
-  throw refused(`${what} ${shown(value)}: expected ${KEY_FOR.join(', ')}`);
+function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
+  if (value === 'live' || value === 'ever') return value;
+  try {
+    return someTime(value, what);
+  } catch {
+    throw refused(`${what} ${shown(value)}: expected live, ever, or a duration such as 3d`);
+  }
 }
 
 function tagsOf(value: unknown, what: string): Record<string, string> {

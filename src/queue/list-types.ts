@@ -1,12 +1,15 @@
 import type { Queryable } from '../lib/database.ts';
 
-/** A known type. What its handler leaves open is null; times are ISO 8601. */
+/** A known type, with what applies to its tasks. What nothing says of it is null; times are ISO 8601. */
 export interface ListedType {
   readonly name: string;
   readonly max_attempts: number | null;
   readonly timeout_ms: number | null;
   readonly backoff: Readonly<Record<string, unknown>> | null;
   readonly retention: string | null;
+  /** Where its tasks go that are enqueued without a queue. */
+  readonly queue: string | null;
+  readonly priority: number | null;
   readonly first_seen_at: string;
   /** Null: it was added, and no worker has registered it yet. */
   readonly last_seen_at: string | null;

@@ -5,6 +5,7 @@ export interface QueueSettings {
   readonly max_attempts?: number | null;
   readonly timeout_ms?: number | null;
   readonly expires_ms?: number | null;
+  readonly backoff?: object | null;
   readonly retention?: string | null;
   readonly errors_retention?: string | null;
   readonly dead_retention?: string | null;

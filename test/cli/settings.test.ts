@@ -74,3 +74,91 @@ describe('what the configuration says of tasks', () => {
     ]);
   });
 });
+
+describe('what an operator sets', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  const backoff = { kind: 'exponential', base_ms: 5000, factor: 3, max_ms: 7_200_000, jitter: 0.1 };
+  const text = 'exponential,5s,factor=3,max=2h,jitter=0.1';
+
+  test('a back-off is written alike for a queue, a type, all tasks and one task', async () => {
+    expect(await project.json(['queues', 'set', 'mail', '--backoff', text])).toMatchObject({ backoff });
+    expect(await project.json(['types', 'set', 'double', '--backoff', text])).toMatchObject({
+      settings: { backoff: { value: backoff, from: 'operator' } },
+    });
+    expect(await project.json(['defaults', 'set', '--backoff', text])).toMatchObject({
+      settings: {
+        backoff: { value: backoff, from: 'operator' },
+        max_attempts: { value: 3, from: 'built in' },
+      },
+    });
+    const { id } = await project.json(['enqueue', 'double', '{}', '--backoff', text]);
+    const { rows } = await project.client.query('select backoff from taskq.all_tasks where id = $1', [id]);
+    expect(rows).toEqual([{ backoff }]);
+    for (const command of [
+      ['queues', 'set', 'mail'],
+      ['types', 'set', 'double'],
+      ['defaults', 'set'],
+    ]) {
+      expect(await project.run([...command, '--backoff', 'often,5s'])).toMatchObject({
+        code: 2,
+        stderr: 'taskq: backoff: kind "often": expected fixed, linear, quadratic, exponential\n',
+      });
+      expect(await project.run(command)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('say what to set'),
+      });
+    }
+    await project.json(['defaults', 'set', '--backoff', 'default']);
+    expect((await project.run(['defaults'])).stdout).toMatch(
+      /^SETTING +VALUE +SET BY\n(?:.*\n)*backoff +exponential 5s to 1h +built in\n/,
+    );
+  });
+
+  test('a type is set, listed with where its tasks go, and removed', async () => {
+    const set = await project.run([
+      'types',
+      'set',
+      'report',
+      '--queue',
+      'slow',
+      '--priority',
+      'low',
+      '--timeout',
+      '1m',
+    ]);
+    expect(set).toMatchObject({ code: 0, stdout: expect.stringMatching(/^timeout +1m +an operator$/m) });
+    expect((await project.json(['types'])).types).toContainEqual(
+      expect.objectContaining({ name: 'report', queue: 'slow', priority: 3, timeout_ms: 60_000 }),
+    );
+    expect(await project.run(['types', 'remove', 'report', 'nowhere'])).toMatchObject({
+      code: 1,
+      stdout: 'report removed\n',
+      stderr: 'taskq: nowhere is not known\n',
+    });
+    expect((await project.run(['enqueue', 'report', '{}'])).code).toBe(2);
+  });
+
+  test.each([
+    ['3d', 3 * 86_400],
+    ['PT90M', 5400],
+  ])('--key-for %s holds a key that long', async (period, seconds) => {
+    await project.json(['enqueue', 'double', '{}', '--key', period, '--key-for', period]);
+    const left =
+      'select extract(epoch from until - clock_timestamp())::float as left from taskq.held_keys where key = $1';
+    const { rows } = await project.client.query<{ left: number }>(left, [period]);
+    expect(Math.ceil(rows[0]!.left / 600) * 600).toBe(seconds);
+  });
+
+  test('--key-for something else is refused', async () => {
+    expect(await project.run(['enqueue', 'double', '{}', '--key', 'a', '--key-for', 'long'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: --key-for "long": expected live, ever, or a duration such as 3d\n',
+    });
+  });
+});

@@ -51,6 +51,8 @@ const TYPE: ListedType = {
     timeout_ms: 1000,
     backoff: { kind: 'fixed', base_ms: 1 },
     retention: '365d',
+    queue: LONG,
+    priority: 2,
   },
   ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
 };

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { KEY_FOR } from '../../domain/enqueue-options.ts';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import type { CliCommand } from '../command.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
@@ -18,7 +17,8 @@ interface EnqueueOptions extends TaskOptions {
 export const enqueue: CliCommand<EnqueueOptions> = {
   suggestions: {
     priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
-    keyFor: KEY_FOR,
+    keyFor: ['live', '24h', 'ever'],
+    backoff: ['fixed,10m', 'exponential,5s,max=1h'],
     maxAttempts: ['unlimited'],
     retention: ['none', 'ever'],
   },
@@ -63,9 +63,16 @@ function declare(command: Command): void {
     .option('--at <time>', 'not before this time: 2030-01-31T09:00:00+01:00')
     .option('--max-attempts <n|unlimited>', 'how often it is tried before it is a dead letter')
     .option('--timeout <duration>', 'the longest an attempt may take')
+    .option(
+      '--backoff <kind,base,…>',
+      'how long it waits after a failure: exponential,5s,factor=2,max=1h,jitter=0.2',
+    )
     .option('--expires <duration>', 'not started at all once so long has passed')
     .option('--key <key>', 'at most one task of the queue has it at a time')
-    .option('--key-for <period>', 'until when the key is held: live, 24h, ever')
+    .option(
+      '--key-for <period>',
+      'how long the key is held: while the task lives (live), 3d or any duration, ever',
+    )
     .option('--tag <name=value>', 'to find it by; may be given again', collect)
     .option('--retention <period>', 'how long it is kept when it has ended: none, 7d, ever')
     .option('--wait [duration]', 'wait for its end and print its result')

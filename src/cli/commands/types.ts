@@ -14,5 +14,15 @@ export const types: CliCommand = {
       summary: 'make types known before any worker has registered them',
       load: async () => (await import('./types/add.ts')).typesAdd,
     },
+    {
+      name: 'set',
+      summary: 'set what applies to the tasks of a type, above what workers say',
+      load: async () => (await import('./types/set.ts')).typesSet,
+    },
+    {
+      name: 'remove',
+      summary: 'make types unknown again, with what was set for them',
+      load: async () => (await import('./types/remove.ts')).typesRemove,
+    },
   ],
 };

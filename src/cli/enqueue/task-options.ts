@@ -14,6 +14,8 @@ export interface TaskOptions {
   readonly at?: string;
   readonly maxAttempts?: string;
   readonly timeout?: string;
+  /** See `normaliseBackoff`. */
+  readonly backoff?: string;
   readonly expires?: string;
   readonly key?: string;
   readonly keyFor?: string;
@@ -26,9 +28,10 @@ export function saidOnTheCommandLine(
   options: TaskOptions,
   keys: 'typed' | 'in lines',
 ): Record<string, unknown> {
-  const { queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, tag, retention } = options;
+  const { queue, priority, delay, at, maxAttempts, timeout, backoff, expires, key, keyFor, tag, retention } =
+    options;
   const said = {
-    ...{ queue, priority, delay, at, maxAttempts, timeout, expires, key, keyFor, retention },
+    ...{ queue, priority, delay, at, maxAttempts, timeout, backoff, expires, key, keyFor, retention },
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
   // For the lines of a file, `--key-for` is about the keys that they have.

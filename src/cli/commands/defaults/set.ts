@@ -1,0 +1,39 @@
+import { getDefaults, setDefaults } from '../../../queue/defaults.ts';
+import type { CliCommand } from '../../command.ts';
+import { formatSettings } from '../../format-settings.ts';
+import {
+  declareSettings,
+  readSettings,
+  type SettingName,
+  type SettingOptions,
+  settingSuggestions,
+} from '../../setting-options.ts';
+
+const SETTINGS: readonly SettingName[] = [
+  'maxAttempts',
+  'timeout',
+  'backoff',
+  'retention',
+  'errorsRetention',
+  'deadRetention',
+];
+
+/** `taskq defaults set`: above what workers say. */
+export const defaultsSet: CliCommand<SettingOptions> = {
+  suggestions: settingSuggestions(SETTINGS),
+  declare(command) {
+    declareSettings(command, SETTINGS).addHelpText(
+      'after',
+      `
+It is stronger than what the configuration of workers says of all tasks. The word default, as in --timeout default,
+takes a setting away.`,
+    );
+  },
+  async run(context, { options }) {
+    const said = readSettings(options, SETTINGS);
+    const db = await context.database();
+    await setDefaults(db, said);
+    const settings = await getDefaults(db);
+    await context.output.answer({ settings }, (screen) => formatSettings(settings, screen));
+  },
+};

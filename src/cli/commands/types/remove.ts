@@ -1,0 +1,38 @@
+import { checkedName } from '../../../domain/names.ts';
+import { EXIT } from '../../../lib/errors.ts';
+import { removeType, type TypeRemoval } from '../../../queue/remove-type.ts';
+import type { CliCommand } from '../../command.ts';
+import { printable } from '../../printable.ts';
+
+/** `taskq types remove`: make types unknown again. */
+export const typesRemove: CliCommand = {
+  declare(command) {
+    command.argument('<types...>', 'their names').addHelpText(
+      'after',
+      `
+Tasks of them are refused from then on, and what was set for them is gone; tasks that are there stay. A type that a
+live worker handles is not removed: the next worker to start would make it known again.`,
+    );
+  },
+  async run(context, { args }) {
+    const names = args.map((name) => checkedName('type', name));
+    const db = await context.database();
+    const types: { name: string; answer: TypeRemoval }[] = [];
+    for (const name of new Set(names)) types.push({ name, answer: await removeType(db, name) });
+    const isRefused = ({ answer }: { answer: TypeRemoval }) => answer !== 'removed';
+    await context.output.answer({ types }, () =>
+      types
+        .filter((type) => !isRefused(type))
+        .map(({ name }) => `${printable(name)} removed`)
+        .join('\n'),
+    );
+    const refused = types.filter(isRefused);
+    if (context.output.format === 'text') {
+      for (const { name, answer } of refused)
+        context.output.complain(
+          `taskq: ${printable(name)} ${answer === 'handled' ? 'is handled by a live worker' : 'is not known'}`,
+        );
+    }
+    return refused.length === 0 ? EXIT.done : EXIT.failed;
+  },
+};

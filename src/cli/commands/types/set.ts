@@ -1,0 +1,43 @@
+import { checkedName } from '../../../domain/names.ts';
+import { getType } from '../../../queue/get-type.ts';
+import { setType } from '../../../queue/set-type.ts';
+import type { CliCommand } from '../../command.ts';
+import { formatSettings } from '../../format-settings.ts';
+import {
+  declareSettings,
+  readSettings,
+  type SettingName,
+  type SettingOptions,
+  settingSuggestions,
+} from '../../setting-options.ts';
+
+const SETTINGS: readonly SettingName[] = [
+  'maxAttempts',
+  'timeout',
+  'backoff',
+  'retention',
+  'queue',
+  'priority',
+];
+
+/** `taskq types set`: what applies to the tasks of a type, above what workers say. */
+export const typesSet: CliCommand<SettingOptions> = {
+  suggestions: settingSuggestions(SETTINGS),
+  declare(command) {
+    declareSettings(command.argument('<type>', 'its name'), SETTINGS).addHelpText(
+      'after',
+      `
+It is stronger than what the handler of the type and the configuration of workers say; what a task says itself is
+stronger still. The word default, as in --timeout default, takes a setting away. A type that was not known is known
+from then on.`,
+    );
+  },
+  async run(context, { args, options }) {
+    const name = checkedName('type', args[0]!);
+    const settings = readSettings(options, SETTINGS);
+    const db = await context.database();
+    await setType(db, name, settings);
+    const applies = (await getType(db, name)) ?? {};
+    await context.output.answer({ name, settings: applies }, (screen) => formatSettings(applies, screen));
+  },
+};

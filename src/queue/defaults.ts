@@ -1,0 +1,15 @@
+import type { Queryable } from '../lib/database.ts';
+import type { SetSetting } from './get-type.ts';
+
+/** Look what applies to tasks that say nothing, and whose type and queue say nothing, and from where. */
+export async function getDefaults(db: Queryable): Promise<Readonly<Record<string, SetSetting>>> {
+  const rows = await db.query<{ defaults: Record<string, SetSetting> }>({
+    text: 'select taskq.get_defaults() as defaults',
+  });
+  return rows[0]!.defaults;
+}
+
+/** Set it, above what workers say, by column; null takes a setting away. */
+export async function setDefaults(db: Queryable, settings: Readonly<Record<string, unknown>>): Promise<void> {
+  await db.query({ text: 'select taskq.set_defaults($1)', values: [JSON.stringify(settings)] });
+}
