@@ -40,7 +40,10 @@ begin
   where w.stopped_at is null;
 
   select * into last from taskq.rescue_scan for update skip locked;
-  if not found or last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts then
+  -- To a second from now: another worker may have begun since the clock was read above.
+  if not found
+    or last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts + interval '1 second'
+  then
     return next;
     return;
   end if;
@@ -49,7 +52,8 @@ begin
   end if;
   if not (
     _own or clock_was is not null
-    or last.finished_at not between ts - make_interval(secs => greatest(_gap_ms, 20 * last.cost_ms) / 1000.0) and ts
+    or last.finished_at not between
+      ts - make_interval(secs => greatest(_gap_ms, 20 * last.cost_ms) / 1000.0) and ts + interval '1 second'
     or cardinality(taskq.silent_workers(_watched, ts)) > 0
     or exists (
       select from taskq.workers w

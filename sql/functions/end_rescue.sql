@@ -10,7 +10,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
-  seen_to timestamptz := options ->> 'clock_was';
+  seen_to timestamptz := (options ->> 'clock_was')::timestamptz;
   began timestamptz;
 begin
   if options - '{watched,clock_was}'::text[] <> '{}' then

@@ -22,7 +22,7 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  clock_was timestamptz := options ->> 'clock_was';
+  clock_was timestamptz := (options ->> 'clock_was')::timestamptz;
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
   alive integer[];
   gone integer[];
