@@ -1,7 +1,8 @@
 -- Claims up to _start + _ahead due tasks of the given queues and types for a worker. The first _start of them
 -- (most urgent first) are `running` at once; what is claimed ahead is `leased` until it starts. So is a suspect, a task
 -- that was held by a worker when that was lost: it is marked `running` (by a heartbeat) before it starts. No rows: there
--- is nothing due here, or all of it is being claimed by others.
+-- is nothing due here, or all of it is being claimed by others. A suspect whose workers were lost three times before it
+-- started is found by a sweep alone, and alone: were it to blame, it took all others of its claims with it.
 --
 -- extra is null, but for what few tasks have: {"traceparent"}.
 --
@@ -74,12 +75,25 @@ begin
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
         and t.lease_owner is null and t.type = any (_types)
         and (t.expires_at is null or t.expires_at > ts or t.started_at is not null)
+        and (t.lost_ahead is null or t.lost_ahead < 3 or _cursor is null)
       order by t.available_at, t.id + 0
       limit _start + _ahead
       for no key update skip locked
     ) as level
     limit _start + _ahead
   );
+
+  -- A sweep, in which time matters least, looks whether one of them is to come alone: the first such one is all it takes.
+  if _cursor is null and cardinality(chosen) > 0 then
+    chosen := coalesce(
+      (
+        select array[t.ctid] from taskq.tasks t where t.ctid = any (chosen) and t.lost_ahead >= 3
+        order by t.priority, t.available_at, t.id
+        limit 1
+      ),
+      chosen
+    );
+  end if;
 
   -- By ctid: a fifth faster than by id, and safe here because a statement of its own sees the locked versions.
   if cardinality(chosen) > 0 and _start > 0 then

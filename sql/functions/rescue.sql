@@ -6,8 +6,9 @@
 -- page that were due by then, or enqueued or run since, are due now, or after the same wait as before.)
 -- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss; but of a
 -- suspect (losses > 0) only where it was `running`, which it is before it starts: hundreds that merely wait behind a
--- task that kills its workers become suspects once, and no more. The row keeps its place in the queue. A task that was
--- running when it took a worker with it for the third time is a dead letter,
+-- task that kills its workers become suspects once, and no more. One that was lost so three times (lost_ahead) is claimed
+-- alone from then on; lost as such it counts as one that ran: its worker may not survive the mere reading of it. The row keeps its place in the queue. A task that was
+-- running, or alone, when it took a worker with it for the third time is a dead letter,
 -- `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
 -- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
 create or replace function taskq.rescue(
@@ -34,6 +35,7 @@ declare
   own_until timestamptz;
   soonest timestamptz;
   lost bigint[];
+  to_blame bigint[];
   dead bigint[];
   cancelled bigint[];
   hint record;
@@ -90,12 +92,19 @@ begin
     return;
   end if;
 
+  to_blame := array(
+    select t.id from taskq.tasks t where t.id = any (lost) and (t.status = 'running' or t.lost_ahead >= 3)
+  );
   update taskq.tasks t
-  set lease_no = t.lease_no + 1, losses = t.losses + (t.losses = 0 or t.status = 'running')::integer
+  set lease_no = t.lease_no + 1, losses = t.losses + (t.losses = 0 or t.id = any (to_blame))::integer,
+    lost_ahead = case
+      when t.losses > 0 and t.id <> all (to_blame) then coalesce(t.lost_ahead, 0) + 1
+      else t.lost_ahead
+    end
   where t.id = any (lost);
 
   select array_agg(t.id) filter (where t.cancel_requested_at is not null),
-    array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.status = 'running')
+    array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.id = any (to_blame))
   into cancelled, dead
   from taskq.tasks t where t.id = any (lost);
 
@@ -112,7 +121,7 @@ begin
   left join taskq.queues q on q.name = t.queue
   cross join taskq.defaults d
   cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
-  where t.id = any (lost) and t.status = 'running' and kept.drop_on is not null;
+  where t.id = any (to_blame) and kept.drop_on is not null;
 
   return query
   select t.id, t.queue, t.type,

@@ -113,6 +113,7 @@ begin
         else _ts - make_interval(secs => d.ran_ms / 1000.0) end,
       -- A handler that reports for itself is no suspect any more; one that could not, is.
       losses = case when d.crashed then greatest(t.losses, 1) else 0 end,
+      lost_ahead = null,
       releases = 0,
       available_at = case d.fate when 'pending' then _ts + make_interval(secs => d.wait_ms / 1000.0)
         else t.available_at end,

@@ -28,6 +28,8 @@ create table taskq.tasks (
   attempts integer not null default 0,
   losses integer not null default 0,
   releases integer not null default 0,
+  -- How often a suspect (losses > 0) was lost before it started; from 3 on it is claimed alone. Null: never.
+  lost_ahead integer,
   status taskq.task_status not null default 'pending',
   priority smallint not null default 2,
   gate "char",

@@ -20,7 +20,7 @@ const NOT_FOR_APPLICATIONS = [
     'losses',
     'releases',
   ],
-  ...['settled_by', 'type'],
+  ...['settled_by', 'lost_ahead', 'type'],
 ];
 
 const TEXTS = [

@@ -280,9 +280,69 @@ describe('what becomes of a task', () => {
 
   test('one that was claimed ahead becomes a suspect once, whatever is lost with it: no error is noted, nothing kills it', async () => {
     const id = await enqueue(queue.admin);
-    for (let n = 0; n < 6; n++) await lose('while it waits');
-    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', losses: 1, lease_no: 12 });
+    for (let n = 0; n < 4; n++) await lose('while it waits');
+    expect(await liveRow(queue.admin, id)).toMatchObject({ status: 'pending', losses: 1, lease_no: 8 });
     expect(await queue.admin.rows('select * from taskq.task_errors')).toEqual([]);
+  });
+
+  test('one whose workers never live to start it is dead in the end, worker_lost', async () => {
+    const id = await enqueue(queue.admin, { max_attempts: 2_147_483_647 });
+    for (let n = 0; n < 6; n++) await lose('while it waits');
+    expect(await deadRow(queue.admin, id)).toMatchObject({ reason: 'worker_lost', losses: 3, attempts: 0 });
+    const noted = 'select outcome from taskq.task_errors where task_id = $1';
+    expect(await queue.admin.rows(noted, id)).toEqual([{ outcome: 'lost' }, { outcome: 'lost' }]);
+  });
+
+  test('one that comes to an outcome, or is revived, is one like all others again', async () => {
+    const id = await enqueue(queue.admin);
+    for (const again of ['settle', 'revive']) {
+      for (let n = 0; n < 4; n++) await lose('while it waits');
+      expect(await liveRow(queue.admin, id)).toMatchObject({ losses: 1, lost_ahead: 3 });
+      if (again === 'settle') {
+        const worker = await registerWorker(queue.admin);
+        await worker.settle(outcome(await claimOne(worker), 'snoozed', { delay_ms: 0 }));
+      } else {
+        await queue.admin.rows("select taskq.add_dead($1, 'r')", id);
+        await queue.admin.rows('select taskq.revive(array[$1]::bigint[])', id);
+      }
+      expect(await liveRow(queue.admin, id)).toMatchObject({ losses: 0, lost_ahead: null });
+    }
+  });
+
+  test('one that no worker survives to start ends, and no task that is claimed beside it does', async () => {
+    const [first, poison, ...others] = await enqueueSome(queue.admin, 60);
+    const innocents = [first!, ...others];
+    let lost = 0;
+    for (let claims = 0; claims < 200; claims++) {
+      const worker = await registerWorker(queue.admin);
+      const tasks = await worker.claim({ start: 4, ahead: 100 });
+      if (tasks.length === 0) break;
+      if (tasks.some(({ id }) => id === poison)) {
+        lost += 1;
+        await silence(queue.admin, worker.id, LEASE_MS + 1000);
+        await lapse(
+          queue.admin,
+          tasks.map(({ id }) => id),
+        );
+        await rescueAll(queue.admin);
+      } else {
+        await worker.settle(...tasks.map((task) => outcome(task, 'completed')));
+      }
+    }
+    expect(lost).toBeLessThanOrEqual(6);
+    expect(await deadRow(queue.admin, poison!)).toMatchObject({ reason: 'worker_lost' });
+    const completed =
+      "select count(*)::int from taskq.finished_tasks where id = any ($1) and status = 'completed'";
+    expect(await queue.admin.value(completed, innocents)).toBe(innocents.length);
+  });
+
+  test('one that is to come alone is left to a sweep by claims that go on from a cursor', async () => {
+    const [lone, other] = await enqueueSome(queue.admin, 2);
+    await queue.admin.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 2, cursor: Array(20).fill(null) })).toMatchObject([{ id: other }]);
+    await worker.giveBack([{ id: other!, lease_no: 1 }], false);
+    expect(await worker.claim({ start: 2 })).toMatchObject([{ id: lone, running: false }]);
   });
 
   test('one that was running when the third worker was lost with it is dead, worker_lost', async () => {

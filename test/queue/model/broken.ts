@@ -103,6 +103,11 @@ export const BROKEN: readonly Broken[] = [
     },
   },
   {
+    name: 'a suspect is lost for ever before it starts',
+    breaks: 'P6',
+    step: after('rescue', (task) => ({ lostAhead: task.lostAhead })),
+  },
+  {
     name: 'a suspect pays each time that it waits in vain',
     breaks: 'P6',
     step: after('rescue', (task, { task: lost }) =>

@@ -35,17 +35,19 @@ begin
   select w, 'worker ' || w, 'here', w, w, ts, ts, '-infinity', 3600000, 8, '{one,two}' from generate_series(1, 2) as w;
   insert into taskq.tasks (
     id, type, priority, available_at, not_before, created_at, started_at, expires_at, unique_key, max_attempts,
-    status, lease_no, lease_owner, lease_expires_at, losses, releases
+    status, lease_no, lease_owner, lease_expires_at, losses, releases, lost_ahead
   )
   select place, case place when 1 then 'one' else 'two' end, place, ts, ts, ts,
     case when t.started then ts end, case t.expiry when 'ahead' then ts + interval '1 day' end,
     case when _shared_key and t.status <> 'dead' then 'the key' end, t."maxAttempts",
     (case t.status when 'dead' then 'pending' else t.status end)::taskq.task_status, t."leaseNo", nullif(t.owner, 0),
-    case when t.owner > 0 then ts + interval '1 hour' end, t.losses, t.releases
+    case when t.owner > 0 then ts + interval '1 hour' end, t.losses, t.releases,
+    nullif(t."lostAhead", 0)
   from rows from (jsonb_to_recordset(_tasks) as (
     status text, started boolean, expiry text, "maxAttempts" integer, "leaseNo" integer, owner integer,
-    losses integer, releases integer
-  )) with ordinality as t (status, started, expiry, "maxAttempts", "leaseNo", owner, losses, releases, place);
+    losses integer, releases integer, "lostAhead" integer
+  )) with ordinality
+    as t (status, started, expiry, "maxAttempts", "leaseNo", owner, losses, releases, "lostAhead", place);
   perform taskq.add_dead(place, t ->> 'reason')
   from jsonb_array_elements(_tasks) with ordinality as tasks (t, place) where t ->> 'status' = 'dead';
   update taskq.dead_tasks set unique_key = 'the key' where _shared_key;
@@ -149,6 +151,7 @@ create function model.look() returns text language sql as $$
     from (
       select status, lease_no, lease_owner, attempts, losses, releases, started_at, concat_ws(' ',
         case when lease_owner is null and available_at > clock_timestamp() then 'delayed' end,
+        'ahead' || lost_ahead,
         case when cancel_requested_at is not null then 'cancel' end,
         case when lease_owner is null then null when lease_expires_at > clock_timestamp() then 'lapse0'
           when lease_expires_at > clock_timestamp() - interval '10 hours' then 'lapse1' else 'lapse2' end

@@ -1,5 +1,14 @@
 import type { Action, Surroundings } from './step.ts';
-import { isClaimable, isExpired, isHeld, isLive, MAX_LOSSES, MAX_RELEASES, type Task } from './task.ts';
+import {
+  isClaimable,
+  isExpired,
+  isHeld,
+  isLive,
+  isLone,
+  MAX_LOSSES,
+  MAX_RELEASES,
+  type Task,
+} from './task.ts';
 
 /** One thing that happened to one task. */
 export interface Edge {
@@ -87,9 +96,21 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P6',
-    says: 'a task that is lost before it starts pays for it once',
+    says: 'a task that is lost before it starts pays for it once, unless it was claimed alone',
     holds: ({ before, after }) =>
-      after.losses <= before.losses || before.losses === 0 || lease(before, before.leaseNo).ran,
+      after.losses <= before.losses ||
+      before.losses === 0 ||
+      isLone(before) ||
+      lease(before, before.leaseNo).ran,
+  },
+  {
+    promise: 'P6',
+    says: 'whatever is lost is not lost for ever',
+    holds: ({ before, action, after }) =>
+      action.verb !== 'rescue' ||
+      !isLive(after) ||
+      after.leaseNo === before.leaseNo ||
+      after.losses + after.lostAhead > before.losses + before.lostAhead,
   },
   {
     promise: 'P6',

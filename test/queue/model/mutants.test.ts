@@ -112,8 +112,20 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a suspect pays for waiting',
     file: 'rescue',
-    from: "(t.losses = 0 or t.status = 'running')::integer",
+    from: '(t.losses = 0 or t.id = any (to_blame))::integer',
     to: '1',
+  },
+  {
+    name: 'it may wait in vain for ever',
+    file: 'rescue',
+    from: 'coalesce(t.lost_ahead, 0) + 1',
+    to: 't.lost_ahead',
+  },
+  {
+    name: 'it stays alone after an outcome',
+    file: 'settle_others',
+    from: 'lost_ahead = null',
+    to: 'lost_ahead = 3',
   },
   {
     name: 'a retry forgets the cancel',

@@ -4,6 +4,7 @@ import {
   isFinished,
   isHeld,
   isLive,
+  isLone,
   type Lease,
   MAX_LOSSES,
   MAX_RELEASES,
@@ -138,6 +139,7 @@ function settle(task: Task, { lease, outcome }: { lease: number; outcome: Outcom
     errors: task.errors + burned,
     losses: outcome === 'crashed' ? Math.max(task.losses, 1) : 0,
     releases: 0,
+    lostAhead: 0,
   };
   if (outcome === 'dead') return { task: died(counted, 'gave_up'), answer: 'recorded dead' };
   if (outcome === 'cancelled' || task.cancelRequested) {
@@ -177,16 +179,17 @@ function isLost(task: Task, own: 0 | Worker, { silent }: Surroundings): boolean 
 }
 
 function rescue(task: Task): Stepped {
-  const running = task.status === 'running';
+  const toBlame = task.status === 'running' || isLone(task);
   const lost: Task = {
     ...task,
     leaseNo: task.leaseNo + 1,
-    losses: task.losses + (running || task.losses === 0 ? 1 : 0),
-    errors: task.errors + (running ? 1 : 0),
+    losses: task.losses + (toBlame || task.losses === 0 ? 1 : 0),
+    lostAhead: task.lostAhead + (task.losses > 0 && !toBlame ? 1 : 0),
+    errors: task.errors + (toBlame ? 1 : 0),
     lostStarts: task.lostStarts + (leaseOf(task, task.leaseNo).ran ? 1 : 0),
   };
   if (task.cancelRequested) return { task: ended(lost, 'cancelled'), answer: 'cancelled' };
-  if (running && lost.losses >= MAX_LOSSES) return { task: died(lost, 'worker_lost'), answer: 'dead' };
+  if (toBlame && lost.losses >= MAX_LOSSES) return { task: died(lost, 'worker_lost'), answer: 'dead' };
   return { task: waiting(lost), answer: 'pending' };
 }
 
@@ -205,7 +208,7 @@ function addDead(task: Task): Stepped {
 function revive(task: Task, keyHeld: boolean): Stepped {
   if (task.status !== 'dead') return unchanged(task, 'not_dead');
   if (keyHeld) return unchanged(task, 'key_held');
-  const anew = { attempts: 0, losses: 0, releases: 0, lostStarts: 0, reason: null };
+  const anew = { attempts: 0, losses: 0, releases: 0, lostAhead: 0, lostStarts: 0, reason: null };
   return { task: { ...waiting(task), ...anew, settledBy: task.owner }, answer: 'revived' };
 }
 

@@ -40,6 +40,8 @@ export interface Task {
   readonly attempts: number;
   readonly losses: number;
   readonly releases: number;
+  /** How often it was lost as a suspect before it started. */
+  readonly lostAhead: number;
   /** Rows of `task_errors`. */
   readonly errors: number;
   readonly reason: string | null;
@@ -51,6 +53,11 @@ export interface Task {
 
 /** The tenth give-back of a started task makes it a dead letter. */
 export const MAX_RELEASES = 10;
+
+/** From so many on it is claimed alone, and is to blame when its worker is lost. */
+export const MAX_LOST_AHEAD = 3;
+
+export const isLone = ({ lostAhead }: Task) => lostAhead >= MAX_LOST_AHEAD;
 
 /** So many leases lost, the last one while running, make it one too. */
 export const MAX_LOSSES = 3;
@@ -68,6 +75,7 @@ export const FRESH: Task = {
   attempts: 0,
   losses: 0,
   releases: 0,
+  lostAhead: 0,
   errors: 0,
   reason: null,
   maxAttempts: 2,
@@ -94,6 +102,7 @@ export function rowOf(task: Task): string {
   const flags = [
     task.started && 'started',
     task.delayed && 'delayed',
+    isLive(task) && task.lostAhead > 0 && `ahead${task.lostAhead}`,
     task.cancelRequested && 'cancel',
     isHeld(task) && `lapse${task.lapse}`,
     task.reason,

@@ -1,5 +1,5 @@
 import { type Action, OUTCOMES, type Outcome, type Step, type Surroundings } from './step.ts';
-import { FRESH, isClaimable, isHeld, isLive, type Task, type Worker } from './task.ts';
+import { FRESH, isClaimable, isHeld, isLive, isLone, type Task, type Worker } from './task.ts';
 
 /** Two tasks and two workers. */
 export interface World {
@@ -24,7 +24,15 @@ export interface Beginning {
 
 const RUNNING_AGAIN: Task = {
   ...FRESH,
-  ...{ status: 'running', leaseNo: 1, owner: 1, started: true, losses: 2, lostStarts: 2, releases: 9 },
+  ...{
+    status: 'running',
+    leaseNo: 1,
+    owner: 1,
+    started: true,
+    losses: 2,
+    lostStarts: 2,
+    releases: 9,
+  },
   leases: [{ no: 1, worker: 1, ran: true, outcomes: 0 }],
 };
 
@@ -40,7 +48,10 @@ export const BEGINNINGS: readonly Beginning[] = [
     name: 'a dead letter whose key a suspect has',
     depth: 5,
     world: {
-      ...worldOf({ ...FRESH, status: 'dead', reason: 'by_hand' }, { ...FRESH, losses: 1, lostStarts: 1 }),
+      ...worldOf(
+        { ...FRESH, status: 'dead', reason: 'by_hand' },
+        { ...FRESH, losses: 1, lostStarts: 1, lostAhead: 2 },
+      ),
       sharedKey: true,
     },
   },
@@ -59,7 +70,7 @@ export function apply(world: World, event: Event, step: Step): { world: World; a
   const answers: [string, string] = ['', ''];
   if (event.at === 'worker') return { world: silence(world, event.worker), answers };
   const tasks: [Task, Task] = [...world.tasks];
-  for (const at of event.at === 'both' ? ([0, 1] as const) : [event.at]) {
+  for (const at of event.at === 'both' ? takenOf(world, event.action) : [event.at]) {
     const action = event.at === 'both' ? ofBoth(event.action, at) : event.action;
     const stepped = step(world.tasks[at], action, surroundingsOf(world, at));
     tasks[at] = stepped.task;
@@ -68,6 +79,12 @@ export function apply(world: World, event: Event, step: Step): { world: World; a
   const heard =
     event.at !== 'both' && event.action.verb === 'heartbeat' ? speaker(world, event.at, event.action) : 0;
   return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== heard) }, answers };
+}
+
+/** A claim that finds a task which is to come alone takes it alone. */
+function takenOf({ tasks }: World, { verb }: Action): readonly (0 | 1)[] {
+  const lone = verb === 'claim' ? ([0, 1] as const).find((at) => isLone(tasks[at])) : undefined;
+  return lone === undefined ? [0, 1] : [lone];
 }
 
 /** Of two tasks in one claim the second is claimed ahead. */
