@@ -19,7 +19,10 @@ export function syntaxOf(source: string): Syntax {
 const ONLY_IN_MODULES =
   /^Cannot use import statement|^Unexpected token 'export'|^Cannot use 'import\.meta'|^await is only valid|^Unexpected reserved word|^Identifier '(?:exports|require|module|__filename|__dirname)' has already/;
 
-/** What the nearest package.json says that a `.js` file is; undefined: nothing, and Node looks at the file. */
+/**
+ * What Node takes a `.js` file for, by the nearest package.json: CommonJS, unless that says otherwise. (A module without a
+ * word of it there it reads twice, and warns.) Undefined: there is none, and Node looks at the file without a word.
+ */
 export function declaredSyntaxOf(path: string): Syntax | undefined {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
     const text = textOf(join(directory, 'package.json'));
@@ -40,7 +43,7 @@ function textOf(path: string): string | undefined {
 function typeIn(text: string): Syntax | undefined {
   try {
     const { type } = JSON.parse(text) as { readonly type?: unknown };
-    return type === 'module' || type === 'commonjs' ? type : undefined;
+    return type === 'module' ? 'module' : 'commonjs';
   } catch {
     return undefined;
   }

@@ -42,7 +42,9 @@ async function loadedByNode(path: string): Promise<unknown> {
     const { default: loaded } = await loadModule(process.argv[1]);
     console.log(JSON.stringify(loaded));`;
   const args = ['--input-type=module', '--eval', program, path];
-  return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
 }
 
 /** A file that uses one beside it, in each way of writing; `runs` says how often it was run. */
