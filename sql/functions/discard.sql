@@ -1,6 +1,6 @@
 -- Deletes dead letters for good. options: by_hand (false: but those that were put away by hand, true: only those); by, a
 -- name beside the role's for taskq.actions. A row per id: `discarded`; `left_out` (by_hand says so); `not_dead`, with
--- its status in extra (null: nothing is known of it).
+-- its status in extra (null: nothing is known of it). held_key in extra is as in taskq.purge.
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -12,7 +12,9 @@ as $$
 #variable_conflict use_column
 declare
   locked bigint[];
+  ts timestamptz := clock_timestamp();
   discarded bigint[];
+  held_keys jsonb;
 begin
   options := taskq.checked_options('discard', options, array['by_hand', 'by']);
   -- Locked in the order of revive: two operators wait for one another, and neither is a deadlock's victim.
@@ -20,9 +22,18 @@ begin
   with gone as (
     delete from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand = coalesce((options ->> 'by_hand')::boolean, d.by_hand)
-    returning d.id
+    returning d.id, d.queue, d.unique_key
   )
-  select coalesce(array_agg(gone.id), '{}') into discarded from gone;
+  select coalesce(array_agg(gone.id), '{}'), jsonb_object_agg(gone.id, held.key) filter (where held.key is not null)
+  into discarded, held_keys
+  from gone
+  -- With a limit, so that it is a probe for each and never a join with all keys.
+  left join lateral (
+    select jsonb_build_object('queue', h.queue, 'key', h.key, 'until', nullif(h.until, 'infinity')) as key
+    from taskq.held_keys h
+    where h.queue = gone.queue and h.key = gone.unique_key and h.task_id = gone.id and h.until > ts
+    limit 1
+  ) as held on true;
   perform taskq.note_action('discard', clock_timestamp(), options, discarded);
 
   return query
@@ -32,7 +43,7 @@ begin
       when asked.id = any (locked) then 'left_out'
       else 'not_dead'
     end,
-    asked.extra
+    coalesce(asked.extra, jsonb_build_object('held_key', held_keys -> asked.id::text))
   from taskq.find_statuses(_ids, locked) as asked;
 end
 $$;

@@ -1,6 +1,7 @@
 -- Erases finished tasks and the errors of their attempts. A row per id: `purged`; `not_finished`, with its status in
--- extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions. A key that is held for
--- a period, or for ever, stays held.
+-- extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions. A key that it holds
+-- for a period, or for ever, stays held: held_key in extra says which one, {queue, key, until (null: for ever)}, and
+-- taskq.release_key frees it.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -11,19 +12,30 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  ts timestamptz := clock_timestamp();
   purged bigint[];
+  held_keys jsonb;
 begin
   options := taskq.checked_options('purge', options, array['by']);
   with gone as (
-    delete from taskq.finished_tasks f where f.id = any (_ids) returning f.id
+    delete from taskq.finished_tasks f where f.id = any (_ids) returning f.id, f.queue, f.unique_key
   )
-  select coalesce(array_agg(gone.id), '{}') into purged from gone;
+  select coalesce(array_agg(gone.id), '{}'), jsonb_object_agg(gone.id, held.key) filter (where held.key is not null)
+  into purged, held_keys
+  from gone
+  -- With a limit, so that it is a probe for each and never a join with all keys.
+  left join lateral (
+    select jsonb_build_object('queue', h.queue, 'key', h.key, 'until', nullif(h.until, 'infinity')) as key
+    from taskq.held_keys h
+    where h.queue = gone.queue and h.key = gone.unique_key and h.task_id = gone.id and h.until > ts
+    limit 1
+  ) as held on true;
   delete from taskq.task_errors e where e.task_id = any (purged);
   perform taskq.note_action('purge', clock_timestamp(), options, purged);
 
   return query
   select asked.id, case when asked.id = any (purged) then 'purged' else 'not_finished' end,
-    asked.extra
+    coalesce(asked.extra, jsonb_build_object('held_key', held_keys -> asked.id::text))
   from taskq.find_statuses(_ids, purged) as asked;
 end
 $$;

@@ -76,6 +76,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/types.ts')).types,
       },
       {
+        name: 'keys',
+        summary: 'list, show and free keys that are held beyond the end of their tasks',
+        load: async () => (await import('./commands/keys.ts')).keys,
+      },
+      {
         name: 'defaults',
         summary: 'show and set what applies to tasks whose type and queue say nothing',
         load: async () => (await import('./commands/defaults.ts')).defaults,

@@ -1,5 +1,6 @@
 import type { Queryable } from '../lib/database.ts';
 import type { Acting } from './acting.ts';
+import type { HeldKey } from './keys.ts';
 
 export interface DiscardAnswer {
   readonly id: string;
@@ -7,6 +8,8 @@ export interface DiscardAnswer {
   readonly answer: 'discarded' | 'left_out' | 'not_dead';
   /** Of one that is not dead; null: nothing is known of it. */
   readonly status: string | null;
+  /** A key that it holds beyond its end, and holds on; null: none. `taskq keys release` frees it. */
+  readonly held_key: HeldKey | null;
 }
 
 export interface DiscardOptions extends Acting {
@@ -21,7 +24,7 @@ export function discard(
   { byHand, by }: DiscardOptions = {},
 ): Promise<DiscardAnswer[]> {
   return db.query<DiscardAnswer>({
-    text: "select id, answer, extra ->> 'status' as status from taskq.discard($1, $2)",
+    text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.discard($1, $2)",
     values: [ids, JSON.stringify({ by_hand: byHand, by })],
   });
 }

@@ -103,6 +103,9 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['double', '--queue', 'default'],
   ],
   'types remove': [['triple', 'nowhere', 'double']],
+  'keys list': [[], ['--queue', 'default', '--limit', '1']],
+  'keys show': [['kept']],
+  'keys release': [['kept', 'nowhere']],
   'defaults show': [[]],
   'defaults set': [
     ['--max-attempts', '4', '--dead-retention', '90d'],
@@ -145,6 +148,7 @@ describe('--json', () => {
       }),
     };
     await project.enqueue({ key: 'held', delay_ms: 3_600_000 });
+    await project.enqueue({ key: 'kept', key_for: 'ever' });
     const about = {
       host: 'other',
       pid: 1,

@@ -4,6 +4,7 @@ import { actOnSelection, countSelected } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { countOf } from '../count.ts';
+import { tellHeldKeys } from '../format-keys.ts';
 import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
 import { complainOfRefused } from '../refused-task.ts';
 import { filterSuggestions } from '../task-filter.ts';
@@ -23,7 +24,7 @@ export const purge: CliCommand<PurgeOptions> = {
         'after',
         `
 What is erased is gone: the payload, the result, and the errors of every attempt. A key that the task holds for a
-period (--key-for) stays held. By itself a finished task is erased when its retention is over.`,
+period (--key-for) stays held, and is named: taskq keys release frees it. By itself a finished task is erased when its retention is over.`,
       );
   },
   async run(context, { args, options }) {
@@ -34,12 +35,18 @@ period (--key-for) stays held. By itself a finished task is erased when its rete
       const which = await countSelected(db, selection, FINISHED_TASKS, 'finished task');
       await confirm(context, `erase ${which} for good`);
     }
-    const result = await actOnSelection(context, selection, (ids) => purgeTasks(db, ids, { by }));
+    const result = await actOnSelection(
+      context,
+      selection,
+      (ids) => purgeTasks(db, ids, { by }),
+      (answer) => answer.held_key !== null,
+    );
     const { purged = 0, not_finished = 0 } = result.counts;
     const isNamed = selection.kind === 'ids';
     await context.output.answer({ purged, not_finished, tasks: result.answers }, () =>
       purged > 0 || !isNamed ? `purged ${countOf(purged, 'task')}` : '',
     );
+    tellHeldKeys(context.output, result.answers);
     const refused = result.answers.filter(({ answer }) => answer === 'not_finished');
     complainOfRefused(context.output, refused, ADVICE);
     return not_finished === 0 || !isNamed ? EXIT.done : EXIT.failed;

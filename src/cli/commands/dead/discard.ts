@@ -4,6 +4,7 @@ import { actOnSelection, type BulkResult, countSelected, sparedByHand } from '..
 import type { CliCommand } from '../../command.ts';
 import { confirm } from '../../confirm.ts';
 import { countOf } from '../../count.ts';
+import { tellHeldKeys } from '../../format-keys.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { complainOfRefused } from '../../refused-task.ts';
 import { filterSuggestions } from '../../task-filter.ts';
@@ -28,13 +29,19 @@ export const discardDead: CliCommand<DiscardOptions> = {
       await confirm(context, `delete ${which} for good${await sparedByHand(db, selection)}`);
     }
     const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
-    const result = await actOnSelection(context, selection, (ids) => discard(db, ids, { byHand, by }));
+    const result = await actOnSelection(
+      context,
+      selection,
+      (ids) => discard(db, ids, { byHand, by }),
+      (answer) => answer.held_key !== null,
+    );
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
     await context.output.answer(documentOf(result), () =>
       missing > 0 && !result.counts.discarded
         ? ''
         : `discarded ${countOf(result.counts.discarded ?? 0, 'task')}`,
     );
+    tellHeldKeys(context.output, result.answers);
     if (missing > 0) {
       const refused = result.answers.filter(({ answer }) => answer === 'not_dead');
       complainOfRefused(context.output, refused, ADVICE);

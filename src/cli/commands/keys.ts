@@ -1,0 +1,23 @@
+import type { CliCommand } from '../command.ts';
+
+/** `taskq keys …`: keys that are held beyond the end of their tasks. */
+export const keys: CliCommand = {
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'list the keys that are held for a period or for ever (default)',
+      isDefault: true,
+      load: async () => (await import('./keys/list.ts')).keysList,
+    },
+    {
+      name: 'show',
+      summary: 'show which task holds a key, and until when',
+      load: async () => (await import('./keys/show.ts')).keysShow,
+    },
+    {
+      name: 'release',
+      summary: 'free keys that are held for a period or for ever',
+      load: async () => (await import('./keys/release.ts')).keysRelease,
+    },
+  ],
+};

@@ -1,0 +1,42 @@
+import { checkedName } from '../../../domain/names.ts';
+import { type ListedKey, listKeys } from '../../../queue/keys.ts';
+import type { CliCommand } from '../../command.ts';
+import { formatKeys } from '../../format-keys.ts';
+import { badOption } from '../../task-filter.ts';
+
+interface ListOptions {
+  readonly queue?: string;
+  readonly limit?: string;
+}
+
+const PAGE = 1000;
+
+/** `taskq keys list` */
+export const keysList: CliCommand<ListOptions> = {
+  declare(command) {
+    command
+      .option('--queue <queue>', 'only those of this queue')
+      .option('--limit <n>', 'at most n of them (100)')
+      .addHelpText(
+        'after',
+        `
+A key that is held only while its task lives is not here: taskq list --key finds its task.`,
+      );
+  },
+  async run(context, { options }) {
+    const queue = options.queue === undefined ? undefined : checkedName('queue', options.queue);
+    const limit = options.limit === undefined ? 100 : Number(options.limit);
+    if (!Number.isInteger(limit) || limit < 1)
+      throw badOption(`--limit ${options.limit}: expected a number from 1 on`);
+    const db = await context.database();
+    const keys: ListedKey[] = [];
+    for (let page: ListedKey[] = []; keys.length < limit; ) {
+      page = await listKeys(db, { queue }, Math.min(PAGE, limit - keys.length), keys.at(-1));
+      if (page.length === 0) break;
+      keys.push(...page);
+    }
+    await context.output.answer({ keys }, (screen) => formatKeys(keys, screen));
+    if (context.output.format === 'text' && keys.length === 0)
+      context.output.talk('no key is held beyond the end of its task');
+  },
+};

@@ -1,0 +1,36 @@
+import { checkedName } from '../../../domain/names.ts';
+import { EXIT, TaskqError } from '../../../lib/errors.ts';
+import { findByKey } from '../../../queue/find-by-key.ts';
+import { listKeys } from '../../../queue/keys.ts';
+import type { CliCommand } from '../../command.ts';
+import { printable } from '../../printable.ts';
+import { localTime } from '../../times.ts';
+
+/** `taskq keys show` */
+export const keysShow: CliCommand<{ readonly queue?: string }> = {
+  declare(command) {
+    command.argument('<key>', 'the key').option('--queue <queue>', 'its queue (default)');
+  },
+  async run(context, { args, options }) {
+    const queue = checkedName('queue', options.queue ?? 'default');
+    const key = checkedName('key', args[0]!);
+    const db = await context.database();
+    const taskId = await findByKey(db, queue, key);
+    if (taskId === undefined) {
+      throw new TaskqError(
+        'not_held',
+        `no task holds the key ${printable(JSON.stringify(key))} of the queue ${printable(queue)}`,
+        {
+          exitCode: EXIT.failed,
+        },
+      );
+    }
+    const [held] = await listKeys(db, { queue, key }, 1);
+    const until = held === undefined ? 'its_end' : (held.until ?? 'ever');
+    await context.output.answer({ queue, key, task_id: taskId, until }, () => {
+      const period =
+        until === 'its_end' ? 'while it lives' : until === 'ever' ? 'for ever' : `until ${localTime(until)}`;
+      return `task ${taskId} holds it ${period}`;
+    });
+  },
+};
