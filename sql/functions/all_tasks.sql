@@ -9,7 +9,8 @@ select
   jsonb_build_object(
     'max_attempts', jsonb_build_object(
       'value', case coalesce(a.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts)
-        when 2147483647 then '"unlimited"' else to_jsonb(coalesce(a.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts))
+        when 2147483647 then '"unlimited"'
+        else to_jsonb(coalesce(a.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts))
       end,
       'from', case
         when a.max_attempts is not null then 'task'

@@ -176,4 +176,48 @@ describe('cancel and revive', () => {
     });
     expect(await queue.revive(id)).toMatchObject({ answer: 'not_dead' });
   });
+
+  test('a finished task runs again as a new one, and what applies and who did what is told', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', { n: 1 }, { maxAttempts: 'unlimited', tags: { a: 'b' } });
+    await settleOne('completed', {});
+    const { answer, newId } = await queue.rerun(id, { by: 'ann' });
+    expect(answer).toBe('enqueued');
+    expect(await queue.get(newId!)).toMatchObject({
+      ...{ status: 'pending', payload: { n: 1 }, tags: { a: 'b' }, actions: [] },
+      applies: {
+        maxAttempts: { value: 'unlimited', from: 'task' },
+        retention: { value: '7d', from: 'defaults' },
+      },
+    });
+    expect((await queue.get(id))!.actions).toMatchObject([
+      { verb: 'rerun', by: 'ann', at: expect.any(Date) },
+    ]);
+    expect(await queue.rerun(newId!)).toMatchObject({ answer: 'not_finished', status: 'pending' });
+  });
+
+  test('a payload that the schema of its handler refuses is neither revived nor run again', async () => {
+    const handlers = {
+      work: {
+        schema: {
+          '~standard': {
+            version: 1 as const,
+            vendor: 'test',
+            validate: (value: unknown) =>
+              (value as { n?: unknown }).n === 1 ? { value } : { issues: [{ message: 'expected 1' }] },
+          },
+        },
+        run: async () => {},
+      },
+    };
+    const queue = library.open({ handlers });
+    const { id } = await library.open().enqueue('work', { n: 2 });
+    await settleOne('completed', {});
+    await expect(queue.rerun(id)).rejects.toThrow('expected 1');
+    expect(await queue.rerun(id, { payload: { n: 1 } })).toMatchObject({ answer: 'enqueued' });
+    const dead = await library.open().enqueue('work', { n: 1 }, { priority: 0 });
+    await settleOne('dead', { reason: 'r' });
+    await expect(queue.revive(dead.id, { payload: { n: 3 } })).rejects.toThrow('expected 1');
+    expect(await queue.revive(dead.id)).toMatchObject({ answer: 'revived' });
+  });
 });
