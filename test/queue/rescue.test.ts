@@ -185,6 +185,17 @@ describe('after a step of the clock', () => {
     expect(await rescueAll(queue.admin, other.id)).toMatchObject([{ id: ids[0] }]);
   });
 
+  test('back, a claim that looks behind its cursor finds what is enqueued now', async () => {
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const passed = await claimOne(worker);
+    const aheadUs = Number(passed.available_at_us) + HOUR_MS * 1000;
+    const cursor = Array.from({ length: 10 }, () => [aheadUs, Number(passed.id)]).flat();
+    const id = await enqueue(queue.admin);
+    expect(await worker.claim({ cursor })).toEqual([]);
+    expect(await worker.claim({ cursor, lookBackMs: 2000 })).toMatchObject([{ id }]);
+  });
+
   test('back, a scan is due at once, and again for the leases that a worker left which was written off before', async () => {
     await registerWorker(queue.admin);
     await scanned(6000, 6000, 60_000);
