@@ -1,6 +1,6 @@
--- Records that these tasks, held by that worker, are completed: the part of settle that every successful task goes through, and so by
--- arrays, one element per task: milliseconds since its start (null: it never ran apart from its claim), result, and
--- what is known of a result that could not be stored. The last two may be null as a whole.
+-- Records that these tasks, held by that worker, are completed: the part of settle that every successful task goes
+-- through, and so by arrays, one element per task: milliseconds since its start (null: it never ran apart from its
+-- claim), result, and what is known of a result that could not be stored. The last two may be null as a whole.
 -- Returns a row for each that was not recorded, with an answer as settle gives it. No rows: all are recorded. A lease
 -- that is named twice counts once, with what is said of it first.
 --

@@ -1,6 +1,6 @@
--- Gives tasks that this worker holds back unburned: they wait again at their old place, under a new lease_no, so that nobody who
--- still runs them can write. Only what had started (_started) counts a give-back; the tenth without an outcome in
--- between is a dead letter. A task with a request to cancel is cancelled instead.
+-- Gives tasks that this worker holds back unburned: they wait again at their old place, under a new lease_no, so that
+-- nobody who still runs them can write. Only what had started (_started) counts a give-back; the tenth without an
+-- outcome in between is a dead letter. A task with a request to cancel is cancelled instead.
 -- Answers each id: `recorded`, `lost`, or `busy` (locked by another transaction: ask again). It waits for no lock.
 create or replace function taskq.give_back(
   _worker integer, _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'

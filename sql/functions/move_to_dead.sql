@@ -28,9 +28,9 @@ begin
       step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     )
     select
-      id, created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses, releases, priority,
-      notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms, max_attempts, workflow_id,
-      step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
+      id, created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses,
+      releases, priority, notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms,
+      max_attempts, workflow_id, step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     from gone
   )
   select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;

@@ -1,8 +1,8 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
 -- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
 -- types: {type: what it says of it, see taskq.type_options}, defaults: what its configuration says of all tasks (see
--- taskq.note_defaults), queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors of the live workers that handle at least these types, so that a new
--- worker need not walk what they have consumed.
+-- taskq.note_defaults), queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
+-- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
 -- It waits for no lock: where others have types or the defaults locked, extra has {types_left: true}, and
 -- taskq.reload_worker is to be asked until it has stored them all. {differing: […]} in extra is what others say otherwise
 -- (see taskq.differing_settings): this worker's word stands from now on, but for what an operator has set.

@@ -7,9 +7,9 @@
 -- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss; but of a
 -- suspect (losses > 0) only where it was `running`, which it is before it starts: hundreds that merely wait behind a
 -- task that kills its workers become suspects once, and no more. One that was lost so three times (lost_ahead) is claimed
--- alone from then on; lost as such it counts as one that ran: its worker may not survive the mere reading of it. The row keeps its place in the queue. A task that was
--- running, or alone, when it took a worker with it for the third time is a dead letter,
--- `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
+-- alone from then on; lost as such it counts as one that ran: its worker may not survive the mere reading of it. The row
+-- keeps its place in the queue. A task that was running, or alone, when it took a worker with it for the third time is a
+-- dead letter, `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
 -- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
 create or replace function taskq.rescue(
   _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
