@@ -8,6 +8,7 @@ import { slots } from './scenarios/slots.ts';
 import { slow } from './scenarios/slow.ts';
 import { snapshot } from './scenarios/snapshot.ts';
 import { steady } from './scenarios/steady.ts';
+import { unclaimable } from './scenarios/unclaimable.ts';
 
 /** Every scenario, in the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -17,6 +18,7 @@ export const SCENARIOS: readonly Scenario[] = [
   enqueue,
   depth,
   steady,
+  unclaimable,
   slots,
   idle,
   slow,

@@ -58,6 +58,22 @@ export const ENDURANCE: readonly Bar[] = [
     over: ['steady', 'plain, p99 after the first minute', 'taskq'],
     atMost: 1.2,
   },
+  ...(['dead rows under a held snapshot', 'due tasks of a type not handled'] as const).flatMap(
+    (rows): Bar[] => [
+      ...(['at rest', '5 tasks/s'] as const).map(
+        (phase): Bar => ({
+          says: `beside 1,000,000 ${rows}, ${phase}: % of a core`,
+          of: ['unclaimable', `1,000,000 ${rows}, ${phase}, server CPU`, 'taskq'],
+          atMost: 5,
+        }),
+      ),
+      {
+        says: `beside 1,000,000 ${rows}: p99 in ms`,
+        of: ['unclaimable', `1,000,000 ${rows}, enqueue to start, p99`, 'taskq'],
+        atMost: 50,
+      },
+    ],
+  ),
   { says: 'slots: leases lost', of: ['slots', 'leases lost', 'taskq'], atMost: 0 },
   { says: 'slots: connections per process', of: ['slots', 'connections per process', 'taskq'], atMost: 4 },
   { says: 'idle: queries/s of a worker', of: ['idle', '1 worker, queries per worker', 'taskq'], atMost: 0.5 },

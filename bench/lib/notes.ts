@@ -1,6 +1,6 @@
 import { median } from './statistics.ts';
 
-export type Unit = 'tasks/s' | 'ms' | 's' | 'ratio' | 'MB' | 'per task' | 'per s' | 'count';
+export type Unit = 'tasks/s' | 'ms' | 's' | 'ratio' | 'MB' | 'per task' | 'per s' | 'count' | '% of a core';
 
 /** One thing that was measured, in each round. */
 export interface Note {

@@ -13,8 +13,8 @@ export const USAGE = `npm run bench -- [--only <scenario>] … [--quick] [--roun
 Measures taskq beside graphile-worker, pg-boss and BullMQ in one run, prints a table with ratios, and writes
 bench/results/<date>.json and bench/results/latest.svg.
 
-  --only <scenario>  this one alone; may be repeated: drain, snapshot, latency, enqueue, depth, steady, slots,
-                     idle, slow
+  --only <scenario>  this one alone; may be repeated: drain, snapshot, latency, enqueue, depth, steady,
+                     unclaimable, slots, idle, slow
   --quick            drain, latency and enqueue at a reduced size; with --only: that one, reduced
   --rounds <n>       how often each measurement is repeated, in turn with the others (3)
 

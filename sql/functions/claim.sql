@@ -11,6 +11,11 @@
 -- walks what lies before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down.
 -- _look_back_ms starts each level that much before now where its cursor is later: tasks whose transaction
 -- committed after the cursor had passed are found there.
+--
+-- options: {"looked": true} adds a row whose id is null, unless it looked nowhere (what is paused): its extra says
+-- {"looked_to_us", "queues", "levels"}. So many levels, by priority and within one in the order of these queues, were
+-- read to their end, which is that time. A cursor put there passes what this claim left out (other types, rows that
+-- others hold, dead rows), and no later claim walks it again; taskq.find_missed looks behind it.
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -36,9 +41,10 @@ declare
   level_times timestamptz[];
   level_ids bigint[];
   chosen tid[];
+  last_level integer;
 begin
-  if options <> '{}' then
-    perform taskq.refuse_unknown_options('claim', options, '{}');
+  if options not in ('{}', '{"looked": true}') then
+    perform taskq.refuse_unknown_options('claim', options, '{looked}');
   end if;
   -- The levels, most urgent first and the queues in the order given. One array each: two set-returning items in
   -- the statement below would be joined queue first, and an `order by` above it would lock rows it does not take.
@@ -64,10 +70,11 @@ begin
 
   -- Each level is an index range that ends at now: a million tasks of next week cost nothing. `skip locked`: a
   -- claim waits for nobody.
-  chosen := array(
-    select level.row_at
+  select array_agg(due.row_at), max(due.place) into chosen, last_level
+  from (
+    select level.row_at, level_of.place
     from unnest(level_queues, level_priorities, level_times, level_ids)
-      as level_of (queue, priority, cursor_at, cursor_id),
+      with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
       select t.ctid as row_at
       from taskq.tasks t
@@ -81,7 +88,7 @@ begin
       for no key update skip locked
     ) as level
     limit _start + _ahead
-  );
+  ) as due;
 
   -- A sweep, in which time matters least, looks whether one of them is to come alone: the first such one is all it takes.
   if _cursor is null and cardinality(chosen) > 0 then
@@ -117,6 +124,18 @@ begin
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
       case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
+  end if;
+  if options @> '{"looked": true}' and level_queues is not null then
+    extra := jsonb_build_object(
+      'looked_to_us', (extract(epoch from ts) * 1000000)::bigint,
+      'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
+      -- The level that filled the claim may have more.
+      'levels', case
+        when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
+        else coalesce(last_level - 1, 0)
+      end
+    );
+    return next;
   end if;
 end
 $$;

@@ -1,9 +1,13 @@
--- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and tells in how many
--- milliseconds the next task of its queues is due or the pause of one ends (null: nothing of that is to come); with
--- _queues null it serves all that have a live task. Which these are, and what else it has to know before it claims,
--- taskq.survey says with it. The worker claims once more after this: what was committed before the mark stood has told
--- nobody.
-create or replace function taskq.mark_idle(_worker integer, _queues text[], _ms bigint, _types text[] default '{}')
+-- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and tells in how many milliseconds
+-- the next task of its queues and types (null: any) is due or the pause of a queue ends (null: nothing of that is to
+-- come); with _queues null it serves all that have a live task. Which these are, and what else it has to know before it
+-- claims, taskq.survey says with it. The worker claims once more after this: what was committed before the mark stood
+-- has woken no worker. options: {"known": […]} are the queues to ask about where _queues is null, and none are looked
+-- for; {"due": false} does not ask when the next task is due. Both cost as much as dead rows that a snapshot holds lie
+-- in their way.
+create or replace function taskq.mark_idle(
+  _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
+)
 returns table (due_ms double precision, survey jsonb, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -14,8 +18,12 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
-  queues text[];
+  is_looked_for boolean := _queues is null and not options ? 'known';
+  asked text[];
 begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('mark_idle', options, '{known,due}');
+  end if;
   -- Not `on conflict do update`, which waits for the lock of who looks at the mark. One that is locked stays as it is.
   update taskq.idle_marks
   set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)
@@ -26,24 +34,36 @@ begin
     on conflict (worker_id) do nothing;
   end if;
 
-  survey := taskq.survey(_types);
-  queues := coalesce(_queues, array(select jsonb_array_elements_text(survey -> 'queues')));
-  select extract(epoch from min(event.at) - ts) * 1000 into due_ms
-  from (
-    select level.available_at as at
-    from unnest(queues) as q (name)
-    cross join generate_series(0, 9) as p
-    cross join lateral (
-      select t.available_at from taskq.tasks t
-      where t.queue = q.name and t.priority = p and t.available_at > ts and t.available_at < 'infinity'
-      order by t.available_at
-      limit 1
-    ) as level
-    union all
-    -- Nobody tells that a pause has run out.
-    select s.paused_until from taskq.queues s
-    where s.name = any (queues) and s.paused_at is not null and s.paused_until > ts
-  ) as event;
+  survey := taskq.survey(_types, jsonb_build_object('queues', is_looked_for));
+  if options -> 'due' is distinct from 'false' then
+    asked := coalesce(
+      _queues,
+      array(select jsonb_array_elements_text(case when is_looked_for then survey -> 'queues' else options -> 'known' end))
+    );
+    select extract(epoch from min(event.at) - ts) * 1000 into due_ms
+    from (
+      -- Of each level the first of these types, looked for among the next 20 tasks: a million of other types cost no
+      -- more. Where none of the 20 is of these, the worker looks again when they are due.
+      select coalesce(
+        min(next.at) filter (where _types is null or next.type = any (_types)),
+        case when count(*) = 20 then max(next.at) end
+      ) as at
+      from unnest(asked) as q (name)
+      cross join generate_series(0, 9) as p
+      cross join lateral (
+        select t.available_at as at, t.type
+        from taskq.tasks t
+        where t.queue = q.name and t.priority = p and t.available_at > ts and t.available_at < 'infinity'
+        order by t.available_at
+        limit 20
+      ) as next
+      group by q.name, p
+      union all
+      -- Nothing is sent when a pause runs out.
+      select s.paused_until from taskq.queues s
+      where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts
+    ) as event;
+  end if;
   return next;
 end
 $$;

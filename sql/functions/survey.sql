@@ -1,6 +1,7 @@
 -- What a worker has to know before it claims, as one document: the queues that have a live task, and the timeouts that
--- apply to tasks without one of their own.
-create or replace function taskq.survey(_types text[])
+-- apply to tasks without one of their own. options: {"queues": false} does not look for the queues (null then), which
+-- costs as much as dead rows that a snapshot holds lie before their live ones.
+create or replace function taskq.survey(_types text[], options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -8,8 +9,11 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('survey', options, '{queues}');
+  end if;
   return jsonb_build_object(
-    'queues', to_jsonb(array(select taskq.find_queues())),
+    'queues', case when options -> 'queues' is distinct from 'false' then to_jsonb(array(select taskq.find_queues())) end,
     'type_timeouts', coalesce((
       select jsonb_object_agg(name, timeout_ms) from taskq.task_types
       where name = any (_types) and timeout_ms is not null

@@ -1,4 +1,5 @@
 import { Bell } from './bell.ts';
+import { isUnanswered } from './database.ts';
 
 export interface EveryOptions {
   /** From the end of one shot to the start of the next, in milliseconds. */
@@ -13,9 +14,13 @@ export interface EveryOptions {
   readonly bell?: Bell;
 }
 
+/** What the server refuses takes at most a twentieth of the time. */
+const REFUSED_FACTOR = 20;
+
 /**
  * Run `shot` now and again after each pause, never two at once, until the signal aborts. Resolves when it has
- * aborted and the shot that was running has ended.
+ * aborted and the shot that was running has ended. A shot that the server refused is paid for: the pause after it is
+ * at least 20 times as long as it took. One that got no answer is not, for that says nothing of what it costs.
  */
 export async function every(
   shot: (signal: AbortSignal) => Promise<unknown>,
@@ -23,11 +28,15 @@ export async function every(
 ): Promise<void> {
   const { everyMs, signal, onError, jitter = 0.1, bell = new Bell() } = options;
   while (!signal.aborted) {
+    const began = performance.now();
+    let refusedMs = 0;
     try {
       await shot(signal);
     } catch (error) {
       onError(error);
+      if (!isUnanswered(error)) refusedMs = performance.now() - began;
     }
-    await bell.wait(everyMs * (1 - jitter + 2 * jitter * Math.random()), signal);
+    const pauseMs = Math.max(everyMs, REFUSED_FACTOR * refusedMs);
+    await bell.wait(pauseMs * (1 - jitter + 2 * jitter * Math.random()), signal);
   }
 }

@@ -7,7 +7,7 @@ export interface Place {
   readonly id: number;
 }
 
-/** Per queue, its ten places by priority; null: from the beginning. */
+/** Per queue, its ten places by priority; null: it is not known yet what is there. */
 export type Cursor = ReadonlyMap<string, readonly (Place | null)[]>;
 
 export interface ClaimRequest {
@@ -24,6 +24,21 @@ export interface ClaimRequest {
   readonly cursor: Cursor | null;
   /** Null: exactly from the cursor on. */
   readonly lookBackMs: number | null;
+}
+
+/** How far a claim has looked. */
+export interface Looked {
+  /** So many levels were read to this time: by priority, and within one in the order of these queues. */
+  readonly toUs: number;
+  readonly queues: readonly string[];
+  readonly levels: number;
+}
+
+export interface Claimed {
+  /** Most urgent first. Empty: nothing is due here, or others are claiming it. */
+  readonly tasks: ClaimedTask[];
+  /** Null: nowhere, as all is paused. */
+  readonly looked: Looked | null;
 }
 
 export interface ClaimRow {
@@ -46,12 +61,22 @@ export interface ClaimRow {
 export const CLAIMED = `id, lease_no, queue, type, priority, available_at_us, attempts, losses, timeout_ms, group_key,
   payload::text as payload, running, extra`;
 
-/** Claim due tasks, most urgent first. Empty: nothing is due here, or others are claiming it. */
-export async function claim(db: Queryable, request: ClaimRequest): Promise<ClaimedTask[]> {
+/** The one row of a claim that is no task. */
+interface LookedRow {
+  readonly id: null;
+  readonly extra: {
+    readonly looked_to_us: number;
+    readonly queues: readonly string[];
+    readonly levels: number;
+  };
+}
+
+/** Claim due tasks, and say how far was looked. */
+export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
   const { queues, cursor } = request;
-  const rows = await db.query<ClaimRow>({
+  const rows = await db.query<ClaimRow | LookedRow>({
     name: 'taskq_claim',
-    text: `select ${CLAIMED} from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8)`,
+    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '{"looked": true}')`,
     values: [
       request.workerId,
       queues,
@@ -59,12 +84,20 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
       request.start,
       request.ahead,
       request.leaseMs,
-      cursor === null ? null : flatten(cursor, queues),
+      cursor === null ? null : flatten(cursor, queues, NEVER),
       request.lookBackMs,
     ],
   });
+  // It comes last.
+  const last = rows.at(-1);
+  const looked = last?.id === null ? lookedOf(last) : null;
+  const tasks = looked === null ? rows : rows.slice(0, -1);
   // They come in the order of the table's pages.
-  return rows.map(taskOf).sort(byUrgency);
+  return { tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency), looked };
+}
+
+function lookedOf({ extra }: LookedRow): Looked {
+  return { toUs: extra.looked_to_us, queues: extra.queues, levels: extra.levels };
 }
 
 /** Read a row of `taskq.claim` or `taskq.claim_one`. */
@@ -90,11 +123,14 @@ function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
   return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
 }
 
-/** 20 numbers per queue, as `taskq.claim` takes them. */
-function flatten(cursor: Cursor, queues: readonly string[]): (number | null)[] {
+/** After everything: a claim starts there at what it looks back to. */
+const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
+
+/** 20 numbers per queue, as `taskq.claim` takes them; `unknown` is the place of a level that has none. */
+export function flatten(cursor: Cursor, queues: readonly string[], unknown: Place | null): (number | null)[] {
   return queues.flatMap((queue) => {
     const places = cursor.get(queue) ?? [];
-    return Array.from({ length: 10 }, (_, priority) => places[priority] ?? null).flatMap((place) =>
+    return Array.from({ length: 10 }, (_, priority) => places[priority] ?? unknown).flatMap((place) =>
       place === null ? [null, null] : [place.availableAtUs, place.id],
     );
   });

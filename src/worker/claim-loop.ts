@@ -2,7 +2,7 @@ import type { ClaimedTask } from '../domain/task.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import type { Bell } from '../lib/bell.ts';
 import type { Queryable } from '../lib/database.ts';
-import { claim } from '../queue/claim.ts';
+import { type Claimed, claim } from '../queue/claim.ts';
 import { unmarkIdle } from '../queue/mark-idle.ts';
 import type { ClaimCursor } from './cursor.ts';
 import { Pace } from './pace.ts';
@@ -23,6 +23,8 @@ export interface ClaimLoopOptions {
   readonly hintBell: Bell;
   /** Whether hints arrive: then an idle worker looks less often. */
   readonly hears: () => boolean;
+  /** Have what claims have passed in these queues looked at, if it is time to. */
+  readonly lookBehind: (queues: readonly string[]) => Promise<void>;
   /** Look which queues have tasks, at most once a second. */
   readonly queuesNow: () => Promise<readonly string[]>;
   /** Those found last, and those that hints have named since. */
@@ -42,25 +44,31 @@ const TRICKLE_MS = 5;
 /** How long an idle worker that hears hints goes without a look. */
 const POLL_HEARING_MS = 5000;
 /**
- * So soon after falling asleep it looks again, and twice as late each time. Who enqueued before the mark stood and
- * commits after the last look has told nobody: it is found after about as long again as its transaction was open.
+ * So soon after it was marked as idle it looks again, and twice as late each time. Who enqueued before the mark stood and
+ * commits after the last look has sent no hint: it is found after about as long again as its transaction was open.
  */
 const FIRST_NAP_MS = 50;
+
+/** When a worker was marked as idle, and for how long the mark stands that has been renewed since. */
+interface Mark {
+  since: number;
+  until: number;
+}
 
 /** Claim whenever there is room and something to claim, until `stop`. */
 export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   const { db, workerId, roomBell, hintBell, stop, onTrouble } = options;
   const pace = new Pace();
-  /** Marked as idle: producers tell what they enqueue. A task now and then leaves the mark alone. */
-  let isMarked = false;
+  /** It stands while the worker is marked as idle: producers send hints. A task now and then leaves the mark alone. */
+  let mark: Mark | undefined;
   let isWoken = false;
   for (let failures = 0; !stop.aborted; ) {
     try {
       const room = options.room();
       const isFull = room.start + room.ahead === 0;
-      if (isMarked && (isFull || pace.isDense(performance.now()))) {
+      if (mark !== undefined && (isFull || pace.isDense(performance.now()))) {
         await unmarkIdle(db, workerId);
-        isMarked = false;
+        mark = undefined;
       }
       if (isFull) {
         await roomBell.wait(options.pollMs(), stop);
@@ -74,8 +82,8 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       pace.count(got, now);
       // Of several workers one is often too late, and no more idle than the others.
       if (got === 0 && !(options.hears() && pace.isDense(now))) {
-        isMarked = true;
-        pace.count(await sleepIdle(options), performance.now());
+        mark ??= { since: now, until: now };
+        pace.count(await sleepIdle(options, mark), performance.now());
         isWoken = true;
       } else if (got < room.start + room.ahead) await hintBell.wait(TRICKLE_MS, stop);
     } catch (error) {
@@ -93,33 +101,43 @@ async function claimOnce(
 ): Promise<number> {
   const { db, workerId, types, leaseMs, cursor, stop } = options;
   if (queues.length === 0 || stop.aborted) return 0;
+  await options.lookBehind(queues);
+  if (stop.aborted) return 0;
   const began = performance.now();
-  const look = cursor.next(began);
-  const tasks = await claim(db, {
-    workerId,
-    types: types(),
-    leaseMs,
-    queues: cursor.inTurn(queues),
-    ...room,
-    cursor: look.cursor,
-    lookBackMs: look.lookBackMs,
-  });
+  const look = cursor.next(began, queues);
+  const request = { workerId, types: types(), leaseMs, queues: cursor.inTurn(queues), ...room, ...look };
+  let claimed: Claimed;
+  try {
+    claimed = await claim(db, request);
+  } catch (error) {
+    const now = performance.now();
+    cursor.failed(look, now - began, now);
+    throw error;
+  }
+  const { tasks } = claimed;
   const now = performance.now();
-  cursor.claimed({ look, tasks, short: tasks.length < room.start + room.ahead, costMs: now - began }, now);
+  cursor.claimed(
+    { ...claimed, look, short: tasks.length < room.start + room.ahead, costMs: now - began },
+    now,
+  );
   if (tasks.length > 0) options.onClaimed(tasks);
   return tasks.length;
 }
 
 /**
  * Sleep until a hint, the next due task or the next poll. The mark comes before the last look: what was committed
- * before it stood has told nobody. Returns how many tasks that look claimed, which ends the sleep.
+ * before it stood has sent no hint. Returns how many tasks that look claimed, which ends the sleep.
  */
-async function sleepIdle(options: ClaimLoopOptions): Promise<number> {
+async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
   const { hintBell, stop } = options;
-  for (let napMs = FIRST_NAP_MS; ; napMs *= 2) {
+  if (performance.now() > mark.until || !options.hears()) mark.since = performance.now();
+  // The longer it has stood, the fewer transactions are open that have not seen it.
+  for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
     if (stop.aborted || (await options.onIdle())) return 0;
     const pollMs = options.hears() ? Math.max(options.pollMs(), POLL_HEARING_MS) : options.pollMs();
-    const { dueMs, queues } = await options.markIdle(pollMs + 1000);
+    const markMs = pollMs + 1000;
+    mark.until = performance.now() + markMs;
+    const { dueMs, queues } = await options.markIdle(markMs);
     const room = options.room();
     const got = room.start + room.ahead > 0 ? await claimOnce(options, room, queues) : 0;
     if (got > 0) return got;

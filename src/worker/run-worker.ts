@@ -57,8 +57,8 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       silenceMs: 2 * heartbeatMs,
       onRestored: () => state.lookAnew(),
     });
-    const state = new WorkerState(db, workerId, options);
-    state.cursor.startAt(registered.cursors);
+    const state = new WorkerState(db, pool, workerId, options);
+    state.cursor.startAt(registered.cursors, performance.now());
     if (registered.typesLeft) state.unstored = options.handlers;
 
     const heartbeats = startHeartbeats(

@@ -2,8 +2,10 @@ import type { ClaimedTask } from '../domain/task.ts';
 import { messageOf } from '../domain/thrown.ts';
 import { Bell } from '../lib/bell.ts';
 import { isUnanswered, type Queryable } from '../lib/database.ts';
+import { Lane } from '../lib/lane.ts';
 import { sayTrouble } from '../lib/server-trouble.ts';
-import { countUnfinished } from '../queue/count-unfinished.ts';
+import { Spacing } from '../lib/spacing.ts';
+import { countUnfinished, type Unfinished } from '../queue/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/orders.ts';
 import type { Settlement } from '../queue/settle.ts';
 import type { Attempt } from './attempt.ts';
@@ -20,10 +22,14 @@ import type { WaitingSelection } from './run-queue.ts';
 import { NOT_STORED, Settler } from './settler.ts';
 import { Shutdown } from './shutdown.ts';
 import { SurveyCache } from './survey-cache.ts';
+import { Sweeper } from './sweeper.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
 /** A claim may still be under way in the server when its answer is given up. */
 const LATE_COMMIT_MS = 2000;
+
+/** How often as long as it takes to count what is unfinished does a worker pause before it counts again. */
+const COUNT_SPACING = 20;
 
 /** What a worker's loops share: the tasks it holds, on their way from claim to answer, and when it is to end. */
 export class WorkerState {
@@ -50,10 +56,14 @@ export class WorkerState {
   left: Readonly<Record<string, number>> = {};
   readonly #db: Queryable;
   readonly #survey: SurveyCache;
+  readonly #sweeper: Sweeper;
+  /** Counting what is unfinished reads the whole live table. */
+  readonly #counts = new Spacing(COUNT_SPACING);
   /** A claim under way may bring what is not to run here any more. */
   #checksNextClaim = false;
 
-  constructor(db: Queryable, workerId: number, options: WorkerOptions) {
+  /** `beside`: for what may take its time, or fail, without saying anything of the connection. */
+  constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
     const { handlers, leaseMs, graceMs, killAfterMs, events } = options;
     const onTrouble = (error: unknown) => this.trouble(error);
     const marking = { workerId, leaseMs, onTrouble };
@@ -64,11 +74,24 @@ export class WorkerState {
     this.orders = ordersAtFirst(options);
     this.heartbeat = new HeartbeatState({ leaseMs, events, room: this.roomBell });
     this.shutdown = new Shutdown(options.stop, events);
+    const lane = new Lane();
     this.#survey = new SurveyCache({
       db,
+      beside,
+      lane,
       workerId,
       types: () => this.types,
       queues: () => this.orders.queues,
+      onFound: () => this.hintBell.ring(),
+      onTrouble,
+    });
+    this.#sweeper = new Sweeper({
+      db: beside,
+      lane,
+      cursor: this.cursor,
+      types: () => this.types,
+      onMissed: () => this.hintBell.ring(),
+      onTrouble,
     });
     this.held = new HeldTasks({ events, room: this.roomBell });
     this.returner = new Returner(db, workerId, (held, started) => {
@@ -118,6 +141,7 @@ export class WorkerState {
       roomBell: this.roomBell,
       hintBell: this.hintBell,
       hears: () => this.heartbeat.hears && !untilIdle,
+      lookBehind: (queues) => this.#sweeper.look(queues, this.shutdown.stop),
       queuesNow: () => this.#survey.queuesNow(),
       queuesKnown: () => this.#survey.queuesKnown(),
       markIdle: (ms) => this.#survey.markIdle(ms),
@@ -250,12 +274,28 @@ export class WorkerState {
     if (this.held.size > desk.abandoned) return false;
     if (desk.abandoned === 0) {
       if (!options.untilIdle) return false;
-      const { unfinished, leftForLater } = await countUnfinished(this.#db, this.types, this.orders.queues);
-      if (unfinished > 0) return false;
-      this.left = leftForLater;
+      const counted = await this.#countUnfinished();
+      if (counted === undefined || counted.unfinished > 0) return false;
+      this.left = counted.leftForLater;
     }
     this.#end();
     return true;
+  }
+
+  /** Undefined: it is not time to count again, or it failed. */
+  async #countUnfinished(): Promise<Unfinished | undefined> {
+    const began = performance.now();
+    if (!this.#counts.isDue(began)) return undefined;
+    try {
+      const counted = await countUnfinished(this.#db, this.types, this.orders.queues);
+      this.#counts.done(performance.now() - began, performance.now());
+      return counted;
+    } catch (error) {
+      this.#counts.failed(performance.now() - began, performance.now());
+      if (isUnanswered(error)) throw error;
+      this.trouble(error);
+      return undefined;
+    }
   }
 }
 

@@ -86,3 +86,30 @@ test('pauses stray from one another by the jitter', async () => {
   const pauses = starts.slice(1).map((start, index) => start - starts[index]!);
   expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(20);
 });
+
+test('what the server refuses is paid for with a pause of its own length, many times', async () => {
+  const stop = new AbortController();
+  const pauses: number[] = [];
+  const bell = new Bell();
+  const wait = bell.wait.bind(bell);
+  bell.wait = (ms, signal) => {
+    pauses.push(ms);
+    return wait(1, signal);
+  };
+  const errors = [
+    new Error('it is wrong'),
+    Object.assign(new Error('no answer'), { code: 'ECONNRESET' }),
+    undefined,
+  ];
+  await every(
+    async () => {
+      await sleep(30);
+      const error = errors.shift();
+      if (errors.length === 0) stop.abort();
+      if (error !== undefined) throw error;
+    },
+    { everyMs: 10, signal: stop.signal, onError: () => {}, jitter: 0, bell },
+  );
+  expect(pauses[0]).toBeGreaterThanOrEqual(20 * 29);
+  expect(pauses.slice(1)).toEqual([10, 10]);
+});

@@ -195,7 +195,7 @@ describe('the order', () => {
     const ids = await enqueueSome(queue.admin, 20);
     await queue.admin.rows('update taskq.tasks set priority = (id * 7) % 10');
     const worker = await registerWorker(queue.admin);
-    const tasks = await claim(queue.admin, {
+    const { tasks, looked } = await claim(queue.admin, {
       workerId: worker.id,
       queues: ['default'],
       types: ['work'],
@@ -208,6 +208,8 @@ describe('the order', () => {
     expect(tasks).toHaveLength(ids.length);
     const keys = tasks.map((task) => [task.priority, task.availableAtUs, Number(task.id)] as const);
     expect(keys).toEqual(keys.toSorted((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]));
+    // What filled the claim may be followed by more of its level.
+    expect(looked).toMatchObject({ queues: ['default'], levels: 9 });
   });
 });
 

@@ -103,3 +103,45 @@ test('marked, it is told when the next task of its queues is due', async () => {
   expect(await due(['other'])).toBeGreaterThan(80_000);
   expect(await due(null)).toBeLessThanOrEqual(60_000);
 });
+
+test('it is told when the next task of its types is due; of others only so that it looks again after twenty of them', async () => {
+  const worker = await registerWorker(queue.admin);
+  const due = () =>
+    queue.admin.value<number | null>(
+      `select due_ms from taskq.mark_idle($1, '{default}', 1000, '{rare}')`,
+      worker.id,
+    );
+  const of = (type: string, seconds: number) =>
+    queue.admin.rows('select from taskq.enqueue($1, $2, $3)', type, '{}', {
+      delay_ms: 1000 * seconds,
+      allow_unknown: true,
+    });
+  for (let n = 1; n < 20; n++) await of('work', 100 + n);
+  expect(await due()).toBeNull();
+  await of('rare', 1000);
+  expect(await due()).toBeGreaterThan(900_000);
+  await of('work', 200);
+  expect(Math.round((await due())! / 10_000)).toBe(20);
+  await of('rare', 50);
+  expect(await due()).toBeLessThanOrEqual(50_000);
+});
+
+test('it may ask for less than it could be told: queues it knows need not be found, nor when the next is due', async () => {
+  const worker = await registerWorker(queue.admin);
+  const mark = (options: object) =>
+    queue.admin.row<{ due_ms: number | null; survey: { queues: string[] | null } }>(
+      'select due_ms, survey from taskq.mark_idle($1, null, 1000, null, $2)',
+      worker.id,
+      options,
+    );
+  await enqueue(queue.admin, { delay_ms: 60_000 });
+  await enqueue(queue.admin, { delay_ms: 30_000, queue: 'other' });
+  expect((await mark({}))?.survey.queues).toEqual(['default', 'other']);
+  const known = await mark({ known: ['default'] });
+  expect(known?.survey.queues).toBeNull();
+  expect(known?.due_ms).toBeGreaterThan(30_000);
+  expect(await mark({ due: false })).toMatchObject({
+    due_ms: null,
+    survey: { queues: ['default', 'other'] },
+  });
+});

@@ -78,7 +78,7 @@ async function useEverything(): Promise<unknown> {
   });
   const { workerId } = await registerWorker(db, { ...about, leaseMs: 1, pollMs: 1, types: {} });
   const rescued = await tasks.enqueue('add', { a: 1, b: 0.1 });
-  const claimed = await claim(db, {
+  const { tasks: claimed } = await claim(db, {
     ...{ workerId, queues: ['default'], types: ['add'], start: 1, ahead: 1, leaseMs: 1 },
     ...{ cursor: null, lookBackMs: null },
   });

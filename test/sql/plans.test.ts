@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PAGE_BLOCKS } from '../../src/queue/rescue.ts';
+import { claimerOf } from '../queue/claimer.ts';
 import { type Session, sessionOf } from '../queue/session.ts';
 import {
   type Claimed,
@@ -210,6 +211,13 @@ function verbsOf(
     'see to a page of history': () => session.rows('select * from taskq.place_history(100)'),
     'look which partitions history needs': () => session.rows('select * from taskq.wanted_partitions()'),
     'look which queues there are': () => session.rows('select taskq.find_queues()'),
+    'mark as idle and ask for nothing': () =>
+      session.rows(
+        `select * from taskq.mark_idle($1, null, 1, '{work}', '{"known": ["default", "later"], "due": false}')`,
+        id,
+      ),
+    'find what claims have passed': () =>
+      session.rows(`select * from taskq.find_missed('{default,later}', '{work}', $1)`, cursor),
     'mark as idle': () => session.rows('select * from taskq.mark_idle($1, null, 1)', id),
     // What has no index to lean on is read a part at a time.
     'rescue from 500 blocks': () => session.rows('select * from taskq.rescue(0, 500)'),
@@ -314,6 +322,9 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'heartbeat none': 30,
   'look which queues there are': 100,
   'mark as idle': 300,
+  'mark as idle and ask for nothing': 100,
+  // What was claimed since the fill lies there.
+  'find what claims have passed': 500,
   'show a waiting task': 1500,
   'show a dead task': 1500,
   'show a finished task': 1500,
@@ -369,6 +380,40 @@ describe.sequential(`among ${LIVE} live and ${HISTORY} finished tasks`, () => {
   });
 });
 
+describe.sequential('beside due tasks of a type that is not handled', () => {
+  beforeAll(async () => {
+    await admin.rows(
+      "update taskq.tasks set type = 'foreign', available_at = clock_timestamp() - interval '1 h', priority = 2",
+    );
+    await admin.rows('vacuum analyze taskq.tasks');
+    await worker.session.rows('discard plans');
+  }, 3_600_000);
+
+  test('a claim does not walk what the one before has passed, and neither does the look at when the next is due', async () => {
+    const queues = ['default', 'later'];
+    const claimer = claimerOf(worker.session, worker, { queues, types: ['rare'], costMs: 1000 });
+    await claimer.sweep();
+    for (let n = 0; n < 7; n++) await claimer.claim(10);
+    const run = await explained(worker.session, () => claimer.claim(10));
+    expect(run.result).toEqual([]);
+    expect(run.scanned).toEqual([]);
+    expect(run.pages).toBeLessThan(200);
+  });
+
+  test('which of them is due next is not looked for beyond the first few', async () => {
+    await admin.rows("update taskq.tasks set available_at = clock_timestamp() + interval '1 h'");
+    const mark = () =>
+      worker.session.rows<{ due_ms: number }>(
+        `select due_ms from taskq.mark_idle($1, '{default,later}', 1, '{rare}')`,
+        worker.id,
+      );
+    for (let n = 0; n < 7; n++) await mark();
+    const { result, pages } = await explained(worker.session, mark);
+    expect(result[0]!.due_ms).toBeGreaterThan(3_000_000);
+    expect(pages).toBeLessThan(300);
+  });
+});
+
 describe.sequential('on a table just drained, its dead rows held by an open snapshot', () => {
   let holder: Session;
 
@@ -392,8 +437,9 @@ describe.sequential('on a table just drained, its dead rows held by an open snap
 
   afterAll(() => holder.rows('rollback'));
 
-  test.each(names.filter((name) => !/queues there are|as idle/.test(name)))('%s', (verb) =>
-    expectIndexed(verb, MOST_PAGES[verb] ?? 1000),
+  test.each(names.filter((name) => !/queues there are|as idle$|claims have passed/.test(name)))(
+    '%s',
+    (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? 1000),
   );
 });
 

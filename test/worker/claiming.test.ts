@@ -3,6 +3,8 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
+const COUNTED = 'table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)';
+
 /** The tasks in the order of their starts. */
 function startsOf(worker: ReturnType<typeof queue.work>): unknown[] {
   return eventsOf(worker, 'task.started').map((line) => line.task_id);
@@ -77,6 +79,40 @@ test('what was enqueued before a worker fell asleep, and commits after, is found
   );
   await session.query('commit');
   await queue.hasStatus(rows[0]!.id, 'completed');
+});
+
+test('what was locked while claims passed it is found once it is free, without a hint or a poll', async () => {
+  const [locked] = await queue.enqueueSome(1, 'hello-js');
+  const session = await queue.session();
+  await session.query('begin');
+  await session.query("update taskq.tasks set tags = '{}'");
+  const worker = queue.work(['--poll', '1h']);
+  await worker.waitForLog(event('worker.started'));
+  await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  await session.query('commit');
+  await queue.hasStatus(locked!, 'completed');
+});
+
+test('where looking for queues, for what was missed and for what is due next fails, tasks run all the same', async () => {
+  for (const [name, returns] of [
+    ['find_queues()', 'setof text'],
+    [
+      'find_missed(_queues text[], _types text[], _cursor bigint[] default null)',
+      'table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)',
+    ],
+    ['count_unfinished(_types text[], _queues text[] default null)', COUNTED],
+  ]) {
+    await queue.rows(
+      `create or replace function taskq.${name} returns ${returns} language plpgsql as $$
+       begin raise exception 'it takes too long' using errcode = 'query_canceled'; end $$`,
+    );
+  }
+  const worker = queue.work(['--until-idle']);
+  await worker.waitForLog(event('statement.failed'));
+  for (let n = 0; n < 5; n++) await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
+  await queue.rows(`create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
+    returns ${COUNTED} language sql as 'select 0::bigint, null::double precision, null::jsonb'`);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
 
 test('a worker that stays awake wants no hints: it is marked as idle when it sleeps, and not while it is busy', async () => {

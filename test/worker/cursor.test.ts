@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedTask } from '../../src/domain/task.ts';
+import type { Place } from '../../src/queue/claim.ts';
+import type { Missed } from '../../src/queue/find-missed.ts';
 import { ClaimCursor, type Look } from '../../src/worker/cursor.ts';
 
 const SECOND_US = 1_000_000;
@@ -22,88 +24,273 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
   };
 }
 
-/** A claim at `now` that brought these tasks, and whether that was all there was. */
-function claim(cursor: ClaimCursor, now: number, tasks: ClaimedTask[], short = false): Look {
-  const look = cursor.next(now);
-  cursor.claimed({ look, tasks, short, costMs: 1 }, now);
+const QUEUES = ['default'];
+
+interface Brought {
+  readonly short?: boolean;
+  readonly costMs?: number;
+  /** How far it looked: to this time in so many levels; all unless told. */
+  readonly lookedToUs?: number;
+  readonly levels?: number;
+}
+
+/** A claim at `now` that brought these tasks; it was full unless told. */
+function claim(cursor: ClaimCursor, now: number, tasks: ClaimedTask[], brought: Brought = {}): Look {
+  const look = cursor.next(now, QUEUES);
+  take(cursor, look, now, tasks, brought);
   return look;
 }
 
+function take(
+  cursor: ClaimCursor,
+  look: Look,
+  now: number,
+  tasks: ClaimedTask[],
+  { short = false, costMs = 1, lookedToUs, levels = short ? 10 : 0 }: Brought = {},
+): void {
+  const looked =
+    lookedToUs === undefined && !short ? null : { toUs: lookedToUs ?? now * 1000, queues: QUEUES, levels };
+  cursor.claimed({ look, tasks, looked, short, costMs }, now);
+}
+
+/** A sweep at `now` that found these tasks. */
+function sweep(
+  cursor: ClaimCursor,
+  now: number,
+  {
+    found = [],
+    costMs = 1,
+    queues = QUEUES,
+  }: { found?: ClaimedTask[]; costMs?: number; queues?: string[] } = {},
+): void {
+  const due = cursor.nextSweep(now, queues);
+  if (due === undefined) throw new Error('no sweep is due');
+  cursor.sweptBeside(due, missed(now, ...found), costMs, now);
+}
+
+function missed(now: number, ...tasks: ClaimedTask[]): Missed {
+  return {
+    first: tasks.map(({ queue, priority, availableAtUs, id }) => ({
+      queue,
+      priority,
+      place: { availableAtUs, id: Number(id) },
+    })),
+    lookedToUs: now * 1000,
+  };
+}
+
+/** One that knows what lies before its places, at an hour's distance from the beginning of time. */
+function begun(found: ClaimedTask[] = [], costMs = 1): ClaimCursor {
+  const cursor = new ClaimCursor();
+  sweep(cursor, HOUR, { found, costMs });
+  return cursor;
+}
+
+const HOUR = 3_600_000;
+
+function placeIn(cursor: ClaimCursor, now: number, priority = 2): Place | null | undefined {
+  return cursor.next(now, QUEUES).cursor?.get('default')?.[priority];
+}
+
 describe('the claim cursor', () => {
-  test('begins with a sweep, then goes on from the last task claimed in each level', () => {
+  test('begins where a sweep finds the first task of each level, then goes on from the last one claimed', () => {
+    const cursor = begun([task(1, 10), task(7, 5, 0)]);
+    const look = claim(cursor, HOUR, []);
+    expect(look.cursor?.get('default')?.slice(0, 3)).toEqual([
+      { availableAtUs: 5, id: 6 },
+      { availableAtUs: HOUR * 1000, id: 0 },
+      { availableAtUs: 10, id: 0 },
+    ]);
+    claim(cursor, HOUR + 10, [task(1, 10), task(2, 20), task(7, 5, 0)]);
+    expect(claim(cursor, HOUR + 11, []).kind).toBe('on');
+    expect(placeIn(cursor, HOUR + 12)).toEqual({ availableAtUs: 20, id: 2 });
+    expect(placeIn(cursor, HOUR + 12, 0)).toEqual({ availableAtUs: 5, id: 7 });
+  });
+
+  test('moves to where a claim has looked to the end of a level, past what it left there', () => {
+    const cursor = begun([task(1, 10), task(9, 9, 1), task(5, 5, 4)]);
+    claim(cursor, HOUR, [task(1, 10)], { lookedToUs: 77, levels: 2 });
+    expect(placeIn(cursor, HOUR + 1, 1)).toEqual({ availableAtUs: 77, id: 0 });
+    expect(placeIn(cursor, HOUR + 1, 2)).toEqual({ availableAtUs: 10, id: 1 });
+    expect(placeIn(cursor, HOUR + 1, 4)).toEqual({ availableAtUs: 5, id: 4 });
+    claim(cursor, HOUR + 2, [task(2, 20)], { short: true, lookedToUs: 99 });
+    for (const priority of [0, 1, 2, 4, 9])
+      expect(placeIn(cursor, HOUR + 3, priority)).toEqual({ availableAtUs: 99, id: 0 });
+  });
+
+  test('says of several queues which levels were looked at, in the order of the claim', () => {
     const cursor = new ClaimCursor();
-    expect(claim(cursor, 0, [task(1, 10), task(2, 20), task(7, 5, 0)]).kind).toBe('sweep');
-    const look = claim(cursor, 10, []);
-    expect(look.kind).toBe('on');
-    expect(look.cursor?.get('default')?.[2]).toEqual({ availableAtUs: 20, id: 2 });
-    expect(look.cursor?.get('default')?.[0]).toEqual({ availableAtUs: 5, id: 7 });
-    expect(look.cursor?.get('default')?.[5]).toBeNull();
+    const queues = ['b', 'a'];
+    sweep(cursor, HOUR, { queues });
+    const look = cursor.next(HOUR, queues);
+    const looked = { toUs: 1, queues, levels: 3 };
+    cursor.claimed({ look, tasks: [], looked, short: false, costMs: 1 }, HOUR);
+    const places = cursor.next(HOUR + 1, queues).cursor!;
+    const isMoved = (queue: string) => places.get(queue)!.map((place) => place?.availableAtUs === 1);
+    expect(isMoved('b')).toEqual([true, true, ...new Array(8).fill(false)]);
+    expect(isMoved('a')).toEqual([true, ...new Array(9).fill(false)]);
+  });
+
+  test('looks back until a sweep says where a queue begins', () => {
+    const cursor = new ClaimCursor();
+    expect(cursor.isBlindIn(QUEUES)).toBe(true);
+    for (const now of [1, 2, 3]) expect(claim(cursor, now, [task(now, now)]).kind).toBe('back');
+    sweep(cursor, 4);
+    expect(cursor.isBlindIn(QUEUES)).toBe(false);
+    expect(cursor.isBlindIn(['default', 'another'])).toBe(true);
+    expect(cursor.nextSweep(5, ['default', 'another'])?.queues).toEqual(['another']);
   });
 
   test('looks back after every claim that came back short, so that late commits are found at once', () => {
-    const cursor = new ClaimCursor();
-    claim(cursor, 0, [task(1, 10)], true);
-    const look = cursor.next(100);
+    const cursor = begun([], 1000);
+    claim(cursor, HOUR, [task(1, 10)], { short: true });
+    const look = cursor.next(HOUR + 100, QUEUES);
     expect(look.kind).toBe('back');
     expect(look.lookBackMs).toBe(2000);
   });
 
   test('with a backlog looks back only so often that it costs a twentieth of the time', () => {
-    const cursor = new ClaimCursor();
-    claim(cursor, 0, [task(1, 10)]);
-    expect(claim(cursor, 19, [task(2, 11)]).kind).toBe('on');
-    expect(claim(cursor, 21, [task(3, 12)]).kind).toBe('back');
+    const cursor = begun();
+    claim(cursor, HOUR + 0, [task(1, 10)], { short: true });
+    claim(cursor, HOUR + 100, [task(1, 10)]);
+    expect(claim(cursor, HOUR + 119, [task(2, 11)]).kind).toBe('on');
+    expect(claim(cursor, HOUR + 121, [task(3, 12)]).kind).toBe('back');
   });
 
-  test('sweeps every half second without a backlog and every five seconds with one', () => {
-    const cursor = new ClaimCursor();
-    claim(cursor, 0, [], true);
-    expect(cursor.next(499).kind).not.toBe('sweep');
-    expect(claim(cursor, 501, [task(1, 10)], false).kind).toBe('sweep');
-    expect(cursor.next(5400).kind).not.toBe('sweep');
-    expect(cursor.next(5502).kind).toBe('sweep');
+  test('sweeps by a claim every half second without a backlog, and beside the claims every five seconds with one', () => {
+    const cursor = begun();
+    claim(cursor, HOUR, [], { short: true });
+    expect(cursor.nextSweep(HOUR + 499, QUEUES)).toBeUndefined();
+    expect(cursor.next(HOUR + 499, QUEUES).kind).not.toBe('sweep');
+    expect(cursor.nextSweep(HOUR + 501, QUEUES)).toBeUndefined();
+    expect(claim(cursor, HOUR + 501, [], { short: true })).toMatchObject({ kind: 'sweep', cursor: null });
+    claim(cursor, HOUR + 502, [task(1, 10)]);
+    expect(cursor.nextSweep(HOUR + 5400, QUEUES)).toBeUndefined();
+    expect(cursor.nextSweep(HOUR + 5502, QUEUES)).toBeDefined();
+    expect(cursor.next(HOUR + 5502, QUEUES).kind).not.toBe('sweep');
   });
 
-  test('never sweeps more often than twenty times its cost', () => {
+  test('a sweep by a claim that was filled has not come to every level, and is made again beside the claims', () => {
+    const cursor = begun();
+    claim(cursor, HOUR, [], { short: true });
+    expect(claim(cursor, HOUR + 6000, [task(1, 10, 0)]).kind).toBe('sweep');
+    expect(cursor.nextSweep(HOUR + 6001, QUEUES)).toBeDefined();
+  });
+
+  test('what takes its time is done beside the claims, and never more often than a hundred times its cost', () => {
+    const cursor = begun([], 500);
+    claim(cursor, HOUR, [], { short: true });
+    expect(cursor.nextSweep(HOUR + 49_000, QUEUES)).toBeUndefined();
+    expect(cursor.next(HOUR + 50_001, QUEUES).kind).toBe('back');
+    expect(cursor.nextSweep(HOUR + 50_001, QUEUES)).toBeDefined();
+  });
+
+  test('a failed sweep is paid for, more each time, and claims look back meanwhile', () => {
+    const cursor = begun();
+    claim(cursor, HOUR, [], { short: true });
+    const look = cursor.next(HOUR + 1000, QUEUES);
+    expect(look.kind).toBe('sweep');
+    cursor.failed(look, 80, HOUR + 1000);
+    expect(cursor.next(HOUR + 1001, QUEUES).kind).toBe('back');
+    expect(cursor.nextSweep(HOUR + 8999, QUEUES)).toBeUndefined();
+    expect(cursor.nextSweep(HOUR + 9001, QUEUES)).toBeDefined();
+    cursor.sweepFailed(80, HOUR + 9001);
+    expect(claim(cursor, HOUR + 9002, [], { short: true }).kind).toBe('back');
+    expect(cursor.nextSweep(HOUR + 25_000, QUEUES)).toBeUndefined();
+    expect(cursor.nextSweep(HOUR + 25_002, QUEUES)).toBeDefined();
+  });
+
+  test('a look back that fails is paid for, and claims go on from the cursor meanwhile', () => {
+    const cursor = begun([], 1000);
+    claim(cursor, HOUR, [], { short: true });
+    const look = cursor.next(HOUR + 1, QUEUES);
+    expect(look.kind).toBe('back');
+    cursor.failed(look, 80, HOUR + 81);
+    expect(cursor.next(HOUR + 1680, QUEUES).kind).toBe('on');
+    expect(cursor.next(HOUR + 1682, QUEUES).kind).toBe('back');
+  });
+
+  test('one that fails before anything is known is paid for, too', () => {
     const cursor = new ClaimCursor();
-    const look = cursor.next(0);
-    cursor.claimed({ look, tasks: [], short: true, costMs: 500 }, 0);
-    expect(cursor.next(9000).kind).not.toBe('sweep');
-    expect(cursor.next(10_001).kind).toBe('sweep');
+    expect(cursor.nextSweep(0, QUEUES)).toBeDefined();
+    cursor.sweepFailed(80, 80);
+    expect(cursor.nextSweep(8000, QUEUES)).toBeUndefined();
+    expect(cursor.next(8000, QUEUES).kind).toBe('back');
+    expect(cursor.nextSweep(8081, QUEUES)).toBeDefined();
+  });
+
+  test('goes back to what a sweep found in any level, and has not moved on elsewhere', () => {
+    const cursor = begun();
+    claim(cursor, HOUR, [task(50, 500, 0), task(60, 600, 7)]);
+    const due = cursor.nextSweep(HOUR + 5001, QUEUES)!;
+    claim(cursor, HOUR + 5002, [task(51, 510, 0)]);
+    cursor.sweptBeside(due, missed(HOUR, task(3, 30, 7), task(70, 700, 3)), 1, HOUR + 5003);
+    expect(placeIn(cursor, HOUR + 5004, 0)).toEqual({ availableAtUs: 510, id: 51 });
+    expect(placeIn(cursor, HOUR + 5004, 3)).toEqual({ availableAtUs: 700, id: 69 });
+    expect(placeIn(cursor, HOUR + 5004, 7)).toEqual({ availableAtUs: 30, id: 2 });
   });
 
   test('goes back where a hint says so, also when the claim under way moves it on meanwhile', () => {
-    const cursor = new ClaimCursor();
-    claim(cursor, 0, [task(1, 10 * SECOND_US)]);
-    const look = cursor.next(1);
+    const cursor = begun();
+    claim(cursor, HOUR, [task(1, 10 * SECOND_US)]);
+    const look = cursor.next(HOUR + 1, QUEUES);
     cursor.rewind('default', 4 * SECOND_US);
-    cursor.claimed({ look, tasks: [task(2, 11 * SECOND_US)], short: false, costMs: 1 }, 2);
-    const place = cursor.next(3).cursor?.get('default')?.[2];
-    expect(place).toEqual({ availableAtUs: 4 * SECOND_US - 1, id: 0 });
+    take(cursor, look, HOUR + 2, [task(2, 11 * SECOND_US)]);
+    expect(placeIn(cursor, HOUR + 3)).toEqual({ availableAtUs: 4 * SECOND_US - 1, id: 0 });
+  });
+
+  test('sent back to the beginning of a queue has it swept', () => {
+    const cursor = begun([], 1000);
+    claim(cursor, HOUR, [task(1, 10)]);
+    expect(cursor.nextSweep(HOUR + 1, QUEUES)).toBeUndefined();
+    cursor.rewind('default', 0);
+    expect(cursor.nextSweep(HOUR + 1, QUEUES)?.queues).toEqual(QUEUES);
   });
 
   test('starts where the slowest live worker is, level by level', () => {
-    const ahead = new ClaimCursor();
-    claim(ahead, 0, [task(9, 90), task(3, 30, 0)]);
-    const behind = new ClaimCursor();
-    claim(behind, 0, [task(5, 50), task(8, 80, 0)]);
+    const ahead = begun([task(9, 90), task(3, 30, 0)]);
+    const behind = begun([task(5, 50), task(8, 80, 0)]);
     const cursor = new ClaimCursor();
-    cursor.startAt([ahead.snapshot(), behind.snapshot()]);
-    const places = cursor.next(performance.now()).cursor?.get('default');
-    expect(places?.[2]).toEqual({ availableAtUs: 50, id: 5 });
-    expect(places?.[0]).toEqual({ availableAtUs: 30, id: 3 });
-    expect(places?.[1]).toBeNull();
+    cursor.startAt([ahead.snapshot(), behind.snapshot()], HOUR);
+    const places = cursor.next(HOUR, QUEUES).cursor?.get('default');
+    expect(places?.[2]).toEqual({ availableAtUs: 50, id: 4 });
+    expect(places?.[0]).toEqual({ availableAtUs: 30, id: 2 });
+    expect(cursor.nextSweep(HOUR + 499, QUEUES)).toBeUndefined();
+    expect(cursor.nextSweep(HOUR + 501, QUEUES)).toBeDefined();
   });
 
-  test('that is reset begins every level anew, also when a claim was under way', () => {
+  test('says nothing to others of a queue in which it was not told where to begin', () => {
     const cursor = new ClaimCursor();
-    claim(cursor, 0, [task(1, 10), task(2, 20)]);
-    const look = cursor.next(1);
+    claim(cursor, 0, [task(1, 10)], { short: true });
+    expect(cursor.snapshot()).toEqual({});
+    sweep(cursor, 1);
+    expect(Object.keys(cursor.snapshot())).toEqual(QUEUES);
+    const other = new ClaimCursor();
+    other.startAt([cursor.snapshot(), {}], 2);
+    expect(other.isBlindIn(QUEUES)).toBe(true);
+  });
+
+  test('that is reset begins every level anew, also when a claim and a sweep were under way', () => {
+    const cursor = begun();
+    claim(cursor, HOUR, [task(1, 10), task(2, 20)]);
+    const look = cursor.next(HOUR + 5001, QUEUES);
+    const due = cursor.nextSweep(HOUR + 5001, QUEUES)!;
     cursor.reset();
     expect(cursor.snapshot()).toEqual({});
-    cursor.claimed({ look, tasks: [task(3, 30)], short: false, costMs: 1 }, 2);
-    expect(cursor.next(3)).toMatchObject({ kind: 'sweep', cursor: null });
+    take(cursor, look, HOUR + 5002, [task(3, 30)]);
+    cursor.sweptBeside(due, missed(HOUR), 1, HOUR + 5003);
+    expect(cursor.isBlindIn(QUEUES)).toBe(true);
+    expect(cursor.nextSweep(HOUR + 5004, QUEUES)?.cursor.size).toBe(0);
     expect(cursor.snapshot()).toEqual({});
+  });
+
+  test('forgets where it stood in queues that are not served any longer, when they are many', () => {
+    const cursor = new ClaimCursor();
+    for (let n = 0; n < 2000; n++) sweep(cursor, n, { queues: [`queue ${n}`] });
+    sweep(cursor, HOUR, { queues: ['queue 7'] });
+    expect(Object.keys(cursor.snapshot()).length).toBeLessThan(1002);
+    expect(cursor.isBlindIn(['queue 7'])).toBe(false);
+    expect(cursor.isBlindIn(['queue 8'])).toBe(true);
   });
 
   test('gives every queue the first turn', () => {

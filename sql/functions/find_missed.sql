@@ -1,0 +1,42 @@
+-- Finds what claims have passed: for each of the queues and priorities the first due task of these types at or before the
+-- cursor of claims (as taskq.claim takes it; null: anywhere), which was committed late, was locked when they passed, or
+-- waits again at its old place. Takes nothing and locks nothing: a claim from there on brings it. One more row, whose
+-- queue is null, says up to when a level without a cursor was read. Its cost is what lies behind the cursor, the dead
+-- rows that a snapshot holds included: a worker asks for it beside its claims, and paces it by that.
+create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
+returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  return query
+  select level.queue, level.priority, (extract(epoch from first.available_at) * 1000000)::bigint, first.id, null::jsonb
+  from (
+    select q.name as queue, p::smallint as priority,
+      least(
+        ts, 'epoch'::timestamptz + _cursor[20 * (q.place - 1) + 2 * p + 1] * interval '1 microsecond'
+      ) as cursor_at,
+      coalesce(_cursor[20 * (q.place - 1) + 2 * p + 2], 9223372036854775807) as cursor_id
+    from unnest(_queues) with ordinality as q (name, place)
+    cross join generate_series(0, 9) as p
+  ) as level
+  cross join lateral (
+    select t.available_at, t.id
+    from taskq.tasks t
+    where t.queue = level.queue and t.priority = level.priority
+      and (t.available_at, t.id + 0) <= (level.cursor_at, level.cursor_id)
+      and t.lease_owner is null and t.type = any (_types)
+      and (t.expires_at is null or t.expires_at > ts or t.started_at is not null)
+    order by t.available_at, t.id + 0
+    limit 1
+  ) as first;
+  available_at_us := (extract(epoch from ts) * 1000000)::bigint;
+  return next;
+end
+$$;
