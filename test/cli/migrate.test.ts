@@ -19,7 +19,7 @@ test('migrate says what it would do, does it with a line per step, and has nothi
   const dryRun = await migrate('--dry-run');
   expect(dryRun).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^would apply schema taskq\nwould apply migration 1_create-tasks\n/),
+    stdout: expect.stringMatching(/^-- schema taskq\ncreate schema if not exists taskq;\n/),
   });
 
   const due = JSON.parse((await migrate('--status', '--json')).stdout);
@@ -27,7 +27,10 @@ test('migrate says what it would do, does it with a line per step, and has nothi
 
   const first = await migrate();
   expect(first.code).toBe(0);
-  expect(first.stdout).toBe(dryRun.stdout.replaceAll('would apply', 'applied'));
+  const steps = [...dryRun.stdout.matchAll(/^-- ((?:schema|migration|functions) [\w-]+(?: \d+)?)$/gm)];
+  expect(first.stdout).toBe(steps.map(([, step]) => `applied ${step}\n`).join(''));
+  expect(dryRun.stdout).toMatch(/^create table taskq\.tasks \($/m);
+  expect(dryRun.stdout).toMatch(/^create or replace function taskq\.enqueue\(/m);
   expect(first.stderr).toBe('');
 
   expect(await migrate()).toMatchObject({ code: 0, stdout: 'nothing to do: the schema is up to date\n' });

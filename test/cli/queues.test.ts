@@ -17,6 +17,14 @@ describe('taskq queues', () => {
     });
   });
 
+  test('pause: a queue of which only history is left is no unknown one', async () => {
+    await project.enqueueDead({ queue: 'former' });
+    expect((await project.run(['queues', 'pause', 'former'])).stderr).toBe('');
+    expect((await project.run(['queues', 'pause', 'formr'])).stderr).toContain('has had no task so far');
+    for (const name of ['former', 'formr']) await project.run(['queues', 'resume', name]);
+    await project.client.query('delete from taskq.dead_tasks');
+  });
+
   test('pause: says who, why and until when, and so does the list, until it is resumed', async () => {
     await project.enqueue({ queue: 'mail' });
     const said =

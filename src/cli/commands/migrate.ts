@@ -1,5 +1,6 @@
 import type { MigrationStep } from '../../queue/migrate.ts';
 import type { CliCommand } from '../command.ts';
+import type { Context } from '../context.ts';
 import type { Screen } from '../output.ts';
 
 interface MigrateOptions {
@@ -12,7 +13,7 @@ export const migrate: CliCommand<MigrateOptions> = {
   declare(command) {
     command
       .option('--status', 'say of every step whether it is applied, change nothing')
-      .option('--dry-run', 'say what would be applied, change nothing');
+      .option('--dry-run', 'print the SQL that would be applied, change nothing');
   },
   async run(context, { options }) {
     const { migrate: run } = await import('../../queue/migrate.ts');
@@ -25,22 +26,31 @@ export const migrate: CliCommand<MigrateOptions> = {
       onBlocked: (by) => context.output.talk(`waiting for ${describeBlockers(by)}`),
     });
     const document = { steps, newly_applied: newlyApplied };
-    await context.output.answer(document, (screen) => WRITERS[mode](steps, newlyApplied, screen));
+    if (mode === 'dry run' && context.output.format === 'text') return printSql(context, steps);
+    await context.output.answer(document, (screen) =>
+      WRITERS[mode === 'status' ? 'status' : 'apply'](steps, newlyApplied, screen),
+    );
   },
 };
 
+/** What is due, on stdout; that there is nothing, on stderr. */
+async function printSql(context: Context, steps: readonly MigrationStep[]): Promise<void> {
+  const due = steps.filter(({ applied }) => !applied);
+  if (due.length === 0) context.output.talk('nothing to do: the schema is up to date');
+  const { sqlOfStep } = await import('../../queue/migration-sql.ts');
+  for (const step of due) {
+    const sql = await sqlOfStep(step);
+    await context.output.answer(null, () => `-- ${nameOf(step)}\n${sql}`);
+  }
+}
+
 type Writer = (steps: readonly MigrationStep[], newly: readonly MigrationStep[], screen: Screen) => string;
 
-const WRITERS: Record<'status' | 'dry run' | 'apply', Writer> = {
+const WRITERS: Record<'status' | 'apply', Writer> = {
   status: (steps, _, { paint }) =>
     steps
       .map((step) => `${step.applied ? paint.green('applied') : paint.yellow('due    ')}  ${nameOf(step)}`)
       .join('\n'),
-  'dry run': (steps, _, { paint }) =>
-    steps
-      .filter((step) => !step.applied)
-      .map((step) => `${paint.yellow('would apply')} ${nameOf(step)}`)
-      .join('\n') || 'nothing to do: the schema is up to date',
   apply: (_, newly, { paint }) =>
     newly.map((step) => `${paint.green('applied')} ${nameOf(step)}`).join('\n') ||
     'nothing to do: the schema is up to date',

@@ -1,6 +1,7 @@
 import { checkedName } from '../../../domain/names.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { didYouMean } from '../../../lib/nearest.ts';
+import { hasHadTasks } from '../../../queue/has-had-tasks.ts';
 import { listQueues } from '../../../queue/list-queues.ts';
 import { pauseQueue } from '../../../queue/pause-queue.ts';
 import type { CliCommand } from '../../command.ts';
@@ -38,7 +39,7 @@ Pausing again replaces who, why and until when.`,
       reason: options.reason?.trim() || null,
       forMs,
     });
-    if (!others.some((queue) => queue.name === name)) {
+    if (!others.some((queue) => queue.name === name) && (await hasHadTasks(db, name)) === false) {
       const hint = didYouMean(
         name,
         others.map((queue) => queue.name),
