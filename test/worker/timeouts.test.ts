@@ -83,27 +83,6 @@ describe('a timeout', () => {
     expect(await queue.task(next)).toMatchObject({ status: 'completed' });
     expect(eventsOf(worker, 'task.abandoned')).toEqual([]);
   });
-
-  test.each([
-    ['its handler says', 'patient-apart', '0s'],
-    ['the worker says where its handler does not', 'wait-apart', '10m'],
-  ])('lets a process go on for as long as %s', async (_, patient, killAfter) => {
-    const deaf = { until: 'go', deaf: true };
-    const options = { timeout_ms: 1000, max_attempts: 1 };
-    const [kept, killed] = [
-      await queue.enqueue(patient, deaf, options),
-      await queue.enqueue('hasty-apart', deaf, options),
-    ];
-    const worker = queue.work(['--grace', '10m', '--kill-after', killAfter]);
-    await worker.waitForLog(({ msg, task_id }) => msg === 'aborted' && task_id === kept);
-    await queue.hasStatus(killed, 'dead');
-    // Longer than it had if that were not heeded.
-    await queue.rows('select pg_sleep(2.5)');
-    await queue.witness(kept, 'go');
-    await queue.hasStatus(kept, 'dead');
-    expect((await queue.witnessed(kept)).map(({ event }) => event)).toEqual(['start', 'go', 'end']);
-    expect((await queue.witnessed(killed)).map(({ event }) => event)).toEqual(['start']);
-  });
 });
 
 describe('cancel, asked for by another process,', () => {
@@ -121,6 +100,25 @@ describe('cancel, asked for by another process,', () => {
       attempts: 0,
     });
     expect((await queue.witnessed(id)).at(-1)).toMatchObject({ event: 'aborted', note: 'cancelled' });
+  });
+
+  test.each([
+    ['its handler says', 'patient-apart', '0s'],
+    ['the worker says where its handler does not', 'wait-apart', '10m'],
+  ])('lets a process go on for as long as %s', async (_, patient, killAfter) => {
+    const deaf = { until: 'go', deaf: true };
+    const kept = await queue.enqueue(patient, deaf);
+    const killed = await queue.enqueue('hasty-apart', deaf);
+    const worker = queue.work(['--grace', '10m', '--kill-after', killAfter]);
+    for (const id of [kept, killed]) await queue.saw(id, 'start');
+    await queue.rows('select taskq.cancel($1)', [kept, killed]);
+    await worker.waitForLog(({ msg, task_id }) => msg === 'aborted' && task_id === kept);
+    await queue.hasStatus(killed, 'cancelled');
+    expect(await queue.task(killed)).toMatchObject({ ending: 'killed' });
+    // Longer than it had if that were not heeded.
+    await queue.rows('select pg_sleep(2.5)');
+    await queue.witness(kept, 'go');
+    await queue.hasStatus(kept, 'completed');
   });
 
   test('changes nothing for a handler that succeeds all the same', async () => {
