@@ -4,7 +4,8 @@
 -- TypeScript says the same. Null: it cannot be evaluated, being no object, or having text where a number belongs.
 -- It never raises an error, whatever is stored: a row may have been put in by hand, and a settle is of many tasks. So
 -- numbers are bounded before they are used, and the exponent is, so that no product leaves the range of a double
--- (power() and `*` raise an error there): factor^(600 / ln factor) = e^600 = 10^260 is beyond any max_ms.
+-- (power() and `*` raise an error there, above and below): factor^(600 / ln factor) = e^600 = 10^260 is beyond any max_ms,
+-- and what is nearly nothing counts as 0.
 -- In PL/pgSQL, which reads each number once: half of what one expression of SQL takes [16 us; so: 7].
 create or replace function taskq.backoff_delay_ms(_backoff jsonb, _failures integer, _random double precision)
 returns bigint
@@ -16,6 +17,8 @@ declare
   most double precision;
   jitter double precision;
   n double precision := greatest(_failures, 1);
+  nothing constant numeric := 1e-300;
+  given numeric;
 begin
   if jsonb_typeof(_backoff) not in ('object', 'null')
     or jsonb_typeof(_backoff -> 'base_ms') not in ('number', 'null')
@@ -24,10 +27,13 @@ begin
     or jsonb_typeof(_backoff -> 'jitter') not in ('number', 'null') then
     return null;
   end if;
-  base := least(greatest(coalesce((_backoff ->> 'base_ms')::numeric, 5000), 0), 3155760000000);
+  given := coalesce((_backoff ->> 'base_ms')::numeric, 5000);
+  base := case when given < nothing then 0 else least(given, 3155760000000) end;
   factor := least(greatest(coalesce((_backoff ->> 'factor')::numeric, 2), 1), 1000000);
-  most := least(greatest(coalesce((_backoff ->> 'max_ms')::numeric, 3155760000000), 0), 3155760000000);
-  jitter := least(greatest(coalesce((_backoff ->> 'jitter')::numeric, 0), 0), 1);
+  given := coalesce((_backoff ->> 'max_ms')::numeric, 3155760000000);
+  most := case when given < nothing then 0 else least(given, 3155760000000) end;
+  given := coalesce((_backoff ->> 'jitter')::numeric, 0);
+  jitter := case when given < nothing then 0 else least(given, 1) end;
   return floor(least(
     most,
     least(

@@ -19,8 +19,8 @@ declare
   ];
   statuses text[] := case when _filter ? 'status'
     then array(select jsonb_array_elements_text(_filter -> 'status')) end;
-  its_priority smallint := _filter ->> 'priority';
-  since timestamptz := _filter ->> 'since';
+  its_priority smallint := (_filter ->> 'priority')::smallint;
+  since timestamptz := (_filter ->> 'since')::timestamptz;
   by_death boolean := coalesce(statuses = array['dead'], false);
   after_id bigint;
   after_death timestamptz := 'infinity';

@@ -68,7 +68,11 @@ test('no wait is negative or longer than the longest', async () => {
     { kind: 'exponential', base_ms: 3_600_000, factor: 2 },
     { kind: 'exponential', base_ms: 5000, factor: 1 },
     { kind: 'quadratic', base_ms: MOST_MS },
+    { kind: 'fixed', base_ms: Number.MIN_VALUE, jitter: Number.MIN_VALUE, max_ms: Number.MIN_VALUE },
+    { kind: 'linear', base_ms: 1e-300, jitter: 1e-300 },
   ];
+  const least = `{"base_ms": 1e-400, "max_ms": 1e-400, "jitter": 1e-400, "factor": 1e-400}`;
+  expect(await queue.admin.value('select taskq.backoff_delay_ms($1, 1, 0.5)', least)).toBe('0');
   for (const backoff of strange) {
     for (const n of [0, 1, 1010, 1100, 1_000_000, 2_147_483_647]) {
       const ms = Number(await queue.admin.value('select taskq.backoff_delay_ms($1, $2, 0.999)', backoff, n));
