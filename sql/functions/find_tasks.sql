@@ -23,7 +23,7 @@ declare
   since timestamptz := (_filter ->> 'since')::timestamptz;
   by_death boolean := coalesce(statuses = array['dead'], false);
   after_id bigint;
-  after_death timestamptz := 'infinity';
+  after_death timestamptz := timestamptz 'infinity';
   lowest text;
   looked integer;
   hits bigint[];
