@@ -2,7 +2,7 @@
 -- (most urgent first) are `running` at once; what is claimed ahead is `leased` until it starts. So is a suspect, a task
 -- that was held by a worker when that was lost: it is marked `running` (by a heartbeat) before it starts. No rows: there
 -- is nothing due here, or all of it is being claimed by others. A suspect whose workers were lost three times before it
--- started is found by a sweep alone, and alone: were it to blame, it took all others of its claims with it.
+-- started is claimed alone: were it to blame, it took all others of its claims with it.
 --
 -- extra is null, but for what few tasks have: {"traceparent"}.
 --
@@ -42,6 +42,9 @@ declare
   level_ids bigint[];
   chosen tid[];
   last_level integer;
+  most_lost integer;
+  first_alone integer;
+  level_alone integer;
 begin
   if options not in ('{}', '{"looked": true}') then
     perform taskq.refuse_unknown_options('claim', options, '{looked}');
@@ -70,19 +73,18 @@ begin
 
   -- Each level is an index range that ends at now: a million tasks of next week cost nothing. `skip locked`: a
   -- claim waits for nobody.
-  select array_agg(due.row_at), max(due.place) into chosen, last_level
+  select array_agg(due.row_at), max(due.place), max(due.lost_ahead) into chosen, last_level, most_lost
   from (
-    select level.row_at, level_of.place
+    select level.row_at, level.lost_ahead, level_of.place
     from unnest(level_queues, level_priorities, level_times, level_ids)
       with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
-      select t.ctid as row_at
+      select t.ctid as row_at, t.lost_ahead
       from taskq.tasks t
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
         and t.lease_owner is null and t.type = any (_types)
         and (t.expires_at is null or t.expires_at > ts or t.started_at is not null)
-        and (t.lost_ahead is null or t.lost_ahead < 3 or _cursor is null)
       order by t.available_at, t.id + 0
       limit _start + _ahead
       for no key update skip locked
@@ -90,16 +92,18 @@ begin
     limit _start + _ahead
   ) as due;
 
-  -- A sweep, in which time matters least, looks whether one of them is to come alone: the first such one is all it takes.
-  if _cursor is null and cardinality(chosen) > 0 then
-    chosen := coalesce(
-      (
-        select array[t.ctid] from taskq.tasks t where t.ctid = any (chosen) and t.lost_ahead >= 3
-        order by t.priority, t.available_at, t.id
-        limit 1
-      ),
-      chosen
-    );
+  -- One that is to come alone: this claim takes what comes before the first such one, or that one where it is the first.
+  -- The rest of its level is not looked at yet.
+  if most_lost >= 3 then
+    select c.nth, level.place into first_alone, level_alone
+    from unnest(chosen) with ordinality as c (row_at, nth)
+    join taskq.tasks t on t.ctid = c.row_at
+    join unnest(level_queues, level_priorities) with ordinality as level (queue, priority, place)
+      on level.queue = t.queue and level.priority = t.priority
+    where t.lost_ahead >= 3
+    order by c.nth
+    limit 1;
+    chosen := chosen[1 : greatest(first_alone - 1, 1)];
   end if;
 
   -- By ctid: a fifth faster than by id, and safe here because a statement of its own sees the locked versions.
@@ -131,6 +135,7 @@ begin
       'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
       -- The level that filled the claim may have more.
       'levels', case
+        when level_alone is not null then level_alone - 1
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end

@@ -1,4 +1,5 @@
--- Moves tasks that the caller has locked to the dead letters, each with its reason, and tells who waits for them.
+-- Moves tasks that the caller has locked to the dead letters, each with its reason, and tells who waits for them. One
+-- that was put in by hand under the id of a dead letter gets an id of its own: no row is lost, and none stops a rescue.
 -- Their lease_owner is the worker whose attempt came last, if it did not hold them any more, too: it may repeat its
 -- settle. Returns how many moved.
 create or replace function taskq.move_to_dead(
@@ -28,7 +29,9 @@ begin
       step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     )
     select
-      id, created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses,
+      case when (select true from taskq.dead_tasks d where d.id = gone.id limit 1) then nextval('taskq.tasks_id_seq')
+        else id end,
+      created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses,
       releases, priority, notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms,
       max_attempts, workflow_id, step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
     from gone

@@ -90,3 +90,27 @@ test('one whose back-off cannot be evaluated is a dead letter that says so, and 
   const due = 'select min(available_at) >= min(created_at) from taskq.tasks where attempts = 1';
   expect(await queue.admin.value(due)).toBe(true);
 });
+
+test('one that was put in under the id of a dead letter dies under an id of its own, and stops no rescue', async () => {
+  const [first, other] = await enqueueSome(queue.admin, 2);
+  await queue.admin.rows("select taskq.add_dead($1, 'by hand')", first);
+  await queue.admin.rows(
+    `insert into taskq.tasks (id, type, available_at, not_before, created_at, losses)
+     values ($1, 'work', clock_timestamp(), clock_timestamp(), clock_timestamp(), 2)`,
+    first,
+  );
+  const worker = await registerWorker(queue.admin);
+  const tasks = await worker.claim({ start: 2 });
+  await worker.heartbeat(tasks.map((task) => ({ ...task, started_ms: 0 })));
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
+  await lapse(queue.admin, [first!, other!]);
+  expect(await rescueAll(queue.admin)).toMatchObject([
+    { id: first, status: 'dead' },
+    { id: other, status: 'pending' },
+  ]);
+  const dead = await queue.admin.rows('select id, reason from taskq.dead_tasks order by id');
+  expect(dead).toEqual([
+    { id: first, reason: 'by hand' },
+    { id: expect.not.stringMatching(`^(${first}|${other})$`), reason: 'worker_lost' },
+  ]);
+});

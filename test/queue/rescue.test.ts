@@ -347,13 +347,18 @@ describe('what becomes of a task', () => {
     expect(await queue.admin.value(completed, innocents)).toBe(innocents.length);
   });
 
-  test('one that is to come alone is left to a sweep by claims that go on from a cursor', async () => {
-    const [lone, other] = await enqueueSome(queue.admin, 2);
+  test('one that is to come alone is claimed after what is before it, and nothing behind it is passed over', async () => {
+    const [before, lone, behind] = await enqueueSome(queue.admin, 3);
     await queue.admin.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
     const worker = await registerWorker(queue.admin);
-    expect(await worker.claim({ start: 2, cursor: Array(20).fill(null) })).toMatchObject([{ id: other }]);
-    await worker.giveBack([{ id: other!, lease_no: 1 }], false);
-    expect(await worker.claim({ start: 2 })).toMatchObject([{ id: lone, running: false }]);
+    const fromTheStart = Array<null>(20).fill(null);
+    const text = `select id, running, extra from taskq.claim($1, '{default}', '{work}', 5, 0, 30000, $2, null, '{"looked": true}')`;
+    const claim = (cursor: readonly (number | null)[]) => queue.admin.rows(text, worker.id, cursor);
+    // Of the level of the lone one, and of what is less urgent, it says nothing: it has not read that to its end.
+    const looked = { id: null, extra: { levels: 2 } };
+    expect(await claim(fromTheStart)).toMatchObject([{ id: before, running: true }, looked]);
+    expect(await claim(fromTheStart)).toMatchObject([{ id: lone, running: false }, looked]);
+    expect(await claim(fromTheStart)).toMatchObject([{ id: behind }, { id: null, extra: { levels: 10 } }]);
   });
 
   test('one that was running when the third worker was lost with it is dead, worker_lost', async () => {

@@ -201,7 +201,7 @@ test('a task that took two workers is the only suspect of its worker, and dead w
   for (const id of once) expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0 });
 });
 
-test('a suspect that is to come alone is found by a sweep, and completes beside a backlog', async () => {
+test('a suspect that is to come alone completes beside a backlog', async () => {
   const [lone, ...others] = await queue.enqueueSome(200, 'hello-js');
   await queue.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
   queue.work();
