@@ -117,7 +117,8 @@ describe('who waits for the end of a running one', () => {
     const tasks = await worker.claim({ start: 2 });
     await cancel(queue.admin, [killed!, willing!]);
     await worker.settle(outcome(tasks[0]!, 'cancelled', { killed: true }), outcome(tasks[1]!, 'cancelled'));
-    expect(await getEnds(queue.admin, [killed!, willing!])).toMatchObject([
+    const ends = await getEnds(queue.admin, [killed!, willing!]);
+    expect(ends.toSorted((a, b) => Number(a.id) - Number(b.id))).toMatchObject([
       { id: killed, ending: 'killed' },
       { id: willing, ending: null },
     ]);
