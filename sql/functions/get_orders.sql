@@ -1,6 +1,6 @@
 -- What an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
--- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. They come with the
--- answer to each heartbeat.
+-- lease_ms (the one wanted), in_force_ms (the lease that others judge it by), batch (null: as many as will start soon),
+-- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. They come with the answer to each heartbeat.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer
@@ -14,7 +14,8 @@ begin
     select jsonb_build_object(
       'paused', w.paused_at is not null, 'paused_by', w.paused_by,
       'stop', w.stop_requested_at is not null, 'stop_by', w.stop_requested_by,
-      'concurrency', w.concurrency, 'poll_ms', w.poll_ms, 'queues', w.queues,
+      'concurrency', w.concurrency, 'poll_ms', w.poll_ms, 'lease_ms', coalesce(w.wanted_lease_ms, w.lease_ms),
+      'in_force_ms', w.lease_ms, 'batch', w.batch, 'queues', w.queues,
       'paused_queues', coalesce((
         select jsonb_agg(jsonb_build_object(
           'queue', s.name, 'by', s.paused_by, 'reason', s.pause_reason, 'until', s.paused_until

@@ -4,7 +4,9 @@
 -- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
 -- lease that nobody took is renewed like any other, and so is one that ends too late, because the clock went back since.
 -- It waits for no lock. options, all for the row of the worker:
--- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead).
+-- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead), lease_ms (what is
+-- in force from now on: others judge by it whether the worker lives, and which of its leases end too late. It may grow
+-- before any lease is longer, and shrink once none is.)
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
   options jsonb default '{}'
@@ -26,15 +28,18 @@ declare
   -- A second beyond: another heartbeat of this worker may have read the clock a moment later.
   too_late timestamptz := ts + make_interval(secs => _lease_ms / 1000.0 + 1);
 begin
-  if options - '{cursors,running,ahead}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead}');
+  if options - '{cursors,running,ahead,lease_ms}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead,lease_ms}');
   end if;
   update taskq.workers
   set heartbeat_at = ts, stopped_at = null, leases_until = null,
     steady_since = case
+      -- A lease that ends up to a second too late for a shorter one stays as it is.
+      when (options ->> 'lease_ms')::bigint < lease_ms then ts
       when heartbeat_at between ts - make_interval(secs => _lease_ms / 1000.0) and ts + interval '1 second'
       then steady_since else ts end,
     clock_was = case when heartbeat_at > ts + interval '1 second' then greatest(heartbeat_at, clock_was) else clock_was end,
+    lease_ms = coalesce((options ->> 'lease_ms')::bigint, lease_ms),
     cursors = coalesce(options -> 'cursors', cursors),
     running = coalesce((options ->> 'running')::integer, running),
     ahead = coalesce((options ->> 'ahead')::integer, ahead)

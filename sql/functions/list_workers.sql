@@ -3,7 +3,8 @@
 -- full, or whose id it is). status is `live`,
 -- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
 -- back) or `stopped`; running and ahead are what it held at its last heartbeat, which
--- was silent_ms ago, as extra says.
+-- was silent_ms ago, as extra says; wanted_lease_ms there is what lease_ms is about to become (null: it stays), and batch
+-- how many tasks it claims at once (null: as many as will start soon).
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'
 )
@@ -34,7 +35,10 @@ begin
     end,
     w.started_at, w.heartbeat_at, w.stopped_at, w.paused_at, w.paused_by, w.stop_requested_at, w.stop_requested_by,
     w.concurrency, w.running, w.ahead, w.poll_ms, w.lease_ms, w.queues, w.types,
-    jsonb_build_object('silent_ms', round(extract(epoch from ts - w.heartbeat_at) * 1000))
+    jsonb_build_object(
+      'silent_ms', round(extract(epoch from ts - w.heartbeat_at) * 1000),
+      'wanted_lease_ms', nullif(w.wanted_lease_ms, w.lease_ms), 'batch', w.batch
+    )
   from taskq.workers w
   where (
       _after is null

@@ -1,6 +1,6 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
 -- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
--- types: {type: what it says of it, see taskq.type_options}, defaults: what its configuration says of all tasks (see
+-- batch (null: as many as will start soon), types: {type: what it says of it, see taskq.type_options}, defaults: what its configuration says of all tasks (see
 -- taskq.note_defaults), queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
 -- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
 -- It waits for no lock: where others have types or the defaults locked, extra has {types_left: true}, and
@@ -36,8 +36,8 @@ declare
   );
 begin
   perform taskq.refuse_unknown_options('register_worker', _about, array[
-    'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'types', 'defaults', 'queues',
-    'paused'
+    'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
+    'queues', 'paused'
   ]);
   differing := taskq.differing_settings(types, said, ts);
   if differing is not null then
@@ -52,13 +52,13 @@ begin
     continue when drawn = 0;
     insert into taskq.workers (
       id, name, given_name, host, pid, unique_part, version, started_at, heartbeat_at, steady_since, clock_was,
-      lease_ms, concurrency, poll_ms, types, queues, paused_at
+      lease_ms, concurrency, poll_ms, batch, types, queues, paused_at
     )
     values (
       drawn, full_name, _about ->> 'name', _about ->> 'host',
       (_about ->> 'pid')::integer, _about ->> 'unique_part', _about ->> 'version', ts, ts, ts, clock_was,
-      (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint, handled,
-      served,
+      (_about ->> 'lease_ms')::bigint, (_about ->> 'concurrency')::integer, (_about ->> 'poll_ms')::bigint,
+      (_about ->> 'batch')::integer, handled, served,
       case when (_about ->> 'paused')::boolean then ts end
     )
     on conflict (id) do nothing

@@ -1,6 +1,8 @@
--- Changes a running worker: _settings may have concurrency, poll_ms, and queues (an array, or null for every queue).
--- It hears of it at once or with its next heartbeat, and gives back what it has claimed ahead of a queue that it
--- serves no more. False: there is no such worker, or it has ended.
+-- Changes a running worker: _settings may have concurrency, poll_ms, batch (a number, or 'auto'), lease_ms, and queues (an
+-- array, or null for every queue). It is told at once, or with its next heartbeat, and gives back what it has claimed
+-- ahead of a queue that it serves no more. A lease is wanted until the worker has taken it up for all that it holds; the
+-- one in force, by which others judge whether it lives, is the worker's own to write (see taskq.heartbeat).
+-- False: there is no such worker, or it has ended.
 create or replace function taskq.set_worker(_worker integer, _settings jsonb)
 returns boolean
 language plpgsql security definer
@@ -9,10 +11,12 @@ as $$
 declare
   fault text;
 begin
-  perform taskq.refuse_unknown_options('set_worker', _settings, array['concurrency', 'poll_ms', 'queues']);
+  perform taskq.refuse_unknown_options('set_worker', _settings, array['concurrency', 'poll_ms', 'lease_ms', 'batch', 'queues']);
   fault := case
     when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'
     when not taskq.is_whole(_settings -> 'poll_ms', 10, 86400000) then 'poll_ms'
+    when not taskq.is_whole(_settings -> 'lease_ms', 100, 86400000) then 'lease_ms'
+    when _settings -> 'batch' is distinct from '"auto"' and not taskq.is_whole(_settings -> 'batch', 1, 10000) then 'batch'
     when jsonb_typeof(_settings -> 'queues') not in ('array', 'null')
       or _settings @? '$.queues ? (@.type() != "string" && @ != null)' or _settings -> 'queues' = '[]' then 'queues'
   end;
@@ -22,6 +26,11 @@ begin
   update taskq.workers
   set concurrency = coalesce((_settings ->> 'concurrency')::integer, concurrency),
     poll_ms = coalesce((_settings ->> 'poll_ms')::bigint, poll_ms),
+    wanted_lease_ms = coalesce((_settings ->> 'lease_ms')::bigint, wanted_lease_ms),
+    batch = case
+      when _settings -> 'batch' = '"auto"' then null
+      else coalesce((_settings ->> 'batch')::integer, batch)
+    end,
     queues = case
       when not _settings ? 'queues' then queues
       when jsonb_typeof(_settings -> 'queues') = 'array'

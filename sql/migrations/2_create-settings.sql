@@ -112,6 +112,7 @@ create table taskq.workers (
   steady_since timestamptz not null default clock_timestamp(),
   -- The latest time that it knows of from before the clock went back, until a scan has seen to what was due by then.
   clock_was timestamptz,
+  -- In force: no lease of its is given for longer. Its heartbeat writes it, once a wanted one holds for all its leases.
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,
@@ -122,6 +123,9 @@ create table taskq.workers (
   stop_requested_by text,
   concurrency integer not null,
   poll_ms bigint,
+  wanted_lease_ms bigint,
+  -- Tasks in one claim; null: as many as will start soon.
+  batch integer,
   queues text[],
   types text[] not null,
   -- What it held at its last heartbeat: in slots, and claimed ahead.
@@ -131,6 +135,8 @@ create table taskq.workers (
   constraint a_worker_has_a_positive_id check (id > 0),
   constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),
   constraint a_worker_polls_now_and_then check (poll_ms > 0),
+  constraint a_wanted_lease_is_100_ms_to_a_day check (wanted_lease_ms between 100 and 86400000),
+  constraint a_batch_has_1_to_10000_tasks check (batch between 1 and 10000),
   constraint a_worker_serves_a_queue check (cardinality(queues) > 0)
 );
 

@@ -119,7 +119,7 @@ function inTurn(client: pg.Client, deadlineMs: number, session: Session): Querya
   let last: Promise<unknown> = Promise.resolve();
   return <Row extends object>(statement: Statement): Promise<Row[]> => {
     const ask = () => askSession<Row>(client, session, statement);
-    const answer = last.then(() => withDeadline(client, deadlineMs, ask));
+    const answer = last.then(() => withDeadline(client, statement.deadlineMs ?? deadlineMs, ask));
     last = answer.catch(() => {});
     return answer;
   };

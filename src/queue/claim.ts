@@ -20,6 +20,8 @@ export interface ClaimRequest {
   /** How many more to claim ahead. */
   readonly ahead: number;
   readonly leaseMs: number;
+  /** Answered later, it is worth nothing; absent: as the connection has it. */
+  readonly deadlineMs?: number;
   /** Null: a full sweep, from the beginning of every level. */
   readonly cursor: Cursor | null;
   /** Null: exactly from the cursor on. */
@@ -87,6 +89,7 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
       cursor === null ? null : flatten(cursor, queues, NEVER),
       request.lookBackMs,
     ],
+    ...(request.deadlineMs !== undefined && { deadlineMs: request.deadlineMs }),
   });
   // It comes last.
   const last = rows.at(-1);

@@ -18,6 +18,10 @@ export interface HeartbeatRequest {
   readonly workerId: number;
   readonly held: readonly HeldTask[];
   readonly leaseMs: number;
+  /** What others are to judge this worker by from now on; absent: as it was. */
+  readonly inForceMs?: number;
+  /** Answered later, it is worth nothing; absent: as the connection has it. */
+  readonly deadlineMs?: number;
   /** The worker's claim cursor, stored for workers that start later; undefined leaves the stored one. */
   readonly cursors?: unknown;
   /** How many tasks the worker has in slots and claimed ahead, for those who look at it; absent: as it was. */
@@ -29,11 +33,13 @@ export interface Heartbeat {
   readonly answers: readonly HeartbeatAnswer[];
   /** What operators want of the worker; undefined: its row is gone. */
   readonly orders: Orders | undefined;
+  /** The lease that others judged it by until this heartbeat; undefined: its row is gone. */
+  readonly judgedByMs: number | undefined;
 }
 
 /** Renew what needs it of a worker's leases, and learn which tasks are lost or asked to be cancelled. */
 export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<Heartbeat> {
-  const { workerId, held, leaseMs, cursors, counts } = request;
+  const { workerId, held, leaseMs, inForceMs, deadlineMs, cursors, counts } = request;
   const rows = await db.query<{
     orders: StoredOrders | null;
     /** Null: no lease was named. */
@@ -53,8 +59,9 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       held.map((task) => task.leaseNo),
       held.map((task) => task.startedMs),
       leaseMs,
-      JSON.stringify({ cursors, ...counts }),
+      JSON.stringify({ cursors, ...counts, lease_ms: inForceMs }),
     ],
+    ...(deadlineMs !== undefined && { deadlineMs }),
   });
   const answers = rows.flatMap(({ id, ...row }) =>
     id === null
@@ -67,5 +74,6 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
           cancelReason: row.cancel_reason,
         },
   );
-  return { answers, orders: ordersOf(rows[0]!.orders) };
+  const stored = rows[0]!.orders;
+  return { answers, orders: ordersOf(stored), judgedByMs: stored?.in_force_ms };
 }

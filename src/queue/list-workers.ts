@@ -27,7 +27,11 @@ export interface ListedWorker {
   /** Claimed ahead at its last heartbeat. */
   readonly ahead: number;
   readonly poll_ms: number | null;
+  /** In force now. */
   readonly lease_ms: number;
+  /** What it is about to become; null: it stays. */
+  readonly wanted_lease_ms: number | null;
+  readonly batch: 'auto' | number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   readonly types: readonly string[];
@@ -90,12 +94,15 @@ async function read(
   limit: number,
   after: string | null,
 ): Promise<Read[]> {
-  const rows = await db.query<{ worker: Omit<ListedWorker, 'id'> & { id: number }; silent_ms: number }>({
-    text: "select to_jsonb(w) - 'extra' as worker, (w.extra ->> 'silent_ms')::double precision as silent_ms from taskq.list_workers($1, $2, $3) as w",
+  const rows = await db.query<{
+    worker: Omit<ListedWorker, 'id' | 'batch' | 'wanted_lease_ms'> & { id: number };
+    extra: { silent_ms: number; wanted_lease_ms: number | null; batch: number | null };
+  }>({
+    text: "select to_jsonb(w) - 'extra' as worker, extra from taskq.list_workers($1, $2, $3) as w",
     values: [limit, after, JSON.stringify(filter)],
   });
-  return rows.map(({ worker, silent_ms }) => ({
-    worker: { ...worker, id: String(worker.id) },
+  return rows.map(({ worker, extra: { silent_ms, wanted_lease_ms, batch } }) => ({
+    worker: { ...worker, id: String(worker.id), wanted_lease_ms, batch: batch ?? 'auto' },
     silentMs: silent_ms,
   }));
 }

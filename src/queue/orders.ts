@@ -14,6 +14,9 @@ export interface Orders {
   readonly stopBy: string | null;
   readonly concurrency: number;
   readonly pollMs: number;
+  /** How long it is to hold what it claims. */
+  readonly leaseMs: number;
+  readonly batch: 'auto' | number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   readonly pausedQueues: readonly PausedQueue[];
@@ -27,6 +30,11 @@ export interface StoredOrders {
   readonly stop_by: string | null;
   readonly concurrency: number;
   readonly poll_ms: number;
+  readonly lease_ms: number;
+  /** What others judged it by until this heartbeat. */
+  readonly in_force_ms: number;
+  /** Null: auto. */
+  readonly batch: number | null;
   readonly queues: readonly string[] | null;
   readonly paused_queues: readonly PausedQueue[];
 }
@@ -40,6 +48,8 @@ export function ordersOf(stored: StoredOrders | null): Orders | undefined {
     pausedBy: stored.paused_by,
     stopBy: stored.stop_by,
     pollMs: stored.poll_ms,
+    leaseMs: stored.lease_ms,
+    batch: stored.batch ?? 'auto',
     pausedQueues: stored.paused_queues,
   };
 }

@@ -39,6 +39,8 @@ export interface WorkerAbout extends Sayings {
   readonly concurrency: number;
   readonly leaseMs: number;
   readonly pollMs: number;
+  /** Tasks in one claim; absent: auto. */
+  readonly batch?: 'auto' | number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   /** It is to claim nothing until resumed. */
@@ -72,6 +74,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         concurrency: about.concurrency,
         lease_ms: about.leaseMs,
         poll_ms: about.pollMs,
+        batch: typeof about.batch === 'number' ? about.batch : null,
         types: about.types,
         defaults: about.defaults,
         queues: about.queues,

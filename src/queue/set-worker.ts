@@ -4,6 +4,9 @@ import type { Queryable } from '../lib/database.ts';
 export interface WorkerSettings {
   readonly concurrency?: number;
   readonly poll_ms?: number;
+  /** Wanted: in force once the worker has taken it up for all that it holds. */
+  readonly lease_ms?: number;
+  readonly batch?: 'auto' | number;
   /** Null: every queue. */
   readonly queues?: readonly string[] | null;
 }

@@ -5,6 +5,7 @@ import type { Queryable } from '../lib/database.ts';
 import { type Claimed, claim } from '../queue/claim.ts';
 import { unmarkIdle } from '../queue/mark-idle.ts';
 import type { ClaimCursor } from './cursor.ts';
+import type { LeaseLength } from './lease-length.ts';
 import { Pace } from './pace.ts';
 
 export interface ClaimLoopOptions {
@@ -12,7 +13,7 @@ export interface ClaimLoopOptions {
   readonly workerId: number;
   /** Those handled now. */
   readonly types: () => readonly string[];
-  readonly leaseMs: number;
+  readonly lease: LeaseLength;
   readonly pollMs: () => number;
   readonly cursor: ClaimCursor;
   /** How many to claim now, into slots and ahead; both 0: none. */
@@ -99,16 +100,27 @@ async function claimOnce(
   room: { start: number; ahead: number },
   queues: readonly string[],
 ): Promise<number> {
-  const { db, workerId, types, leaseMs, cursor, stop } = options;
-  if (queues.length === 0 || stop.aborted) return 0;
+  if (queues.length === 0 || options.stop.aborted) return 0;
   await options.lookBehind(queues);
-  if (stop.aborted) return 0;
+  if (options.stop.aborted) return 0;
+  return options.lease.during((leaseMs) => claimFor(leaseMs, options, room, queues));
+}
+
+async function claimFor(
+  leaseMs: number,
+  options: ClaimLoopOptions,
+  room: { start: number; ahead: number },
+  queues: readonly string[],
+): Promise<number> {
+  const { db, workerId, types, cursor } = options;
   const began = performance.now();
   const look = cursor.next(began, queues);
-  const request = { workerId, types: types(), leaseMs, queues: cursor.inTurn(queues), ...room, ...look };
+  // The answer is worth nothing after a lease.
+  const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
+  const request = { workerId, types: types(), queues: cursor.inTurn(queues), ...room, ...look };
   let claimed: Claimed;
   try {
-    claimed = await claim(db, request);
+    claimed = await claim(db, { ...request, leaseMs, deadlineMs });
   } catch (error) {
     const now = performance.now();
     cursor.failed(look, now - began, now);

@@ -11,7 +11,7 @@ export interface ConnectionStateOptions {
   readonly databaseUrl: string;
   readonly events: EventLog;
   /** So long without an answer is an interruption, too, be it that this process itself stood still. */
-  readonly silenceMs: number;
+  readonly silenceMs: () => number;
   /** Called when both are back. */
   readonly onRestored: () => void;
 }
@@ -41,7 +41,7 @@ export class ConnectionState implements Queryable {
   /** For how long both have been uninterrupted, in milliseconds; 0 while one is lost or silent, or heartbeats are refused. */
   get steadyMs(): number {
     const now = performance.now();
-    return this.isLost || this.#isRefused || now - this.#answeredAt > this.#options.silenceMs
+    return this.isLost || this.#isRefused || now - this.#answeredAt > this.#options.silenceMs()
       ? 0
       : now - this.#since;
   }
@@ -68,7 +68,7 @@ export class ConnectionState implements Queryable {
   answered(connection: Connection, askedAt: number): void {
     const now = performance.now();
     const wasLost = this.isLost;
-    if (!wasLost && now - this.#answeredAt > this.#options.silenceMs) this.#since = now;
+    if (!wasLost && now - this.#answeredAt > this.#options.silenceMs()) this.#since = now;
     this.#answeredAt = now;
     if (connection === 'heartbeats' && this.#isRefused) {
       this.#isRefused = false;

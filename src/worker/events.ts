@@ -21,7 +21,11 @@ export const EVENTS = {
   'worker.died': ['error', 'a worker process ended unasked; another is started'],
   'worker.paused': ['info', 'an operator paused it: it claims nothing until it is resumed'],
   'worker.resumed': ['info', 'it claims again'],
-  'worker.changed': ['info', 'an operator changed its slots, how often it looks, or its queues'],
+  'worker.changed': [
+    'info',
+    'an operator changed its slots, how often it looks, its lease, its batch, or its queues',
+  ],
+  'lease.changed': ['info', 'every lease it holds is of the length that an operator asked for'],
   'worker.maintained': ['debug', 'housekeeping was done'],
   'partition.detached': [
     'warn',

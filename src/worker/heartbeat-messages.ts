@@ -22,6 +22,8 @@ export type ToHeartbeat =
   | { readonly kind: 'cursors'; readonly cursors: unknown }
   /** Beat now: something has just become worth telling. */
   | { readonly kind: 'beat' }
+  /** Tasks are leased for so long, and nothing is under way that leases them for as long as before. */
+  | { readonly kind: 'leaseTaken'; readonly leaseMs: number }
   | { readonly kind: 'stop' };
 
 /** What the heartbeat thread tells the main thread. */
@@ -30,6 +32,10 @@ export type FromHeartbeat =
   | { readonly kind: 'cancel'; readonly id: string; readonly leaseNo: number; readonly reason: string | null }
   /** What operators want, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
+  /** Lease tasks for so long from now on, and answer `leaseTaken`. */
+  | { readonly kind: 'lease'; readonly leaseMs: number; readonly heartbeatMs: number }
+  /** Every lease is of this length now. */
+  | { readonly kind: 'leaseSettled'; readonly leaseMs: number }
   | { readonly kind: 'wake'; readonly queue: string; readonly fromUs: number }
   /** `listening`: a notification to ourselves came back; without it hints do not arrive. */
   | { readonly kind: 'connected'; readonly listening: boolean }

@@ -2,7 +2,7 @@ import type { Bell } from '../lib/bell.ts';
 import type { EventLog } from './events.ts';
 
 export interface HeartbeatStateOptions {
-  readonly leaseMs: number;
+  readonly leaseMs: () => number;
   readonly events: EventLog;
   /** Rung when heartbeats are answered again. */
   readonly room: Bell;
@@ -26,7 +26,7 @@ export class HeartbeatState {
 
   /** Without heartbeats what is claimed would be lost again: while it is silent, nothing is. */
   get isSilent(): boolean {
-    return performance.now() - this.#lastBeatenAt > (this.#options.leaseMs * 2) / 3;
+    return performance.now() - this.#lastBeatenAt > (this.#options.leaseMs() * 2) / 3;
   }
 
   /** The connection that listens was tried. Once is told that nothing is heard on it. */

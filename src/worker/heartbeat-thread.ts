@@ -9,6 +9,7 @@ import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import { wakeHintOf } from '../queue/wake-hint.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import type { CancelRequest } from './judge-silence.ts';
+import { heartbeatFor, LeaseChange } from './lease-change.ts';
 import { LeaseTable, wallClock } from './lease-table.ts';
 import { watch } from './watchdog.ts';
 
@@ -22,8 +23,7 @@ const port = parentPort!;
 const table = new LeaseTable(setup.leases);
 const stop = new AbortController();
 const bell = new Bell();
-/** After an outage the others wait for two thirds of a lease before they take this worker for silent. */
-const reconnecting = { ...RECONNECTING, maxMs: Math.min(RECONNECTING.maxMs, setup.heartbeatMs) };
+const lease = new LeaseChange(setup);
 let cursors: unknown;
 /** Of what this worker holds, by lease. */
 let cancels: ReadonlyMap<string, CancelRequest> = new Map();
@@ -31,7 +31,9 @@ let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 port.on('message', (message: ToHeartbeat) => {
   if (message.kind === 'cursors') cursors = message.cursors;
   else if (message.kind === 'beat') bell.ring();
-  else stop.abort();
+  else if (message.kind === 'leaseTaken') {
+    if (lease.taken(message.leaseMs)) bell.ring();
+  } else stop.abort();
 });
 
 /** The main thread does not come back: its leases are let go, for others to take. */
@@ -47,11 +49,20 @@ for (let failures = 0; !stop.signal.aborted; ) {
   } catch (error) {
     failures += 1;
     tell({ kind: 'disconnected', why: sayTrouble(error, setup.databaseUrl) });
-    await bell.wait(backingOffMs(failures, Math.random(), reconnecting), stop.signal);
+    await bell.wait(backingOffMs(failures, Math.random(), reconnecting()), stop.signal);
   }
 }
 clearInterval(watching);
 port.close();
+
+/** After an outage the others wait for two thirds of a lease before they take this worker for silent. */
+function reconnecting(): typeof RECONNECTING {
+  return { ...RECONNECTING, maxMs: Math.min(RECONNECTING.maxMs, lease.heartbeatMs) };
+}
+
+function deadlineMs(): number {
+  return Math.min(5000, lease.shortestMs / 3);
+}
 
 /** Serve one connection until it breaks (throws) or the worker stops (returns). */
 async function serve(onAnswer: () => void): Promise<void> {
@@ -62,7 +73,7 @@ async function serve(onAnswer: () => void): Promise<void> {
     applicationName: `taskq worker ${setup.workerId} heartbeat`,
     channels: ['taskq_wake', 'taskq_cancel', 'taskq_orders'],
     onNotification: hear,
-    deadlineMs: Math.min(5000, setup.leaseMs / 3),
+    deadlineMs: deadlineMs(),
   });
   try {
     let broken: { why: unknown } | undefined;
@@ -80,7 +91,7 @@ async function serve(onAnswer: () => void): Promise<void> {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
       onAnswer();
       if (!isLetGo) tell(answer.kind === 'refused' ? answer : { kind: 'beaten' });
-      const usualMs = setup.heartbeatMs * (0.9 + 0.1 * Math.random());
+      const usualMs = lease.heartbeatMs * (0.9 + 0.1 * Math.random());
       busyMs = answer.kind === 'renewed' ? 25 : Math.min(2 * busyMs, answer.kind === 'busy' ? 1000 : usualMs);
       await bell.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
       if (broken !== undefined) throw broken.why;
@@ -93,7 +104,7 @@ async function serve(onAnswer: () => void): Promise<void> {
 type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Name every lease. `busy`: another transaction has one of them locked. Then all are named again after 50 ms, doubling
+ * Name every lease. `busy`: another transaction has one of them locked, or the worker's row while that is to say more. Then all are named again after 50 ms, doubling
  * to 1 s: one that is locked for minutes must not keep the others from being renewed. So after a refusal, to no end.
  */
 async function beat(listener: Listener): Promise<Beat> {
@@ -103,18 +114,39 @@ async function beat(listener: Listener): Promise<Beat> {
     startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
   }));
   const running = held.filter(({ startedMs }) => startedMs !== null).length;
-  const { workerId, leaseMs } = setup;
+  const { workerId } = setup;
+  const beating = lease.beating;
+  const { leaseMs, inForceMs } = beating;
   const counts = { running, ahead: held.length - running };
   try {
-    const { answers, orders } = await heartbeat(listener, { workerId, leaseMs, held, cursors, counts });
+    const {
+      answers,
+      orders,
+      judgedByMs = 0,
+    } = await heartbeat(listener, {
+      ...{ workerId, leaseMs, inForceMs, held, cursors, counts },
+      deadlineMs: deadlineMs(),
+    });
     cancels = cancelsAmong(answers);
     for (const answer of answers) act(answer);
-    if (orders !== undefined) tell({ kind: 'orders', orders });
-    return { kind: answers.some(({ answer }) => answer === 'busy') ? 'busy' : 'renewed' };
+    const isBusy = answers.some(({ answer }) => answer === 'busy');
+    goOn(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
+    if (orders !== undefined) {
+      tell({ kind: 'orders', orders });
+      if (lease.want(orders.leaseMs)) bell.ring();
+    }
+    return { kind: isBusy || lease.isUnknown ? 'busy' : 'renewed' };
   } catch (error) {
     if (isServerError(error)) return { kind: 'refused', why: sayTrouble(error, setup.databaseUrl) };
     throw error;
   }
+}
+
+function goOn(step: ReturnType<LeaseChange['beaten']>, leaseMs: number): void {
+  if (step === 'tell') tell({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
+  if (step !== 'settled') return;
+  tell({ kind: 'leaseSettled', leaseMs });
+  bell.ring();
 }
 
 function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRequest> {

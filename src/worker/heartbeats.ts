@@ -9,6 +9,8 @@ export interface Heartbeats {
   tellCursors(cursors: unknown): void;
   /** Beat now. */
   beat(): void;
+  /** Say that tasks are leased for so long, and nothing is under way that leases them for as long as before. */
+  leaseTaken(leaseMs: number): void;
   /** End the thread after what it does. */
   stop(): Promise<void>;
 }
@@ -49,6 +51,7 @@ export function startHeartbeats(
   return {
     tellCursors: (cursors) => tell({ kind: 'cursors', cursors }),
     beat: () => tell({ kind: 'beat' }),
+    leaseTaken: (leaseMs) => tell({ kind: 'leaseTaken', leaseMs }),
     async stop() {
       stopping = true;
       tell({ kind: 'stop' });

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 import { heartbeat } from '../queue/heartbeat.ts';
 import type { Attempt } from './attempt.ts';
+import type { LeaseLength } from './lease-length.ts';
 
 export interface MarkRunningOptions {
   readonly workerId: number;
-  readonly leaseMs: number;
+  readonly lease: LeaseLength;
   /** The database did not answer, or refused. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -17,13 +18,13 @@ export interface MarkRunningOptions {
 export async function markRunning(
   db: Queryable,
   attempt: Attempt,
-  { workerId, leaseMs, onTrouble }: MarkRunningOptions,
+  { workerId, lease, onTrouble }: MarkRunningOptions,
 ): Promise<boolean> {
   const { id, leaseNo } = attempt.held.task;
   const held = [{ id, leaseNo, startedMs: 0 }];
   for (let waitMs = 10; attempt.aborted === undefined; waitMs = Math.min(2 * waitMs, 1000)) {
     try {
-      const { answers } = await heartbeat(db, { workerId, leaseMs, held });
+      const { answers } = await lease.during((leaseMs) => heartbeat(db, { workerId, leaseMs, held }));
       const answer = answers[0]?.answer;
       // Busy: somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
       if (answer !== 'busy') return answer === 'renewed';

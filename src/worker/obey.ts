@@ -19,12 +19,14 @@ export function obey(state: WorkerState, orders: Orders): void {
 function tellNews(events: EventLog, before: Orders, now: Orders): void {
   if (now.paused && !before.paused) events.event('worker.paused', { by: now.pausedBy });
   if (before.paused && !now.paused) events.event('worker.resumed');
-  const changed = (['concurrency', 'pollMs', 'queues'] as const).filter(
+  const changed = (['concurrency', 'pollMs', 'leaseMs', 'batch', 'queues'] as const).filter(
     (key) => !isDeepStrictEqual(now[key], before[key]),
   );
   if (changed.length > 0) {
-    const { concurrency, pollMs, queues } = now;
-    events.event('worker.changed', { concurrency, poll_ms: pollMs, queues: queues ?? 'all' });
+    const { concurrency, pollMs, leaseMs, batch, queues } = now;
+    events.event('worker.changed', {
+      ...{ concurrency, poll_ms: pollMs, lease_ms: leaseMs, batch, queues: queues ?? 'all' },
+    });
   }
   for (const paused of missingIn(before.pausedQueues, now.pausedQueues))
     events.event('queue.paused', { ...paused });

@@ -10,7 +10,7 @@ import { claimLoop } from './claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
-import { startHeartbeats } from './heartbeats.ts';
+import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
 import { Housekeeper } from './housekeeper.ts';
 import { obey } from './obey.ts';
 import { sayingsOf, storeTypes, tellDifferences, unregister } from './registration.ts';
@@ -44,8 +44,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     access: 'write',
     maxConnections: 3,
     applicationName: 'taskq worker',
-    // The answer to a claim is worth nothing after a lease.
-    deadlineMs: Math.min(30_000, Math.max(5000, options.leaseMs)),
+    deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
   });
   try {
     const registered = await register(pool, options);
@@ -54,7 +53,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       db: pool,
       databaseUrl: options.databaseUrl,
       events,
-      silenceMs: 2 * heartbeatMs,
+      silenceMs: () => 2 * state.lease.heartbeatMs,
       onRestored: () => state.lookAnew(),
     });
     const state = new WorkerState(db, pool, workerId, options);
@@ -73,7 +72,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         logDescriptor: 1,
       },
       state.held.table,
-      (message) => hear(message, state, db),
+      (message) => hear(message, state, db, heartbeats),
       (why) => state.shutdown.retire(`its heartbeats have ended: ${why}`),
     );
     const endStrays =
@@ -138,13 +137,14 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
     concurrency: options.concurrency,
     leaseMs: options.leaseMs,
     pollMs: options.pollMs,
+    batch: options.batch,
     ...sayingsOf(options.handlers, options.configured),
     queues: options.queues,
     paused: options.paused,
   });
 }
 
-function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): void {
+function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, heartbeats: Heartbeats): void {
   switch (message.kind) {
     case 'lost':
       state.desk.lose(message);
@@ -154,6 +154,14 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState): 
       break;
     case 'orders':
       obey(state, message.orders);
+      break;
+    case 'lease':
+      void state.lease
+        .change(message.leaseMs, message.heartbeatMs)
+        .then(() => heartbeats.leaseTaken(message.leaseMs));
+      break;
+    case 'leaseSettled':
+      state.options.events.event('lease.changed', { lease_ms: message.leaseMs });
       break;
     case 'wake':
       state.wake(message.queue, message.fromUs);
@@ -190,10 +198,10 @@ async function rescueOnce(
   watch: SilenceWatch,
   signal: AbortSignal,
 ): Promise<void> {
-  const { heartbeatMs, rescueMs, events } = state.options;
+  const { rescueMs, events } = state.options;
   // Where every slot is taken, nothing else asks whether the database is back.
   if (db.isLost) await db.query({ text: 'select 1' });
-  if (db.steadyMs < heartbeatMs) return watch.forget();
+  if (db.steadyMs < state.lease.heartbeatMs) return watch.forget();
   const { claimLostAt } = state;
   const own = state.isLostClaimOver;
   const { quiet, rescued } = await rescue(db, {

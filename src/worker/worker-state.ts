@@ -15,6 +15,7 @@ import { ClaimCursor } from './cursor.ts';
 import { Desk } from './desk.ts';
 import { HeartbeatState } from './heartbeat-state.ts';
 import { HeldTasks } from './held-tasks.ts';
+import { LATE_COMMIT_MS, LeaseLength } from './lease-length.ts';
 import type { Handlers } from './load-handlers.ts';
 import { markRunning } from './mark-running.ts';
 import { Returner } from './returner.ts';
@@ -24,9 +25,6 @@ import { Shutdown } from './shutdown.ts';
 import { SurveyCache } from './survey-cache.ts';
 import { Sweeper } from './sweeper.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
-
-/** A claim may still be under way in the server when its answer is given up. */
-const LATE_COMMIT_MS = 2000;
 
 /** How often as long as it takes to count what is unfinished does a worker pause before it counts again. */
 const COUNT_SPACING = 20;
@@ -43,6 +41,8 @@ export class WorkerState {
   readonly settler: Settler;
   readonly returner: Returner;
   readonly heartbeat: HeartbeatState;
+  /** For how long it leases what it claims. */
+  readonly lease: LeaseLength;
   readonly shutdown: Shutdown;
   readonly roomBell = new Bell();
   readonly hintBell = new Bell();
@@ -52,6 +52,8 @@ export class WorkerState {
   unstored: Handlers | undefined;
   /** When the answer of a claim was last lost (`performance.now()`): tasks may be ours that we do not know of. */
   claimLostAt: number | undefined;
+  /** When they have run out. */
+  #lostClaimOverAt = Infinity;
   /** What `untilIdle` left. */
   left: Readonly<Record<string, number>> = {};
   readonly #db: Queryable;
@@ -64,15 +66,16 @@ export class WorkerState {
 
   /** `beside`: for what may take its time, or fail, without saying anything of the connection. */
   constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
-    const { handlers, leaseMs, graceMs, killAfterMs, events } = options;
+    const { handlers, leaseMs, heartbeatMs, graceMs, killAfterMs, events } = options;
     const onTrouble = (error: unknown) => this.trouble(error);
-    const marking = { workerId, leaseMs, onTrouble };
+    this.lease = new LeaseLength(leaseMs, heartbeatMs);
+    const marking = { workerId, lease: this.lease, onTrouble };
     this.#db = db;
     this.options = options;
     this.workerId = workerId;
     this.types = [...handlers.keys()];
     this.orders = ordersAtFirst(options);
-    this.heartbeat = new HeartbeatState({ leaseMs, events, room: this.roomBell });
+    this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, room: this.roomBell });
     this.shutdown = new Shutdown(options.stop, events);
     const lane = new Lane();
     this.#survey = new SurveyCache({
@@ -129,12 +132,12 @@ export class WorkerState {
   }
 
   claimLoopOptions(): ClaimLoopOptions {
-    const { leaseMs, untilIdle } = this.options;
+    const { untilIdle } = this.options;
     return {
       db: this.#db,
       workerId: this.workerId,
       types: () => this.types,
-      leaseMs,
+      lease: this.lease,
       pollMs: () => this.orders.pollMs,
       cursor: this.cursor,
       room: () => this.#room(),
@@ -152,6 +155,7 @@ export class WorkerState {
       },
       onTrouble: (error) => {
         this.claimLostAt = performance.now();
+        this.#lostClaimOverAt = this.claimLostAt + this.lease.longestMs + LATE_COMMIT_MS;
         this.trouble(error);
       },
       onIdle: () => this.#isDone(),
@@ -189,7 +193,7 @@ export class WorkerState {
 
   /** What a claim took whose answer was lost has run out by now, and is to be looked for. */
   get isLostClaimOver(): boolean {
-    return performance.now() - (this.claimLostAt ?? Infinity) > this.options.leaseMs + LATE_COMMIT_MS;
+    return this.claimLostAt !== undefined && performance.now() > this.#lostClaimOverAt;
   }
 
   /** Log what the database refused; that it does not answer is the connection's to tell. */
@@ -245,14 +249,14 @@ export class WorkerState {
 
   #room(): { start: number; ahead: number } {
     const { desk, held, settler, heartbeat, shutdown, options, concurrency } = this;
-    const { batch, maxTasks } = options;
+    const { maxTasks } = options;
     if (desk.abandoned >= concurrency) shutdown.retire('every slot is held by a handler that does not end');
     const wanted = maxTasks === null ? Infinity : maxTasks - held.tally.ended - held.size;
     if (wanted <= 0 && held.size <= desk.abandoned) this.#end();
     if (shutdown.stop.aborted || settler.stuck || heartbeat.isSilent) return { start: 0, ahead: 0 };
     return claimRoom({
       concurrency,
-      batch,
+      batch: this.orders.batch,
       freeSlots: desk.freeSlots,
       waiting: desk.waiting,
       meanRunMs: desk.meanRunMs,
@@ -299,6 +303,10 @@ export class WorkerState {
   }
 }
 
-function ordersAtFirst({ paused, concurrency, pollMs, queues }: WorkerOptions): Orders {
-  return { paused, pausedBy: null, stop: false, stopBy: null, concurrency, pollMs, queues, pausedQueues: [] };
+function ordersAtFirst(options: WorkerOptions): Orders {
+  const { paused, concurrency, pollMs, leaseMs, batch, queues } = options;
+  return {
+    ...{ paused, pausedBy: null, stop: false, stopBy: null },
+    ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [] },
+  };
 }

@@ -76,6 +76,7 @@ const WORKER: ListedWorker = {
     ahead: 10,
   },
   ...{ stop_requested_at: null, stop_requested_by: null, concurrency: 10, poll_ms: 1000, lease_ms: 30_000 },
+  ...{ wanted_lease_ms: null, batch: 'auto' },
   ...{ queues: [LONG], types: [LONG] },
 };
 

@@ -103,6 +103,20 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
       code: 0,
       stdout: `worker ${id} (set:7:ab12) runs 20 at a time, looks every 500ms, serves a, b\n`,
     });
+    expect(await project.run(['workers', 'set', id, '--lease', '60s', '--batch', '500'])).toMatchObject({
+      code: 0,
+      stdout: `worker ${id} (set:7:ab12) holds tasks for 1m, claims 500 at once\n`,
+    });
+    expect((await project.json(['workers'])).workers[0]).toMatchObject({
+      ...{ id, lease_ms: 600_000, wanted_lease_ms: 60_000, batch: 500 },
+    });
+    expect(await project.run(['workers', 'set', id, '--batch', 'auto'])).toMatchObject({
+      stdout: `worker ${id} (set:7:ab12) claims as many as start soon\n`,
+    });
+    expect((await project.json(['workers'])).workers[0]).toMatchObject({
+      wanted_lease_ms: 60_000,
+      batch: 'auto',
+    });
     await project.run(['workers', 'set', id, '--all-queues']);
     const { workers } = await project.json(['workers']);
     expect(workers[0]).toMatchObject({ id, concurrency: 20, poll_ms: 500, queues: null });
@@ -152,6 +166,12 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
       ['set', '1', '--poll', '1'],
       '--poll "1": expected a duration of at least 10ms such as 500ms, 30s, 10m, 2h or PT10M',
     ],
+    [
+      ['set', '1', '--lease', '99ms'],
+      '--lease "99ms": expected a duration of at least 100ms such as 500ms, 30s, 10m, 2h or PT10M',
+    ],
+    [['set', '1', '--lease', '25h'], '--lease "25h": expected at most a day'],
+    [['set', '1', '--batch', 'all'], '--batch "all": expected a whole number from 1 to 10000 or auto'],
     [['set', '1', '--queues', ','], '--queues ",": expected a list of names, or names separated by commas'],
     [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues'],
     [['list', '--after', 'x'], '--after "x": expected the number of a worker, such as 1406218731'],

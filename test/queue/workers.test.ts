@@ -103,6 +103,8 @@ describe('an order', () => {
       stopBy: expect.stringMatching(/^\w+ \(bob@host\)$/),
       concurrency: 3,
       pollMs: 2000,
+      leaseMs: LEASE_MS,
+      batch: 'auto',
       queues: ['a', 'b'],
       pausedQueues: [],
     });
@@ -125,6 +127,47 @@ describe('an order', () => {
       pollMs: 500,
       queues: null,
     });
+    await setWorker(queue.admin, id, { batch: 500 });
+    await setWorker(queue.admin, id, { lease_ms: 60_000 });
+    expect(await ordersFor(id)).toMatchObject({ concurrency: 3, leaseMs: 60_000, batch: 500 });
+    await setWorker(queue.admin, id, { batch: 'auto' });
+    expect(await ordersFor(id)).toMatchObject({ leaseMs: 60_000, batch: 'auto' });
+  });
+
+  test('for another lease is a wish until a heartbeat of the worker says that it is in force', async () => {
+    const id = await register();
+    const beat = (inForceMs?: number) =>
+      heartbeat(queue.admin, {
+        ...{ workerId: Number(id), held: [], leaseMs: LEASE_MS },
+        ...(inForceMs && { inForceMs }),
+      });
+    const leases = async () => {
+      const [{ lease_ms, wanted_lease_ms } = {} as never] = await listWorkers(queue.admin, {}, 1);
+      return { lease_ms, wanted_lease_ms };
+    };
+    await setWorker(queue.admin, id, { lease_ms: 1000 });
+    await beat();
+    expect(await leases()).toEqual({ lease_ms: LEASE_MS, wanted_lease_ms: 1000 });
+    await silence(queue.admin, Number(id), 2000);
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ status: 'live' }]);
+    await beat(1000);
+    expect(await leases()).toEqual({ lease_ms: 1000, wanted_lease_ms: null });
+    await silence(queue.admin, Number(id), 2000);
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ status: 'silent' }]);
+  });
+
+  test('a lease that ends a little too late for the shorter one in force is not taken from a live worker', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await worker.claim();
+    await queue.admin.rows("update taskq.workers set steady_since = clock_timestamp() - interval '1 day'");
+    // As a heartbeat of 100 ms leaves it.
+    await queue.admin.rows(
+      "update taskq.tasks set lease_expires_at = clock_timestamp() + interval '1 s', started_at = clock_timestamp(), status = 'running'",
+    );
+    await heartbeat(queue.admin, { workerId: worker.id, held: [], leaseMs: 100, inForceMs: 100 });
+    expect(await queue.admin.rows('select from taskq.rescue(0, 1000)')).toEqual([]);
+    expect(await queue.admin.value('select lease_owner from taskq.tasks where id = $1', id)).toBe(worker.id);
   });
 
   test('that makes no sense is refused by the database, too', async () => {
@@ -132,6 +175,19 @@ describe('an order', () => {
     await expect(setWorker(queue.admin, id, { concurrency: 0 })).rejects.toThrow(
       'set_worker: concurrency 0: expected a whole number from 1 to 10000',
     );
+    const range = 'milliseconds, a whole number from 100 to 86400000 (a day)';
+    for (const lease_ms of [99, 86_400_001, 100.5]) {
+      await expect(setWorker(queue.admin, id, { lease_ms })).rejects.toMatchObject({
+        code: '22023',
+        message: `set_worker: lease_ms ${lease_ms}: expected ${range}`,
+      });
+    }
+    for (const batch of [0, 10_001, 'all']) {
+      await expect(setWorker(queue.admin, id, { batch } as object)).rejects.toMatchObject({
+        code: '22023',
+        message: `set_worker: batch ${JSON.stringify(batch)}: expected auto, or a whole number from 1 to 10000`,
+      });
+    }
     await expect(setWorker(queue.admin, id, { queues: [] })).rejects.toThrow('set_worker: queues []');
     await expect(setWorker(queue.admin, id, { slots: 3 } as object)).rejects.toThrow(
       'set_worker: unknown option slots',

@@ -118,6 +118,108 @@ describe('taskq workers set, on a running worker,', () => {
   });
 });
 
+describe('taskq workers set --lease, on a running worker,', () => {
+  /** Waits for so many heartbeats of any worker, with a look at each moment before. */
+  const beats = async (count: number, look: () => Promise<void> = async () => {}) => {
+    const last = () => queue.value<string>('select max(heartbeat_at)::text from taskq.workers');
+    for (let seen = 0, before = await last(); seen < count; ) {
+      await look();
+      const now = await last();
+      if (now !== before) seen += 1;
+      before = now;
+    }
+  };
+
+  /** What is left of the shortest and the longest lease, in milliseconds. */
+  const leases = async () => {
+    const [row] = await queue.rows<{ shortest: number; longest: number }>(
+      `select min(extract(epoch from left_of) * 1000)::float8 as shortest,
+        max(extract(epoch from left_of) * 1000)::float8 as longest
+      from (select lease_expires_at - clock_timestamp() as left_of from taskq.tasks where lease_owner is not null) as t`,
+    );
+    return row!;
+  };
+
+  const inForce = () => queue.value<string[]>('select array_agg(lease_ms) from taskq.workers');
+
+  test.each([
+    ['shorter', { TASKQ_LEASE: '60s', TASKQ_HEARTBEAT: '20s' }, '600ms', 600],
+    ['longer', { TASKQ_LEASE: '600ms', TASKQ_HEARTBEAT: '200ms' }, '60s', 60_000],
+  ])(
+    '%s: holds for what runs and for what it claims, and beside another worker nothing is lost',
+    async (_, env, text, ms) => {
+      const ids = await queue.enqueueSome(5, 'wait', { until: 'go' }, { queue: 'a' });
+      const { worker, id } = await started(['--queues', 'a', '--concurrency', '2', '--batch', '4'], env);
+      const { worker: other } = await started(['--queues', 'b'], { TASKQ_RESCUE: '100ms' });
+      await queue.claimed(4);
+      expect(await queue.run('workers', 'set', id, '--lease', text, '--batch', '1')).toMatchObject({
+        code: 0,
+      });
+      expect(await worker.waitForLog(event('worker.changed'))).toMatchObject({ lease_ms: ms, batch: 1 });
+      expect(await worker.waitForLog(event('lease.changed'))).toMatchObject({ lease_ms: ms });
+      await until(
+        async () => (await queue.value('select lease_ms::int from taskq.workers where id = $1', id)) === ms,
+        async () => `in force: ${await inForce()}`,
+      );
+      // For several heartbeats and looks of both, every lease is as the new length has it.
+      await beats(6, async () => {
+        const { longest, shortest } = await leases();
+        expect(longest).toBeLessThanOrEqual(ms + 1000);
+        if (ms > 1000) expect(shortest).toBeGreaterThan(1000);
+      });
+      for (const done of ids) await queue.witness(done, 'go');
+      await counts({ completed: 5 });
+      expect(await queue.rows('select distinct attempts, losses from taskq.finished_tasks')).toEqual([
+        { attempts: 0, losses: 0 },
+      ]);
+      expect((await queue.witnessed()).filter((line) => line.event === 'start')).toHaveLength(5);
+      for (const one of [worker, other]) {
+        expect(eventsOf(one, 'lease.lost')).toEqual([]);
+        expect(eventsOf(one, 'task.rescued')).toEqual([]);
+      }
+    },
+  );
+
+  test('a row of its that somebody keeps locked holds a shorter one back, and costs nothing', async () => {
+    const [task] = await queue.enqueueSome(1, 'wait', { until: 'go' });
+    const { worker, id } = await started([], { TASKQ_LEASE: '60s', TASKQ_HEARTBEAT: '20s' });
+    await queue.hasStatus(task!, 'running');
+    const session = await queue.session();
+    await session.query('begin');
+    await session.query('select from taskq.tasks where id = $1 for update', [task]);
+    await queue.run('workers', 'set', id, '--lease', '600ms');
+    await worker.waitForLog(event('worker.changed'));
+    await beats(4);
+    expect(await queue.value('select lease_ms::int from taskq.workers')).toBe(60_000);
+    await session.query('commit');
+    await worker.waitForLog(event('lease.changed'));
+    await queue.witness(task!, 'go');
+    await queue.hasStatus(task!, 'completed');
+  });
+
+  test('nothing is leased for longer while its own row is locked, and so not judged by the longer one', async () => {
+    const { worker, id } = await started([], {});
+    const session = await queue.session();
+    await session.query('begin');
+    await session.query('select taskq.set_worker($1, $2)', [id, { lease_ms: 60_000 }]);
+    // Locked again before a heartbeat knows of the wish.
+    await session.query('commit; begin; select from taskq.workers for update');
+    await worker.waitForLog(event('worker.changed'));
+    const [task] = await queue.enqueueSome(1, 'wait', { until: 'go' });
+    await queue.hasStatus(task!, 'running');
+    const { longest } = await leases();
+    const known = await queue.value<number>('select lease_ms::int from taskq.workers');
+    expect(longest).toBeLessThanOrEqual(known + 1000);
+    await session.query('commit');
+    await until(
+      async () => (await queue.value('select lease_ms::int from taskq.workers')) === 60_000,
+      async () => `in force: ${await inForce()}`,
+    );
+    await queue.witness(task!, 'go');
+    await queue.hasStatus(task!, 'completed');
+  });
+});
+
 describe('taskq workers pause', () => {
   test('empties what the worker has claimed ahead, unburned; what runs, runs on; resumed it goes on', async () => {
     const ids = await queue.enqueueSome(4, 'wait', { until: 'go' });

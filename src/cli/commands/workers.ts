@@ -26,7 +26,7 @@ export const workers: CliCommand = {
     },
     {
       name: 'set',
-      summary: 'change the slots, the polling or the queues of running workers',
+      summary: 'change the slots, polling, lease, batch or queues of running workers',
       load: async () => (await import('./workers/set.ts')).workersSet,
     },
   ],

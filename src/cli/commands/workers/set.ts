@@ -9,23 +9,33 @@ import { badOption } from '../../task-filter.ts';
 interface SetOptions {
   readonly concurrency?: string;
   readonly poll?: string;
+  readonly lease?: string;
+  readonly batch?: string;
   readonly queues?: string;
   readonly allQueues?: true;
 }
 
+/** As the database has it. */
+const MOST_LEASE_MS = 86_400_000;
+
 /** `taskq workers set`: change them while they run. */
 export const workersSet: CliCommand<SetOptions> = {
+  suggestions: { batch: ['auto'] },
   declare(command) {
     command
       .argument('<workers...>', 'their numbers or names')
       .option('--concurrency <n>', 'tasks to run at a time; what runs above that may finish')
       .option('--poll <duration>', 'how often to look for tasks when there are none')
+      .option('--lease <duration>', 'how long a claimed task is held without a heartbeat')
+      .option('--batch <auto|n>', 'tasks in one claim; auto follows how fast they are done')
       .option('--queues <a,b>', 'serve only these queues')
       .option('--all-queues', 'serve every queue')
       .addHelpText(
         'after',
         `
-It holds for as long as the worker runs; the next one is started with its own settings again.`,
+It holds for as long as the worker runs; the next one is started with its own settings again. A heartbeat comes at least
+every third of the lease. Another lease is in force once all that the worker holds is renewed with it: its log says so
+(lease.changed), and taskq workers --json (lease_ms, and until then wanted_lease_ms).`,
       );
   },
   async run(context, { args, options }) {
@@ -40,22 +50,30 @@ It holds for as long as the worker runs; the next one is started with its own se
   },
 };
 
-function settingsOf({ concurrency, poll, queues, allQueues }: SetOptions): WorkerSettings {
+function settingsOf({ concurrency, poll, lease, batch, queues, allQueues }: SetOptions): WorkerSettings {
   if (queues !== undefined && allQueues) throw badOption('give either --queues or --all-queues');
   return {
     ...(concurrency !== undefined && { concurrency: settingValue('concurrency', concurrency) }),
     ...(poll !== undefined && { poll_ms: settingValue('pollMs', poll) }),
+    ...(lease !== undefined && { lease_ms: leaseOf(lease) }),
+    ...(batch !== undefined && { batch: batch === 'auto' ? batch : settingValue('batch', batch) }),
     ...(queues !== undefined && { queues: queuesOf(queues) }),
     ...(allQueues && { queues: null }),
   };
 }
 
 /** As for a worker that is started. */
-function settingValue(field: 'concurrency' | 'pollMs', text: string): number {
+function settingValue(field: 'concurrency' | 'pollMs' | 'leaseMs' | 'batch', text: string): number {
   const { flag, expects, parse } = SETTINGS[field];
   const value = parse(text);
   if (typeof value === 'number') return value;
   throw badOption(`${flag} ${JSON.stringify(text)}: expected ${expects}`);
+}
+
+function leaseOf(text: string): number {
+  const ms = settingValue('leaseMs', text);
+  if (ms > MOST_LEASE_MS) throw badOption(`--lease ${JSON.stringify(text)}: expected at most a day`);
+  return ms;
 }
 
 function queuesOf(text: string): readonly string[] {
@@ -65,10 +83,14 @@ function queuesOf(text: string): readonly string[] {
   return names.map((name) => checkedName('queue', name));
 }
 
-function sayOf({ concurrency, poll_ms, queues }: WorkerSettings): string {
+function sayOf({ concurrency, poll_ms, lease_ms, batch, queues }: WorkerSettings): string {
   const parts = [
     ...(concurrency === undefined ? [] : [`runs ${concurrency} at a time`]),
     ...(poll_ms === undefined ? [] : [`looks every ${durationText(poll_ms)}`]),
+    ...(lease_ms === undefined ? [] : [`holds tasks for ${durationText(lease_ms)}`]),
+    ...(batch === undefined
+      ? []
+      : [`claims ${batch === 'auto' ? 'as many as start soon' : `${batch} at once`}`]),
     ...(queues === undefined ? [] : [`serves ${queues === null ? 'every queue' : queues.join(', ')}`]),
   ];
   return parts.join(', ');
