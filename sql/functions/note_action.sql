@@ -1,18 +1,18 @@
--- Appends to taskq.actions what a verb did, in its transaction: to tasks (none: no row), a queue or a worker. The role is
--- the session's; the option `by` of the verb is a name beside it, never instead.
+-- Appends to taskq.actions what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker, or
+-- what settings it set (of nothing of these: the defaults). The role is the session's; the option `by` of the verb is a name beside it, never instead.
 create or replace function taskq.note_action(
   _verb text, _at timestamptz, options jsonb, _task_ids bigint[] default null, _queue text default null,
-  _worker integer default null, _reason text default null
+  _worker integer default null, _reason text default null, _type text default null, _settings jsonb default null
 )
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  if coalesce(cardinality(_task_ids), 0) = 0 and _queue is null and _worker is null then
+  if coalesce(cardinality(_task_ids), 0) = 0 and coalesce(_queue, _worker::text, _type, _settings::text) is null then
     return;
   end if;
-  insert into taskq.actions (at, verb, role, by, task_ids, queue, worker, reason)
-  values (_at, _verb, session_user, options ->> 'by', _task_ids, _queue, _worker, _reason);
+  insert into taskq.actions (at, verb, role, by, task_ids, queue, worker, type, settings, reason)
+  values (_at, _verb, session_user, options ->> 'by', _task_ids, _queue, _worker, _type, _settings, _reason);
 end
 $$;

@@ -1,6 +1,6 @@
 -- Makes a type unknown again, with what was set for it: tasks of it are refused when they are enqueued, those that are
 -- there stay. Answers `removed`; `handled`, where a live worker handles it (it would be known again with the next one
--- that starts); `not_known`.
+-- that starts); `not_known`. options: by, a name beside the role's for taskq.actions.
 create or replace function taskq.remove_type(_type text, options jsonb default '{}')
 returns text
 language plpgsql security definer
@@ -18,6 +18,10 @@ begin
     return 'handled';
   end if;
   delete from taskq.task_types where name = _type;
-  return case when found then 'removed' else 'not_known' end;
+  if not found then
+    return 'not_known';
+  end if;
+  perform taskq.note_action('remove', ts, options, _type => _type);
+  return 'removed';
 end
 $$;

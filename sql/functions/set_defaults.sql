@@ -1,6 +1,6 @@
 -- Sets what applies to tasks that say nothing, and whose type and queue say nothing, above what the configuration of
 -- workers says: _settings may have max_attempts, timeout_ms, backoff, retention, errors_retention and dead_retention;
--- null takes away what was set.
+-- null takes away what was set. options: by, a name beside the role's for taskq.actions.
 create or replace function taskq.set_defaults(_settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer
@@ -13,5 +13,6 @@ begin
   ]);
   update taskq.defaults d set operator = jsonb_strip_nulls(d.operator || _settings);
   perform taskq.apply_defaults();
+  perform taskq.note_action('set', clock_timestamp(), options, _settings => _settings);
 end
 $$;

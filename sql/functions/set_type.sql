@@ -1,6 +1,6 @@
 -- Sets what applies to the tasks of a type that do not say it themselves, above what its handler and the configuration of
 -- workers say: _settings may have what taskq.type_options names; null takes away what was set, so that those apply again.
--- A type that was not known is known from then on.
+-- A type that was not known is known from then on. options: by, a name beside the role's for taskq.actions.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer
@@ -20,5 +20,6 @@ begin
     max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, queue text, priority smallint
   )
   where t.name = _type and old.name = _type;
+  perform taskq.note_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
 end
 $$;

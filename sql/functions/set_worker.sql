@@ -2,8 +2,8 @@
 -- array, or null for every queue). It is told at once, or with its next heartbeat, and gives back what it has claimed
 -- ahead of a queue that it serves no more. A lease is wanted until the worker has taken it up for all that it holds; the
 -- one in force, by which others judge whether it lives, is the worker's own to write (see taskq.heartbeat).
--- False: there is no such worker, or it has ended.
-create or replace function taskq.set_worker(_worker integer, _settings jsonb)
+-- options: by, a name beside the role's for taskq.actions. False: there is no such worker, or it has ended.
+create or replace function taskq.set_worker(_worker integer, _settings jsonb, options jsonb default '{}')
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -11,6 +11,7 @@ as $$
 declare
   fault text;
 begin
+  perform taskq.refuse_unknown_options('set_worker', options, '{by}');
   perform taskq.refuse_unknown_options('set_worker', _settings, array['concurrency', 'poll_ms', 'lease_ms', 'batch', 'queues']);
   fault := case
     when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'
@@ -40,6 +41,7 @@ begin
   if not found then
     return false;
   end if;
+  perform taskq.note_action('set', clock_timestamp(), options, _worker => _worker, _settings => _settings);
   perform taskq.tell_workers(_worker);
   return true;
 end

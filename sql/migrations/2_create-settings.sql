@@ -200,8 +200,8 @@ create table taskq.group_asks (
   key text collate "C" not null
 );
 
--- What people did to tasks, queues and workers, a row for each call of a verb: appended, never changed. role is the
--- session_user; by is a name that the caller added.
+-- What people did to tasks, queues, types and workers, a row for each call of a verb: appended, never changed. role is the
+-- session_user; by is a name that the caller added; settings are those that were set (null in them: taken away).
 create table taskq.actions (
   id bigint generated always as identity primary key,
   at timestamptz not null,
@@ -211,6 +211,8 @@ create table taskq.actions (
   task_ids bigint[],
   queue text,
   worker integer,
+  type text,
+  settings jsonb,
   reason text,
   constraint who_acts_has_a_short_name check (length(by) between 1 and 200)
 );

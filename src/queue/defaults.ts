@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 import type { SetSetting } from './get-type.ts';
 
 /** Look what applies to tasks that say nothing, and whose type and queue say nothing, and from where. */
@@ -10,6 +11,13 @@ export async function getDefaults(db: Queryable): Promise<Readonly<Record<string
 }
 
 /** Set it, above what workers say, by column; null takes a setting away. */
-export async function setDefaults(db: Queryable, settings: Readonly<Record<string, unknown>>): Promise<void> {
-  await db.query({ text: 'select taskq.set_defaults($1)', values: [JSON.stringify(settings)] });
+export async function setDefaults(
+  db: Queryable,
+  settings: Readonly<Record<string, unknown>>,
+  { by }: Acting = {},
+): Promise<void> {
+  await db.query({
+    text: 'select taskq.set_defaults($1, $2)',
+    values: [JSON.stringify(settings), JSON.stringify({ by })],
+  });
 }

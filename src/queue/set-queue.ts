@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 /** What applies to the tasks of a queue that do not say it themselves; null: not set, absent: as it is. */
 export interface QueueSettings {
@@ -12,6 +13,14 @@ export interface QueueSettings {
 }
 
 /** Set what applies to the tasks of a queue. */
-export async function setQueue(db: Queryable, queue: string, settings: QueueSettings): Promise<void> {
-  await db.query({ text: 'select taskq.set_queue($1, $2)', values: [queue, JSON.stringify(settings)] });
+export async function setQueue(
+  db: Queryable,
+  queue: string,
+  settings: QueueSettings,
+  { by }: Acting = {},
+): Promise<void> {
+  await db.query({
+    text: 'select taskq.set_queue($1, $2, $3)',
+    values: [queue, JSON.stringify(settings), JSON.stringify({ by })],
+  });
 }

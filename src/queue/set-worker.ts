@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 /** What can be changed of a running worker; absent: as it is. */
 export interface WorkerSettings {
@@ -12,10 +13,15 @@ export interface WorkerSettings {
 }
 
 /** Change a running worker. False: there is no such worker, or it has ended. */
-export async function setWorker(db: Queryable, workerId: string, settings: WorkerSettings): Promise<boolean> {
+export async function setWorker(
+  db: Queryable,
+  workerId: string,
+  settings: WorkerSettings,
+  { by }: Acting = {},
+): Promise<boolean> {
   const rows = await db.query<{ found: boolean }>({
-    text: 'select taskq.set_worker($1, $2) as found',
-    values: [workerId, JSON.stringify(settings)],
+    text: 'select taskq.set_worker($1, $2, $3) as found',
+    values: [workerId, JSON.stringify(settings), JSON.stringify({ by })],
   });
   return rows[0]!.found;
 }

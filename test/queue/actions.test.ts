@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
 import { addDead } from '../../src/queue/add-dead.ts';
 import { cancel } from '../../src/queue/cancel.ts';
+import { setDefaults } from '../../src/queue/defaults.ts';
 import { discard } from '../../src/queue/discard.ts';
+import { releaseKey } from '../../src/queue/keys.ts';
 import { pauseQueue, resumeQueue } from '../../src/queue/pause-queue.ts';
 import { pauseWorker, resumeWorker } from '../../src/queue/pause-worker.ts';
 import { purge } from '../../src/queue/purge.ts';
+import { removeType } from '../../src/queue/remove-type.ts';
 import { rerun } from '../../src/queue/rerun.ts';
 import { retry } from '../../src/queue/retry.ts';
 import { revive } from '../../src/queue/revive.ts';
+import { setQueue } from '../../src/queue/set-queue.ts';
+import { setType } from '../../src/queue/set-type.ts';
+import { setWorker } from '../../src/queue/set-worker.ts';
 import { showTask } from '../../src/queue/show-task.ts';
 import { stopWorker } from '../../src/queue/stop-worker.ts';
 import { enqueue } from './rows.ts';
@@ -21,7 +27,7 @@ const by = 'ann@laptop';
 async function recorded(): Promise<readonly Record<string, unknown>[]> {
   const role = await queue.admin.value<string>('select session_user');
   const rows = await queue.admin.rows<Record<string, unknown>>(
-    'select verb, role, by, task_ids, queue, worker, reason from taskq.actions order by id',
+    'select verb, role, by, task_ids, queue, worker, type, settings, reason from taskq.actions order by id',
   );
   return rows.map(({ role: its, ...row }) => {
     expect(its).toBe(role);
@@ -63,6 +69,26 @@ test('every verb records who, when and on what: the role of the session, and bes
   ]);
 });
 
+test('so does every verb that sets something, with what it set', async () => {
+  const worker = await registerWorker(queue.admin);
+  await setQueue(queue.admin, 'mail', { max_attempts: 7, timeout_ms: null }, { by });
+  await setType(queue.admin, 'letter', { priority: 'high' }, { by });
+  expect(await removeType(queue.admin, 'letter', { by })).toBe('removed');
+  await setDefaults(queue.admin, { max_attempts: 9 }, { by });
+  await setWorker(queue.admin, String(worker.id), { lease_ms: 60_000 }, { by });
+  const id = await enqueue(queue.admin, { key: 'k', key_for: 'ever' });
+  expect(await releaseKey(queue.admin, { queue: 'default', key: 'k' }, { by })).toBe('live');
+  const of = (verb: string, more: object) => ({ verb, by, ...more });
+  expect(await recorded()).toEqual([
+    of('set', { queue: 'mail', settings: { max_attempts: 7, timeout_ms: null } }),
+    of('set', { type: 'letter', settings: { priority: 1 } }),
+    of('remove', { type: 'letter' }),
+    of('set', { settings: { max_attempts: 9 } }),
+    of('set', { worker: worker.id, settings: { lease_ms: 60_000 } }),
+    of('release_key', { task_ids: [id], queue: 'default', reason: 'k' }),
+  ]);
+});
+
 test('what a verb did to nothing is not recorded; without a name the role stands alone', async () => {
   const id = await enqueue(queue.admin);
   await revive(queue.admin, [id]);
@@ -71,6 +97,9 @@ test('what a verb did to nothing is not recorded; without a name the role stands
   await rerun(queue.admin, [id]);
   await retry(queue.admin, [id, '999999999']);
   expect(await resumeQueue(queue.admin, 'never')).toBe(false);
+  expect(await removeType(queue.admin, 'never')).toBe('not_known');
+  expect(await setWorker(queue.admin, '2', { concurrency: 1 })).toBe(false);
+  expect(await releaseKey(queue.admin, { queue: 'default', key: 'never' })).toBe('not_held');
   expect(await recorded()).toEqual([]);
   await queue.admin.rows("select taskq.pause_queue('mail')");
   expect(await recorded()).toEqual([{ verb: 'pause', queue: 'mail' }]);

@@ -1,6 +1,7 @@
 import { getDefaults, setDefaults } from '../../../queue/defaults.ts';
 import type { CliCommand } from '../../command.ts';
 import { formatSettings } from '../../format-settings.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import {
   declareSettings,
   readSettings,
@@ -19,10 +20,10 @@ const SETTINGS: readonly SettingName[] = [
 ];
 
 /** `taskq defaults set`: above what workers say. */
-export const defaultsSet: CliCommand<SettingOptions> = {
+export const defaultsSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {
-    declareSettings(command, SETTINGS).addHelpText(
+    declareActing(declareSettings(command, SETTINGS)).addHelpText(
       'after',
       `
 It is stronger than what the configuration of workers says of all tasks. The word default, as in --timeout default,
@@ -31,8 +32,9 @@ takes a setting away.`,
   },
   async run(context, { options }) {
     const said = readSettings(options, SETTINGS);
+    const by = await actingOf(options);
     const db = await context.database();
-    await setDefaults(db, said);
+    await setDefaults(db, said, { by });
     const settings = await getDefaults(db);
     await context.output.answer({ settings }, (screen) => formatSettings(settings, screen));
   },

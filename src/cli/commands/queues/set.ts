@@ -2,6 +2,7 @@ import { checkedName } from '../../../domain/names.ts';
 import { listQueues } from '../../../queue/list-queues.ts';
 import { setQueue } from '../../../queue/set-queue.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import {
   declareSettings,
   readSettings,
@@ -21,10 +22,10 @@ const SETTINGS: readonly SettingName[] = [
 ];
 
 /** `taskq queues set`: what applies to the tasks of a queue. */
-export const queuesSet: CliCommand<SettingOptions> = {
+export const queuesSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {
-    declareSettings(command.argument('<queue>', 'its name'), SETTINGS).addHelpText(
+    declareActing(declareSettings(command.argument('<queue>', 'its name'), SETTINGS)).addHelpText(
       'after',
       `
 The word default, as in --timeout default, takes a setting away: then taskq defaults show says what applies. What a
@@ -34,8 +35,9 @@ task says itself, and what is said of its type, is stronger than its queue.`,
   async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
     const settings = readSettings(options, SETTINGS);
+    const by = await actingOf(options);
     const db = await context.database();
-    await setQueue(db, name, settings);
+    await setQueue(db, name, settings, { by });
     const queues = await listQueues(db, name);
     await context.output.answer(queues[0], async (screen) => {
       const { formatQueues } = await import('../../format-queues.ts');

@@ -2,23 +2,25 @@ import { checkedName } from '../../../domain/names.ts';
 import { EXIT } from '../../../lib/errors.ts';
 import { removeType, type TypeRemoval } from '../../../queue/remove-type.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { printable } from '../../printable.ts';
 
 /** `taskq types remove`: make types unknown again. */
-export const typesRemove: CliCommand = {
+export const typesRemove: CliCommand<ActingOptions> = {
   declare(command) {
-    command.argument('<types...>', 'their names').addHelpText(
+    declareActing(command.argument('<types...>', 'their names')).addHelpText(
       'after',
       `
 Tasks of them are refused from then on, and what was set for them is gone; tasks that are there stay. A type that a
 live worker handles is not removed: the next worker to start would make it known again.`,
     );
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
     const names = args.map((name) => checkedName('type', name));
+    const by = await actingOf(options);
     const db = await context.database();
     const types: { name: string; answer: TypeRemoval }[] = [];
-    for (const name of new Set(names)) types.push({ name, answer: await removeType(db, name) });
+    for (const name of new Set(names)) types.push({ name, answer: await removeType(db, name, { by }) });
     const isRefused = ({ answer }: { answer: TypeRemoval }) => answer !== 'removed';
     await context.output.answer({ types }, () =>
       types

@@ -3,6 +3,7 @@ import { getType } from '../../../queue/get-type.ts';
 import { setType } from '../../../queue/set-type.ts';
 import type { CliCommand } from '../../command.ts';
 import { formatSettings } from '../../format-settings.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import {
   declareSettings,
   readSettings,
@@ -21,10 +22,10 @@ const SETTINGS: readonly SettingName[] = [
 ];
 
 /** `taskq types set`: what applies to the tasks of a type, above what workers say. */
-export const typesSet: CliCommand<SettingOptions> = {
+export const typesSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {
-    declareSettings(command.argument('<type>', 'its name'), SETTINGS).addHelpText(
+    declareActing(declareSettings(command.argument('<type>', 'its name'), SETTINGS)).addHelpText(
       'after',
       `
 It is stronger than what the handler of the type and the configuration of workers say; what a task says itself is
@@ -35,8 +36,9 @@ from then on.`,
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
     const settings = readSettings(options, SETTINGS);
+    const by = await actingOf(options);
     const db = await context.database();
-    await setType(db, name, settings);
+    await setType(db, name, settings, { by });
     const applies = (await getType(db, name)) ?? {};
     await context.output.answer({ name, settings: applies }, (screen) => formatSettings(applies, screen));
   },

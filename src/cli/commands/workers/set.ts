@@ -3,10 +3,11 @@ import { checkedName } from '../../../domain/names.ts';
 import { setWorker, type WorkerSettings } from '../../../queue/set-worker.ts';
 import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { durationText } from '../../settings-text.ts';
 import { badOption } from '../../task-filter.ts';
 
-interface SetOptions {
+interface SetOptions extends ActingOptions {
   readonly concurrency?: string;
   readonly poll?: string;
   readonly lease?: string;
@@ -22,8 +23,7 @@ const MOST_LEASE_MS = 86_400_000;
 export const workersSet: CliCommand<SetOptions> = {
   suggestions: { batch: ['auto'] },
   declare(command) {
-    command
-      .argument('<workers...>', 'their numbers or names')
+    declareActing(command.argument('<workers...>', 'their numbers or names'))
       .option('--concurrency <n>', 'tasks to run at a time; what runs above that may finish')
       .option('--poll <duration>', 'how often to look for tasks when there are none')
       .option('--lease <duration>', 'how long a claimed task is held without a heartbeat')
@@ -41,9 +41,10 @@ every third of the lease. Another lease is in force once all that the worker hol
   async run(context, { args, options }) {
     const settings = settingsOf(options);
     if (Object.keys(settings).length === 0) throw badOption('say what to set, such as --concurrency 4');
+    const by = await actingOf(options);
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) =>
-      (await setWorker(db, worker.id, settings))
+      (await setWorker(db, worker.id, settings, { by }))
         ? { answer: 'set', said: `${sayOf(settings)}${hearing(worker)}` }
         : ended(worker),
     );
