@@ -19,12 +19,14 @@ begin
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
+      -- Of elements with the same key the first one is the task, so its period counts.
       select distinct on (1, 2)
         coalesce(o.queue, options ->> 'queue', usual[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
-        coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for') as key_for
-      from jsonb_to_recordset(_tasks) as o (type text, queue text, key text, key_for jsonb)
-      where coalesce(o.key_for, options -> 'key_for', 'null') not in ('"live"', 'null')
-    ) as period on period.queue = t.queue and period.key = t.unique_key
+        coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for', 'null') as key_for
+      from rows from (jsonb_to_recordset(_tasks) as (type text, queue text, key text, key_for jsonb))
+        with ordinality as o (type, queue, key, key_for, place)
+      order by 1, 2, o.place
+    ) as period on period.queue = t.queue and period.key = t.unique_key and period.key_for not in ('"live"', 'null')
     order by t.queue, t.unique_key
     on conflict (queue, key) do update set task_id = excluded.task_id, until = excluded.until
       where held_keys.until <= _ts;

@@ -18,6 +18,7 @@ declare
   locked bigint[];
   left_out bigint[];
   back bigint[];
+  losers bigint[];
   hint record;
 begin
   options := taskq.checked_options('revive', options, array['payload', 'delay_ms', 'max_attempts', 'by_hand', 'by']);
@@ -60,6 +61,21 @@ begin
     returning id
   )
   select coalesce(array_agg(id), '{}') into back from inserted;
+  -- The insert may have waited for who was about to take a key, and did not see what was held for a period meanwhile.
+  losers := array(
+    select t.id
+    from unnest(back) as made (id)
+    cross join lateral (select l.id, l.queue, l.unique_key from taskq.tasks l where l.id = made.id limit 1) as t
+    cross join lateral (
+      select h.task_id from taskq.held_keys h
+      where h.queue = t.queue and h.key = t.unique_key and h.until > ts and h.task_id <> t.id
+      limit 1
+    ) as h
+  );
+  if cardinality(losers) > 0 then
+    delete from taskq.tasks t where t.id = any (losers);
+    back := array(select made.id from unnest(back) as made (id) where made.id <> all (losers));
+  end if;
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.note_action('revive', ts, options, back);
 

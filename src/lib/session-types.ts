@@ -20,11 +20,14 @@ export interface Session {
   readonly prelude: string;
 }
 
+/** What a statement takes: whatever has a text of its own. A document goes as its JSON. */
+export type SqlValue = string | number | boolean | bigint | null | undefined | readonly SqlValue[];
+
 export interface SessionStatement {
   /** Prepared once per session under this name, where the session is ours alone. */
   readonly name?: string;
   readonly text: string;
-  readonly values?: readonly unknown[];
+  readonly values?: readonly SqlValue[];
   /** Never in a transaction with others, as VACUUM demands. */
   readonly isAlone?: true;
 }

@@ -27,7 +27,7 @@ export async function markIdle(
   const rows = await db.query<{ due_ms: number | null; survey: SurveyDocument }>({
     name: 'taskq_mark_idle',
     text: 'select due_ms, survey from taskq.mark_idle($1, $2, $3, $4, $5)',
-    values: [workerId, queues, Math.ceil(ms), types, options],
+    values: [workerId, queues, Math.ceil(ms), types, JSON.stringify(options)],
   });
   return { dueMs: rows[0]!.due_ms, survey: surveyOf(rows[0]!.survey) };
 }

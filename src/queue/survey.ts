@@ -32,7 +32,7 @@ export async function survey(
   const rows = await db.query<{ survey: SurveyDocument }>({
     name: 'taskq_survey',
     text: 'select taskq.survey($1, $2) as survey',
-    values: [types, options],
+    values: [types, JSON.stringify(options)],
   });
   return surveyOf(rows[0]!.survey);
 }

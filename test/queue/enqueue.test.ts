@@ -356,6 +356,16 @@ describe('a key', () => {
     expect((await liveRow(queue.admin, rows[0]!.id))!.payload).toBe(1);
   });
 
+  test('twice in one bulk is held for as long as the first says', async () => {
+    const [first] = await many([
+      { type: 'work', key: 'a' },
+      { type: 'work', key: 'a', key_for: 'ever' },
+    ]);
+    await complete(first!.id);
+    expect(await made('a', 'live')).toMatchObject({ created: true });
+    expect(await queue.admin.value('select count(*)::int from taskq.held_keys')).toBe(0);
+  });
+
   test('of two bulks at once, each with the same keys in another order, makes one task per key', async () => {
     const [a, b] = await Promise.all([queue.session(), queue.session()]);
     const keys = Array.from({ length: 300 }, (_, n) => ({

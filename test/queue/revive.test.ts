@@ -4,6 +4,7 @@ import { discard } from '../../src/queue/discard.ts';
 import { revive } from '../../src/queue/revive.ts';
 import { deadRow, enqueue, enqueueSome, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -107,6 +108,27 @@ test('one whose key another task holds for a period is refused, also when that o
   ]);
   await queue.admin.rows('update taskq.held_keys set until = clock_timestamp()');
   expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
+});
+
+test('one whose key is taken for a period while the revive waits for another key is refused', async () => {
+  const [first, second] = [await die({ key: 'first' }), await die({ key: 'second' })];
+  // As long as this test takes, whatever else the machine does.
+  await queue.admin.rows("alter function taskq.revive set lock_timeout = '60s'");
+  const taking = await queue.session();
+  await taking.rows('begin');
+  await enqueue(taking, { key: 'first' });
+  const revived = revive(await queue.session(), [first, second]);
+  await waitUntilBlocked(queue.admin);
+  const holder = await enqueue(queue.admin, { key: 'second', key_for: 'ever' });
+  await queue.admin.rows('select taskq.cancel($1)', [holder]);
+  await taking.rows('rollback');
+  expect(await revived).toMatchObject([
+    { id: first, answer: 'revived' },
+    { id: second, answer: 'key_held', key: 'second', holder },
+  ]);
+  expect(await deadRow(queue.admin, second)).toBeDefined();
+  expect(await liveRow(queue.admin, second)).toBeUndefined();
+  await queue.admin.rows("alter function taskq.revive set lock_timeout = '1s'");
 });
 
 test('one that holds its key for a period itself is revived', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/lib/database.ts';
+import type { SqlValue } from '../../../src/lib/session-types.ts';
 import { type Random, randomOf } from '../random.ts';
 import { enqueueSome } from '../rows.ts';
 import { type QueueDatabase, type Session, useDatabase } from '../session.ts';
@@ -82,7 +83,7 @@ const VERBS: readonly ((turmoil: Turmoil, random: Random, worker: number) => Pro
   },
 ];
 
-async function run(database: Database, text: string, values: readonly unknown[]): Promise<void> {
+async function run(database: Database, text: string, values: readonly SqlValue[]): Promise<void> {
   await database.query({ text, values });
 }
 
