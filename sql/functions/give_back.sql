@@ -2,6 +2,8 @@
 -- nobody who still runs them can write. Only what had started (_started) counts a give-back; the tenth without an
 -- outcome in between is a dead letter. A task with a request to cancel is cancelled instead.
 -- Answers each id: `recorded`, `lost`, or `busy` (locked by another transaction: ask again). It waits for no lock.
+-- Where all of them fail (a trigger of the application on the history may refuse one), each is given back by itself; one
+-- that fails then is `busy` too, with what was said of it in extra, {error, code}. The error of a single one is raised.
 create or replace function taskq.give_back(
   _worker integer, _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'
 )
@@ -25,60 +27,74 @@ begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('give_back', options, '{}');
   end if;
-  select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
-  from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
-  cross join lateral (
-    select t.id, t.lease_no from taskq.tasks t
-    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
-    limit 1
-    for update skip locked
-  ) as locked;
-  ts := clock_timestamp();
+  begin
+    select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
+    from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
+    cross join lateral (
+      select t.id, t.lease_no from taskq.tasks t
+      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
+      limit 1
+      for update skip locked
+    ) as locked;
+    ts := clock_timestamp();
 
-  update taskq.tasks t
-  set lease_no = t.lease_no + 1, releases = t.releases + asked.started::integer,
-    -- What was claimed ahead may have started without a write: it does not expire any more.
-    started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
-  from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
-  where t.id = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
+    update taskq.tasks t
+    set lease_no = t.lease_no + 1, releases = t.releases + asked.started::integer,
+      -- What was claimed ahead may have started without a write: it does not expire any more.
+      started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
+    from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
 
-  select array_agg(t.id) filter (where t.cancel_requested_at is not null),
-    array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)
-  into cancelled, dead
-  from taskq.tasks t where t.id = any (held);
-  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
-  if dead is not null then
-    perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
-  end if;
+    select array_agg(t.id) filter (where t.cancel_requested_at is not null),
+      array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)
+    into cancelled, dead
+    from taskq.tasks t where t.id = any (held);
+    perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
+    if dead is not null then
+      perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
+    end if;
 
-  -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
-  update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
-    available_at = least(t.available_at, ts)
-  where t.id = any (held);
+    -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
+    update taskq.tasks t
+    set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
+      available_at = least(t.available_at, ts)
+    where t.id = any (held);
 
-  -- The row keeps its place, which may lie behind every cursor: the hint is always sent.
-  for hint in
-    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (held) group by t.queue
-  loop
-    perform taskq.wake(hint.queue, hint.due, true);
-  end loop;
+    -- The row keeps its place, which may lie behind every cursor: the hint is always sent.
+    for hint in
+      select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (held) group by t.queue
+    loop
+      perform taskq.wake(hint.queue, hint.due, true);
+    end loop;
 
-  return query
-  select asked.id, asked.lease_no,
-    case
-      when exists (
-        select from unnest(held, held_nos) as own (id, lease_no)
-        where own.id = asked.id and own.lease_no = asked.lease_no
-      ) then 'recorded'
-      when (
-        select true from taskq.tasks t
-        where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
-        limit 1
-      ) then 'busy'
-      else 'lost'
-    end,
-    null::jsonb
-  from unnest(_ids, _lease_nos) as asked (id, lease_no);
+    return query
+    select asked.id, asked.lease_no,
+      case
+        when exists (
+          select from unnest(held, held_nos) as own (id, lease_no)
+          where own.id = asked.id and own.lease_no = asked.lease_no
+        ) then 'recorded'
+        when (
+          select true from taskq.tasks t
+          where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
+          limit 1
+        ) then 'busy'
+        else 'lost'
+      end,
+      null::jsonb
+    from unnest(_ids, _lease_nos) as asked (id, lease_no);
+  exception when others then
+    if cardinality(_ids) = 1 or sqlstate ~ '^5[378]' then
+      raise;
+    end if;
+    for nth in 1 .. cardinality(_ids) loop
+      begin
+        return query
+        select * from taskq.give_back(_worker, _ids[nth : nth], _lease_nos[nth : nth], _started[nth : nth]);
+      exception when others then
+        return query select _ids[nth], _lease_nos[nth], 'busy', jsonb_build_object('error', sqlerrm, 'code', sqlstate);
+      end;
+    end loop;
+  end;
 end
 $$;

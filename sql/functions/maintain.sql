@@ -1,8 +1,8 @@
 -- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
 -- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
--- rows and actions that serve nobody removed. Returns the counts, `more` where a page was full, and in `detached` the
--- partitions that are needed and that somebody has detached. An empty document: another session is at it. It waits for
--- the rows of no other transaction.
+-- rows and actions that serve nobody removed. Returns the counts, `more` where a page was full, in `detached` the
+-- partitions that are needed and that somebody has detached, and in `refused` the tasks that could not be expired. An
+-- empty document: another session is at it. It waits for the rows of no other transaction.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -17,7 +17,7 @@ declare
   made integer;
   history record;
   dropped integer;
-  expired integer;
+  expired record;
   discarded integer;
   forgotten integer;
 begin
@@ -26,7 +26,7 @@ begin
   end if;
   made := taskq.ensure_partitions();
   select * into history from taskq.place_history(page);
-  expired := taskq.expire(page);
+  select * into expired from taskq.expire_page(page);
   with old as (
     select x.id
     from taskq.dead_tasks x
@@ -70,9 +70,9 @@ begin
   -- Last: what it drops locks history against every settle until this transaction ends.
   dropped := (select count(*) from taskq.drop_partitions(most_dropped));
   return jsonb_build_object(
-    'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
-    'rows_dropped', history.dropped, 'expired', expired, 'dead_discarded', discarded,
-    'more', page in (history.placed, history.dropped, expired, discarded, forgotten) or dropped = most_dropped,
+    'refused', coalesce(expired.refused, '[]'), 'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
+    'rows_dropped', history.dropped, 'expired', expired.ended, 'dead_discarded', discarded,
+    'more', page in (history.placed, history.dropped, expired.ended, discarded, forgotten) or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached')
   );
 end

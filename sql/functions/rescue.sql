@@ -11,6 +11,9 @@
 -- keeps its place in the queue. A task that was running, or alone, when it took a worker with it for the third time is a
 -- dead letter, `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
 -- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
+-- Where the page fails (a trigger of the application on the history may refuse a row), each of its tasks is brought back
+-- by itself (options ->> 'only'). One that fails then stays as it is, with the status `refused` and what was said of it
+-- in extra, {error, code}.
 create or replace function taskq.rescue(
   _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
 )
@@ -24,6 +27,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   clock_was timestamptz := (options ->> 'clock_was')::timestamptz;
+  only_id bigint := (options ->> 'only')::bigint;
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
   alive integer[];
   gone integer[];
@@ -34,14 +38,16 @@ declare
   own_id integer;
   own_until timestamptz;
   soonest timestamptz;
-  lost bigint[];
+  lost bigint[] := '{}';
+  lost_in bigint[];
   to_blame bigint[];
   dead bigint[];
   cancelled bigint[];
+  fates jsonb[];
   hint record;
 begin
-  if options - '{watched,clock_was}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was}');
+  if options - '{watched,clock_was,only}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,only}');
   end if;
   -- Whom the table below is compared with is read once, not for each lease that ran out. *_until is the end of the latest
   -- lease that one of them can have been given by now, with the half of one to spare.
@@ -68,87 +74,116 @@ begin
     ) as l
     where w.stopped_at is null or w.leases_until is not null
   ) as w;
-  lost := array(
-    select t.id from taskq.tasks t
-    where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and (t.lease_expires_at < ts or t.lease_expires_at > soonest)
-      and (
-        (t.lease_expires_at < ts and t.lease_owner <> all (alive))
-        or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
-        or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
-        -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
-        -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
-        -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
-        -- one lease was not, and the task of whoever lost that race ran twice.
-        or t.lease_expires_at < overdue[array_position(calm, t.lease_owner)]
-        or t.lease_expires_at > calm_until[array_position(calm, t.lease_owner)]
-      )
-    for update skip locked
-  );
   if clock_was is not null then
     perform taskq.make_due(_from, _to, clock_was, ts);
   end if;
-  if cardinality(lost) = 0 then
-    return;
-  end if;
+  begin
+    select coalesce(array_agg(found.id), '{}'), array_agg(found.block) into lost, lost_in
+    from (
+      select t.id, (t.ctid::text::point)[0]::bigint as block
+      from taskq.tasks t
+      where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
+        and (t.lease_expires_at < ts or t.lease_expires_at > soonest) and (only_id is null or t.id = only_id)
+        and (
+          (t.lease_expires_at < ts and t.lease_owner <> all (alive))
+          or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
+          or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
+          -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
+          -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
+          -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
+          -- one lease was not, and the task of whoever lost that race ran twice.
+          or t.lease_expires_at < overdue[array_position(calm, t.lease_owner)]
+          or t.lease_expires_at > calm_until[array_position(calm, t.lease_owner)]
+        )
+      for update skip locked
+    ) as found;
+    if cardinality(lost) = 0 then
+      return;
+    end if;
 
-  to_blame := array(
-    select t.id from taskq.tasks t where t.id = any (lost) and (t.status = 'running' or t.lost_ahead >= 3)
-  );
-  update taskq.tasks t
-  set lease_no = t.lease_no + 1, losses = t.losses + (t.losses = 0 or t.id = any (to_blame))::integer,
-    lost_ahead = case
-      when t.losses > 0 and t.id <> all (to_blame) then coalesce(t.lost_ahead, 0) + 1
-      else t.lost_ahead
-    end
-  where t.id = any (lost);
-
-  select array_agg(t.id) filter (where t.cancel_requested_at is not null),
-    array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.id = any (to_blame))
-  into cancelled, dead
-  from taskq.tasks t where t.id = any (lost);
-
-  insert into taskq.task_errors (
-    task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
-  )
-  select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, kept.drop_on,
-    taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
-    jsonb_build_object('name', 'WorkerLost', 'message', format(
-      'the worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
-    ))
-  from taskq.tasks t
-  left join taskq.workers w on w.id = t.lease_owner
-  left join taskq.queues q on q.name = t.queue
-  cross join taskq.defaults d
-  cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
-  where t.id = any (to_blame) and kept.drop_on is not null;
-
-  return query
-  select t.id, t.queue, t.type,
-    case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end,
-    taskq.epoch_us(least(t.available_at, ts)), null::jsonb
-  from taskq.tasks t where t.id = any (lost);
-
-  perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
-  if dead is not null then
+    to_blame := array(
+      select t.id from taskq.tasks t where t.id = any (lost) and (t.status = 'running' or t.lost_ahead >= 3)
+    );
     update taskq.tasks t
-    set error = jsonb_build_object('name', 'WorkerLost', 'message', format(
-      'the worker that ran it was lost %s times', t.losses
-    ))
-    where t.id = any (dead);
-    perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
-  end if;
+    set lease_no = t.lease_no + 1, losses = t.losses + (t.losses = 0 or t.id = any (to_blame))::integer,
+      lost_ahead = case
+        when t.losses > 0 and t.id <> all (to_blame) then coalesce(t.lost_ahead, 0) + 1
+        else t.lost_ahead
+      end
+    where t.id = any (lost);
 
-  -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
-  update taskq.tasks t
-  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
-    available_at = least(t.available_at, ts)
-  where t.id = any (lost);
+    select array_agg(t.id) filter (where t.cancel_requested_at is not null),
+      array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.id = any (to_blame))
+    into cancelled, dead
+    from taskq.tasks t where t.id = any (lost);
 
-  for hint in
-    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (lost) group by t.queue
-  loop
-    perform taskq.wake(hint.queue, hint.due, true);
-  end loop;
+    insert into taskq.task_errors (
+      task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
+    )
+    select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, kept.drop_on,
+      taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
+      jsonb_build_object('name', 'WorkerLost', 'message', format(
+        'the worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
+      ))
+    from taskq.tasks t
+    left join taskq.workers w on w.id = t.lease_owner
+    left join taskq.queues q on q.name = t.queue
+    cross join taskq.defaults d
+    cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
+    where t.id = any (to_blame) and kept.drop_on is not null;
+
+    select array_agg(to_jsonb(told)) into fates
+    from (
+      select t.id, t.queue, t.type,
+        case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end as status,
+        taskq.epoch_us(least(t.available_at, ts)) as available_at_us
+      from taskq.tasks t where t.id = any (lost)
+    ) as told;
+
+    perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
+    if dead is not null then
+      update taskq.tasks t
+      set error = jsonb_build_object('name', 'WorkerLost', 'message', format(
+        'the worker that ran it was lost %s times', t.losses
+      ))
+      where t.id = any (dead);
+      perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
+    end if;
+
+    -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
+    update taskq.tasks t
+    set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
+      available_at = least(t.available_at, ts)
+    where t.id = any (lost);
+
+    for hint in
+      select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (lost) group by t.queue
+    loop
+      perform taskq.wake(hint.queue, hint.due, true);
+    end loop;
+    -- Last: rows that are returned stay so, whatever fails after.
+    return query
+    select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint, null::jsonb
+    from unnest(fates) as f;
+  exception when others then
+    -- What fails by itself, and what is no fault of a task (no space left, the server stops), is the caller's to see.
+    if only_id is not null or cardinality(lost) = 0 or sqlstate ~ '^5[378]' then
+      raise;
+    end if;
+    for nth in 1 .. cardinality(lost) loop
+      begin
+        return query
+        select * from taskq.rescue(
+          lost_in[nth], lost_in[nth] + 1, _worker, _held,
+          jsonb_build_object('watched', options -> 'watched', 'only', lost[nth])
+        );
+      exception when others then
+        return query
+        select t.id, t.queue, t.type, 'refused', taskq.epoch_us(least(t.available_at, ts)),
+          jsonb_build_object('error', sqlerrm, 'code', sqlstate)
+        from taskq.tasks t where t.id = lost[nth];
+      end;
+    end loop;
+  end;
 end
 $$;

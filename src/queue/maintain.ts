@@ -8,6 +8,8 @@ export interface Maintained {
   readonly more: boolean;
   /** Partitions that history needs and that somebody has detached. */
   readonly detached: readonly string[];
+  /** Tasks that have expired and that the database refuses to end. */
+  readonly refused: readonly { readonly id: string; readonly error: string }[];
 }
 
 /** Begin the housekeeping; false: it is not due, some worker has begun within this time. */
@@ -21,11 +23,11 @@ export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<b
 
 /** Do a page of the housekeeping. Undefined: another session is at it. */
 export async function maintain(db: Queryable): Promise<Maintained | undefined> {
-  const rows = await db.query<{ done: Record<string, number> & { more?: boolean; detached?: string[] } }>({
+  const rows = await db.query<{ done: Record<string, number> & Partial<Omit<Maintained, 'counts'>> }>({
     text: 'select taskq.maintain() as done',
   });
-  const { more, detached, ...counts } = rows[0]!.done;
-  return more === undefined ? undefined : { counts, more, detached: detached ?? [] };
+  const { more, detached, refused, ...counts } = rows[0]!.done;
+  return more === undefined ? undefined : { counts, more, detached: detached ?? [], refused: refused ?? [] };
 }
 
 /** Make the partitions of history that are missing. Returns how many. */

@@ -31,9 +31,11 @@ export interface Rescued {
   readonly id: string;
   readonly queue: string;
   readonly type: string;
-  /** `pending`, or how it ended instead. */
-  readonly status: 'pending' | 'dead' | 'cancelled';
+  /** `pending`, or how it ended instead; `refused`: it stays as it was, the database cannot bring it back. */
+  readonly status: 'pending' | 'dead' | 'cancelled' | 'refused';
   readonly availableAtUs: number;
+  /** Of a refused one: what the database said. */
+  readonly error?: string;
 }
 
 /** 32 MB of the table, some milliseconds. */
@@ -93,7 +95,7 @@ async function rescuePage(
   options: string,
 ): Promise<Rescued[]> {
   const rows = await db.query<RescuedRow>({
-    text: 'select id, queue, type, status, available_at_us from taskq.rescue($1, $2, $3, $4, $5)',
+    text: 'select id, queue, type, status, available_at_us, extra from taskq.rescue($1, $2, $3, $4, $5)',
     values: [...blocks, request.workerId, request.held(), options],
   });
   return rows.map(rescuedOf);
@@ -111,8 +113,10 @@ interface RescuedRow {
   readonly type: string;
   readonly status: Rescued['status'];
   readonly available_at_us: string | number;
+  readonly extra: { readonly error?: string } | null;
 }
 
-function rescuedOf({ id, queue, type, status, available_at_us }: RescuedRow): Rescued {
-  return { id, queue, type, status, availableAtUs: Number(available_at_us) };
+function rescuedOf({ id, queue, type, status, available_at_us, extra }: RescuedRow): Rescued {
+  const rescued = { id, queue, type, status, availableAtUs: Number(available_at_us) };
+  return extra?.error === undefined ? rescued : { ...rescued, error: extra.error };
 }

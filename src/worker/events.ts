@@ -66,6 +66,10 @@ export const EVENTS = {
   'task.abandoned': ['error', 'the handler ignores its signal; its slot is lost until the worker exits'],
   'task.given_back': ['info', 'the task was given back unburned'],
   'task.rescued': ['warn', 'a task whose lease ran out was brought back'],
+  'task.refused': [
+    'error',
+    'the database refuses to bring back a task whose lease ran out, or to end one that has expired; it stays as it is and is tried again',
+  ],
   'task.log': ['info', 'a handler says something'],
   'lease.lost': ['warn', 'somebody else has the task by now; what this attempt comes to is not recorded'],
   'outcome.busy': ['warn', 'what could not be recorded or given back until the end is left to its lease'],

@@ -1,6 +1,7 @@
 import type { Queryable } from '../lib/database.ts';
 import { beginHousekeeping, maintain } from '../queue/maintain.ts';
 import type { EventLog } from './events.ts';
+import { RefusedTasks } from './refused-tasks.ts';
 
 /** For all workers of the database together; a little less than what lies between two looks of one worker. */
 const PERIOD_MS = 50_000;
@@ -16,9 +17,11 @@ export class Housekeeper {
   readonly #options: HousekeeperOptions;
   /** What was said once is not said every minute. */
   readonly #said = new Set<string>();
+  readonly #refused: RefusedTasks;
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
+    this.#refused = new RefusedTasks(options.events);
   }
 
   /**
@@ -34,6 +37,7 @@ export class Housekeeper {
       if (Object.values(done.counts).some((count) => count > 0))
         events.event('worker.maintained', done.counts);
       this.#say(done.detached);
+      for (const { id, error } of done.refused) this.#refused.tell({ task_id: id, error });
       isMore = done.more;
     }
   }

@@ -13,6 +13,7 @@ import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
 import { Housekeeper } from './housekeeper.ts';
 import { obey } from './obey.ts';
+import { RefusedTasks } from './refused-tasks.ts';
 import { sayingsOf, storeTypes, tellDifferences, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { SilenceWatch } from './silence-watch.ts';
@@ -90,11 +91,12 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const onError = (error: unknown) => state.trouble(error);
     const housekeeper = new Housekeeper({ db, events, stop });
     const watch = new SilenceWatch();
+    const refused = new RefusedTasks(events);
     const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
-      every((signal) => rescueOnce(db, state, watch, signal), {
+      every((signal) => rescueOnce(db, state, { watch, refused }, signal), {
         everyMs: rescueMs,
         signal: ended.signal,
         onError,
@@ -195,7 +197,7 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, h
 async function rescueOnce(
   db: ConnectionState,
   state: WorkerState,
-  watch: SilenceWatch,
+  { watch, refused }: { readonly watch: SilenceWatch; readonly refused: RefusedTasks },
   signal: AbortSignal,
 ): Promise<void> {
   const { rescueMs, events } = state.options;
@@ -218,7 +220,11 @@ async function rescueOnce(
   watch.looked(quiet, performance.now());
   // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
   if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
-  for (const { id, queue, type, status, availableAtUs } of rescued ?? []) {
+  for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
+    if (status === 'refused') {
+      refused.tell({ task_id: id, type, queue, error: error ?? 'unknown' });
+      continue;
+    }
     events.event('task.rescued', { task_id: id, type, queue, status });
     state.wake(queue, availableAtUs);
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enqueue, enqueueSome, finishedRow, statusOf } from './rows.ts';
+import { enqueue, enqueueSome, finishedRow, refuseTask, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
 
@@ -63,4 +63,24 @@ test('in pages, the oldest first, past what another transaction has locked', asy
   expect(left.map((row) => row.id)).toEqual([ids[0], ids[1], ids[4]]);
   await other.rows('commit');
   expect(await queue.admin.value('select taskq.expire(9)')).toBe(3);
+});
+
+test('one that a trigger refuses takes no place in a page from those behind it', async () => {
+  const ids = await enqueueSome(queue.admin, 5, { expires_ms: 60_000 });
+  await overdue(ids);
+  await refuseTask(queue.admin, 'finished_tasks', ids[0]!);
+  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
+  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
+  expect(await queue.admin.value('select taskq.expire(2)')).toBe(0);
+  expect(await statusOf(queue.admin, ids[0]!)).toBe('pending');
+});
+
+test('what no claim takes any more expires, whatever its attempts say', async () => {
+  const id = await enqueue(queue.admin, { expires_ms: 60_000 });
+  await queue.admin.rows('update taskq.tasks set attempts = 1 where id = $1', id);
+  await overdue([id]);
+  const worker = await registerWorker(queue.admin);
+  expect(await worker.claim()).toEqual([]);
+  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+  expect(await statusOf(queue.admin, id)).toBe('expired');
 });

@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 import { giveBack } from '../../src/queue/give-back.ts';
-import { deadRow, enqueue, enqueueSome, finishedRow, lapse, liveRow, makeDue, rescueAll } from './rows.ts';
+import {
+  deadRow,
+  enqueue,
+  enqueueSome,
+  finishedRow,
+  lapse,
+  liveRow,
+  makeDue,
+  refuseTask,
+  rescueAll,
+} from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
 
@@ -123,4 +133,22 @@ test('a row that another transaction has locked is busy, the others are given ba
   await queue.admin.rows('commit');
   expect((await worker.giveBack(tasks)).map((answer) => answer.answer)).toEqual(['recorded', 'lost']);
   expect(await liveRow(queue.admin, free!)).toMatchObject({ lease_no: 2 });
+});
+
+test('one that a trigger keeps from its end is busy, and all others are given back', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  const tasks = await worker.claim({ start: 3 });
+  await queue.admin.rows('update taskq.tasks set releases = 9 where id = $1', ids[1]);
+  await refuseTask(queue.admin, 'dead_tasks', ids[1]!);
+  expect(await worker.giveBack(tasks)).toMatchObject([
+    { id: ids[0], answer: 'recorded' },
+    { id: ids[1], answer: 'busy', extra: { error: 'not allowed by the application' } },
+    { id: ids[2], answer: 'recorded' },
+  ]);
+  expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({
+    lease_no: 1,
+    releases: 9,
+    lease_owner: worker.id,
+  });
 });

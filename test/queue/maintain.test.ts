@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maintain } from '../../src/queue/maintain.ts';
-import { enqueue, enqueueSome, type Row } from './rows.ts';
+import { enqueue, enqueueSome, finishedRow, liveRow, type Row, refuseTask } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';
 
@@ -20,6 +20,7 @@ test('with nothing to do it says so', async () => {
     },
     more: false,
     detached: [],
+    refused: [],
   });
 });
 
@@ -27,6 +28,18 @@ test('it ends what expired', async () => {
   await enqueue(queue.admin, { expires_ms: 1000 });
   await queue.admin.rows('update taskq.tasks set expires_at = created_at');
   expect(await maintain(queue.admin)).toMatchObject({ counts: { expired: 1 } });
+});
+
+test('a task that a trigger keeps from expiring is named, and all others expire', async () => {
+  const ids = await enqueueSome(queue.admin, 3, { expires_ms: 1000 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at');
+  await refuseTask(queue.admin, 'finished_tasks', ids[1]!);
+  expect(await maintain(queue.admin)).toMatchObject({
+    counts: { expired: 2 },
+    refused: [{ id: Number(ids[1]), error: 'not allowed by the application' }],
+  });
+  expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'pending' });
+  expect(await finishedRow(queue.admin, ids[2]!)).toMatchObject({ status: 'expired' });
 });
 
 test('dead letters are kept for ever unless their queue or the defaults say how long', async () => {
@@ -112,13 +125,13 @@ test('it waits for no row that another transaction holds, and does the rest', as
   const sweeper = await queue.session();
   // What waits for a lock ends here.
   await sweeper.rows("alter function taskq.maintain set lock_timeout = '1ms'");
-  await sweeper.rows("alter function taskq.expire set lock_timeout = '1ms'");
+  await sweeper.rows("alter function taskq.expire_page set lock_timeout = '1ms'");
   expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
   const left =
     'select (select count(*)::int from taskq.workers) as workers, count(*)::int as marks from taskq.idle_marks';
   expect(await queue.admin.row(left)).toEqual({ workers: 1, marks: 1 });
   await application.rows('commit');
   await sweeper.rows("alter function taskq.maintain set lock_timeout = '1s'");
-  await sweeper.rows("alter function taskq.expire set lock_timeout = '1s'");
+  await sweeper.rows("alter function taskq.expire_page set lock_timeout = '1s'");
   expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
 });

@@ -8,6 +8,7 @@ import {
   lapse,
   liveRow,
   type Row,
+  refuseTask,
   rescueAll,
   silence,
   watchedWorkers,
@@ -520,5 +521,69 @@ describe('a scan is due', () => {
     expect(rescued![0]).toMatchObject({ queue: 'default', type: 'work', status: 'pending' });
     const age = Date.now() * 1000 - rescued![0]!.availableAtUs;
     expect(Math.abs(age)).toBeLessThan(60_000_000);
+  });
+});
+
+describe('a task that a trigger keeps from its end', () => {
+  /** Three that were lost, of which the second ends by it: as a dead letter, or as a cancelled one. */
+  async function threeLost(table: 'dead_tasks' | 'finished_tasks'): Promise<string[]> {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    await worker.claim({ start: 3 });
+    await queue.admin.rows(
+      table === 'dead_tasks'
+        ? 'update taskq.tasks set losses = 2 where id = $1'
+        : 'update taskq.tasks set cancel_requested_at = clock_timestamp() where id = $1',
+      ids[1],
+    );
+    await refuseTask(queue.admin, table, ids[1]!);
+    await silence(queue.admin, worker.id, 2 * LEASE_MS);
+    await lapse(queue.admin, ids);
+    return ids;
+  }
+
+  test.each(['dead_tasks', 'finished_tasks'] as const)(
+    'on %s stays as it is, with the error, and all others are brought back',
+    async (table) => {
+      const ids = await threeLost(table);
+      const before = await liveRow(queue.admin, ids[1]!);
+      expect((await rescueAll(queue.admin)).map(({ id, status }) => [id, status])).toEqual([
+        [ids[0], 'pending'],
+        [ids[1], 'refused'],
+        [ids[2], 'pending'],
+      ]);
+      expect(await liveRow(queue.admin, ids[1]!)).toEqual(before);
+      expect(await liveRow(queue.admin, ids[2]!)).toMatchObject({ lease_no: 2, losses: 1 });
+      const errors = 'select task_id from taskq.task_errors order by task_id';
+      expect(await queue.admin.rows(errors)).toEqual([{ task_id: ids[0] }, { task_id: ids[2] }]);
+    },
+  );
+
+  test.each([
+    ['in one statement', 4096],
+    ['page by page', 1],
+  ])('is named by the library, and the scan is closed (%s)', async (_, pageBlocks) => {
+    const ids = await threeLost('dead_tasks');
+    await scanned(3_600_000, 3_600_000, 0);
+    const { rescued } = await rescueByLibrary(
+      queue.admin,
+      {
+        workerId: 0,
+        held: () => [],
+        own: true,
+        gapMs: 5000,
+        watched: await watchedWorkers(queue.admin),
+        signal: new AbortController().signal,
+      },
+      pageBlocks,
+    );
+    expect(rescued?.toSorted((a, b) => Number(a.id) - Number(b.id))).toMatchObject([
+      { id: ids[0], status: 'pending' },
+      { id: ids[1], status: 'refused', error: 'not allowed by the application' },
+      { id: ids[2], status: 'pending' },
+    ]);
+    expect(await isDue(true)).toBe(false);
+    const closed = "select finished_at > clock_timestamp() - interval '1 min' from taskq.rescue_scan";
+    expect(await queue.admin.value(closed)).toBe(true);
   });
 });

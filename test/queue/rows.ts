@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import type { Session } from './session.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -92,4 +93,22 @@ export async function rescueAll(
 ): Promise<Rescued[]> {
   const scan = 'select * from taskq.rescue(0, 1000000, $1, $2, $3) order by id';
   return session.rows(scan, worker, held, { watched: await watchedWorkers(session) });
+}
+
+/** Puts a trigger on a table of history, as an application may, that refuses this task until the test ends. */
+export async function refuseTask(
+  session: Session,
+  table: 'dead_tasks' | 'finished_tasks',
+  id: string,
+): Promise<void> {
+  await session.rows(`create function public.refuse() returns trigger language plpgsql as $$
+    begin
+      if new.id = ${id} then raise exception 'not allowed by the application'; end if;
+      return new;
+    end
+  $$`);
+  await session.rows(
+    `create trigger refuse before insert on taskq.${table} for each row execute function public.refuse()`,
+  );
+  onTestFinished(() => session.rows('drop function public.refuse cascade').then(() => {}));
 }

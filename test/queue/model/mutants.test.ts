@@ -134,7 +134,7 @@ const MUTANTS: readonly Mutant[] = [
     to: '',
   },
   { name: 'an expired task is claimed', file: 'claim', from: 't.expires_at > ts', to: 'true' },
-  { name: 'a started task expires', file: 'expire', from: ' and t.started_at is null', to: '' },
+  { name: 'a started task expires', file: 'expire_page', from: 'and t.started_at is null', to: '' },
 ];
 
 let database: TestDatabase;

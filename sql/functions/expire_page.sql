@@ -1,0 +1,63 @@
+-- Ends up to _limit tasks that were not started before they expired: always one row, with how many have ended. Where the
+-- page fails (a trigger of the application on the history may refuse a row), each of its tasks is ended by itself; those
+-- that fail then stay as they are and stand in refused, [{id, error, code}] (null: none), and the tasks behind them have
+-- their turn.
+create or replace function taskq.expire_page(_limit integer)
+returns table (ended integer, refused jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+  late bigint[];
+  late_at timestamptz[];
+  after_at timestamptz := '-infinity';
+  after_id bigint := -9223372036854775808;
+begin
+  ended := 0;
+  loop
+    begin
+      select array_agg(o.id), array_agg(o.expires_at) into late, late_at
+      from (
+        select t.id, t.expires_at
+        from taskq.tasks t
+        where t.expires_at <= ts and (t.expires_at, t.id) >= (after_at, after_id) and t.lease_owner is null
+          and t.started_at is null
+        order by t.expires_at, t.id
+        limit _limit - ended
+        for update skip locked
+      ) as o;
+      ended := ended + taskq.move_to_finished(coalesce(late, '{}'), 'expired', null, ts);
+      return next;
+      return;
+    exception when others then
+      -- What is no fault of a task (no space left, the server stops) is the caller's to see.
+      if late is null or sqlstate ~ '^5[378]' then
+        raise;
+      end if;
+    end;
+    for nth in 1 .. cardinality(late) loop
+      begin
+        perform from taskq.tasks t
+        where t.id = late[nth] and t.expires_at <= ts and t.lease_owner is null and t.started_at is null
+        for update skip locked;
+        if found then
+          ended := ended + taskq.move_to_finished(late[nth : nth], 'expired', null, ts);
+        end if;
+      exception when others then
+        refused := coalesce(refused, '[]') || jsonb_build_object('id', late[nth], 'error', sqlerrm, 'code', sqlstate);
+      end;
+    end loop;
+    after_at := late_at[cardinality(late)];
+    after_id := late[cardinality(late)] + 1;
+    -- A bound on what refused rows may cost at once.
+    if ended >= _limit or jsonb_array_length(refused) >= 1000 then
+      return next;
+      return;
+    end if;
+  end loop;
+end
+$$;

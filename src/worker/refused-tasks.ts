@@ -1,0 +1,31 @@
+import type { EventLog } from './events.ts';
+
+const SILENCE_MS = 60_000;
+
+interface RefusedTask {
+  readonly task_id: string;
+  readonly error: string;
+  readonly type?: string;
+  readonly queue?: string;
+}
+
+/** Tells of tasks that the database refuses to move, of each at most once a minute. */
+export class RefusedTasks {
+  readonly #events: EventLog;
+  readonly #toldAt = new Map<string, number>();
+
+  constructor(events: EventLog) {
+    this.#events = events;
+  }
+
+  /** Tell of one, unless that was done within the last minute. */
+  tell(task: RefusedTask): void {
+    const now = performance.now();
+    for (const [id, at] of this.#toldAt) {
+      if (now - at >= SILENCE_MS) this.#toldAt.delete(id);
+    }
+    if (this.#toldAt.has(task.task_id)) return;
+    this.#toldAt.set(task.task_id, now);
+    this.#events.event('task.refused', { ...task });
+  }
+}
