@@ -15,14 +15,22 @@ declare
   ts timestamptz := clock_timestamp();
   its_queue text;
   due timestamptz;
-  is_known boolean;
   is_awaited boolean;
 begin
-  -- What is said is judged, and here: a call for what is refused, or has to be put otherwise, is rare.
-  if options - 'allow_unknown' <> '{}' and (
-    options - taskq.task_options() - array['allow_unknown', 'notify'] <> '{}' or jsonb_typeof(options -> 'priority') = 'string' or not taskq.can_be_said(options)
-  ) then
-    options := taskq.checked_options('enqueue', options, taskq.task_options() || array['allow_unknown', 'notify']);
+  -- What is said is judged, and here: a call for what is refused, or has to be put otherwise, is rare. In steps, as every
+  -- transaction prepares an expression anew, and only when it gets there: most say no more than a queue and a priority.
+  if options <> '{}' then
+    -- Null, of what is not said, is none of it.
+    if options - '{queue,priority}'::text[] <> '{}'
+      or options ->> 'priority' not in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9')
+      or octet_length(options ->> 'queue') not between 1 and 200
+    then
+      if options - 'allow_unknown' <> '{}'
+        and taskq.is_usual(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
+      then
+        options := taskq.checked_options('enqueue', options, taskq.task_options() || array['allow_unknown', 'notify']);
+      end if;
+    end if;
   end if;
 
   if options ? 'key' then
@@ -50,8 +58,8 @@ begin
   select
     t.queue,
     case
-      when octet_length(_type) between 1 and 200 and pg_column_size(_payload) < 8192 then _type
-      else taskq.checked_type(_type, _payload, null)
+      when t.is_known and pg_column_size(_payload) < 8192 then _type
+      else taskq.known_type(_type, _payload, options)
     end,
     t.priority, coalesce(_payload, 'null'), t.due, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
@@ -61,6 +69,7 @@ begin
     coalesce(t.notify_done, false), t.source
   from (
     select
+      y.name is not null as is_known,
       coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
       o.expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
@@ -73,17 +82,14 @@ begin
     offset 0
   ) as t
   returning
-    tasks.id, tasks.queue, tasks.available_at, exists (select from taskq.task_types y where y.name = _type),
+    tasks.id, tasks.queue, tasks.available_at,
     exists (
       select from taskq.idle_marks m
       where m.until > greatest(tasks.available_at, clock_timestamp())
         and (m.queues is null or tasks.queue = any (m.queues))
     )
-  into id, its_queue, due, is_known, is_awaited;
+  into id, its_queue, due, is_awaited;
 
-  if not is_known then
-    perform taskq.refuse_unknown(array[_type], options);
-  end if;
   created := true;
   return next;
   if is_awaited and coalesce((options ->> 'notify')::boolean, true) then

@@ -50,10 +50,14 @@ begin
   -- values where they are read: what cannot be read fails there, and is told by name. That takes a subtransaction, for to
   -- judge each before takes as long as to insert it. (One alone does without: a transaction that enqueues more than 64
   -- one by one would make every snapshot of every other session slower.)
-  say_more := exists (
-    select from jsonb_array_elements(_tasks) as e (task)
-    where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
-  );
+  -- Mostly they are alike, and the first tells: to take all out of the array takes half a microsecond each.
+  say_more := coalesce(jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}', false);
+  if not say_more then
+    say_more := exists (
+      select from jsonb_array_elements(_tasks) as e (task)
+      where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
+    );
+  end if;
   if say_more then
     have_keys := _tasks @? '$[*].key';
     if jsonb_array_length(_tasks) = 1 or exists (

@@ -226,6 +226,20 @@ test('null says nothing: as the options, and as the value of each', async () => 
   expect(rows).toHaveLength(1);
 });
 
+test.each(['priority', 'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms'])(
+  'a whole number with a point is refused by name, as no column reads it: %s',
+  async (option) => {
+    for (const said of [`{"${option}": 1.0}`, `{"source": "s", "${option}": 1.0}`]) {
+      await expect(
+        queue.admin.rows("select from taskq.enqueue('work', '{}', $1)", said),
+      ).rejects.toMatchObject({
+        code: '22023',
+        message: expect.stringMatching(`^enqueue: ${option} 1[.]0: expected `),
+      });
+    }
+  },
+);
+
 test('a priority goes by its name, too', async () => {
   for (const [place, name] of ['critical', 'high', 'medium', 'low'].entries()) {
     const one = await enqueue(queue.admin, { priority: name });

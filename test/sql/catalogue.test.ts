@@ -19,6 +19,7 @@ const PURE = [
   'given_tasks',
   'is_backoff',
   'is_retention',
+  'is_usual',
   'is_whole',
   'options_fit',
   'period_ms',

@@ -1,0 +1,11 @@
+-- Returns the type of the one task of a call of enqueue, or says what is wrong with it or the payload, or that it is unknown.
+create or replace function taskq.known_type(_type text, _payload jsonb, options jsonb)
+returns text
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  perform taskq.refuse_unknown(array[taskq.checked_type(_type, _payload, null)], options);
+  return _type;
+end
+$$;
