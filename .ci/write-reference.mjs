@@ -58,6 +58,12 @@ ${await members('queue/task-list', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
 ${await members('queue/task-list', 'PageOptions')}
+### \`listKeys(filter)\`
+
+${await members('queue/key-records', 'KeyFilter')}
+### A key of \`listKeys\`
+
+${await members('queue/key-records', 'KeyRecord')}
 ### \`createWorker(options)\`
 
 ${await members('library/worker-options', 'CreateWorkerOptions')}

@@ -21,6 +21,8 @@ export type { WorkerEvent } from './library/event-listener.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { CancelAnswer } from './queue/cancel.ts';
 export type { Enqueued } from './queue/enqueue.ts';
+export type { KeyFilter, KeyRecord } from './queue/key-records.ts';
+export type { KeyRelease } from './queue/keys.ts';
 export type { RerunAnswer } from './queue/rerun.ts';
 export type { ReviveAnswer } from './queue/revive.ts';
 export type { TaskEnd } from './queue/task-end.ts';

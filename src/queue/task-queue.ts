@@ -16,6 +16,8 @@ import { type CancelAnswer, cancel } from './cancel.ts';
 import { type Enqueued, enqueue, type NewTask } from './enqueue.ts';
 import { enqueueStream, type Streamed } from './enqueue-stream.ts';
 import { findByKey } from './find-by-key.ts';
+import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
+import { type KeyRelease, releaseKey } from './keys.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { refusalOf, troubleOf } from './refusal.ts';
 import { type RerunAnswer, rerun } from './rerun.ts';
@@ -228,6 +230,26 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       await this.#checkNew(db, checkedTaskId(id), payload);
       return (await rerun(db, [id], options))[0]!;
     });
+  }
+
+  /**
+   * The keys that are held for a period or for ever, by queue and key: iterate them. Who holds a key while its task lives,
+   * `get({ queue, key })` says.
+   */
+  listKeys(filter: KeyFilter = {}): AsyncIterable<KeyRecord> {
+    return keyRecords((work) => this.#withDatabase(work), filter);
+  }
+
+  /**
+   * Free a key that is held for a period or for ever, so that a task may be enqueued with it again. `live`: a live task has
+   * it, and it is free when that has ended. `not_held`: it is free.
+   */
+  async releaseKey(
+    { queue = 'default', key }: { readonly queue?: string; readonly key: string },
+    { by }: { readonly by?: string } = {},
+  ): Promise<KeyRelease> {
+    const held = { queue: checkedName('queue', queue), key: checkedName('key', key) };
+    return this.#withDatabase((db) => releaseKey(db, held, { by }));
   }
 
   /**
