@@ -106,6 +106,7 @@ begin
     chosen := chosen[1 : greatest(first_alone - 1, 1)];
   end if;
 
+  -- The number of a lease begins anew after the largest: a row that was put in with that stops no claim of its queue.
   -- By ctid: a fifth faster than by id, and safe here because a statement of its own sees the locked versions.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
@@ -113,7 +114,7 @@ begin
     set status = (case when t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
       started_at = case when t.losses = 0 then ts else t.started_at end,
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = t.lease_no + 1
+      lease_no = t.lease_no % 2147483647 + 1
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
@@ -123,7 +124,7 @@ begin
     return query
     update taskq.tasks t
     set status = 'leased', lease_owner = _worker,
-      lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0), lease_no = t.lease_no + 1
+      lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0), lease_no = t.lease_no % 2147483647 + 1
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,

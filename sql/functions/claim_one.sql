@@ -17,7 +17,7 @@ declare
 begin
   return query
   update taskq.tasks t
-  set status = 'running', lease_owner = _worker_id, lease_no = t.lease_no + 1, started_at = ts,
+  set status = 'running', lease_owner = _worker_id, lease_no = t.lease_no % 2147483647 + 1, started_at = ts,
     lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0)
   where t.id = (
     select l.id from taskq.tasks l

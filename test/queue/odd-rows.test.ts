@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { insertOddRows, type OddRow } from './odd-rows.ts';
+import { insertOddCounts, insertOddRows, type OddRow } from './odd-rows.ts';
 import { enqueueSome, lapse, type Row, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Claimed, LEASE_MS, outcome, type PlainWorker, registerWorker } from './worker.ts';
@@ -89,6 +89,39 @@ test('one whose back-off cannot be evaluated is a dead letter that says so, and 
   });
   const due = 'select min(available_at) >= min(created_at) from taskq.tasks where attempts = 1';
   expect(await queue.admin.value(due)).toBe(true);
+});
+
+test('whatever its counts say, a task is claimed, rescued, given back and ended, and stops no other', async () => {
+  const odd = (await insertOddCounts(queue.admin, ['work'])).map(({ id }) => id);
+  const all = [...odd, ...(await enqueueSome(queue.admin, 10))].toSorted();
+  const worker = await registerWorker(queue.admin);
+  /** One that is to come alone ends a claim. */
+  const claimEach = async (): Promise<Claimed[]> => {
+    const claimed: Claimed[] = [];
+    for (let more = [undefined!] as Claimed[]; more.length > 0; claimed.push(...more))
+      more = await worker.claim({ start: 500 });
+    return claimed;
+  };
+  const first = await claimEach();
+  expect(first.map(({ id }) => id).toSorted()).toEqual(all);
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
+  await lapse(queue.admin, all);
+  const rescued = await rescueAll(queue.admin);
+  expect(rescued.map(({ id }) => id).toSorted()).toEqual(all);
+  expect(rescued.filter(({ status }) => status === 'refused')).toEqual([]);
+  // Under the lease that was lost nothing is recorded any more.
+  const late = await worker.settle(...first.map((task) => outcome(task, 'completed')));
+  expect(new Set(late.map(({ answer }) => answer))).toEqual(new Set(['lost']));
+
+  const given = await worker.giveBack(await claimEach());
+  expect(given.length).toBeGreaterThan(10);
+  expect(new Set(given.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
+  const last = await claimEach();
+  expect(last.length).toBeGreaterThan(10);
+  const ended = await worker.settle(
+    ...last.map((task, n) => outcome(task, n % 2 === 0 ? 'completed' : 'failed', { error: { name: 'E' } })),
+  );
+  expect(new Set(ended.map(({ answer }) => answer))).toEqual(new Set(['recorded']));
 });
 
 test('one that was put in under the id of a dead letter dies under an id of its own, and stops no rescue', async () => {

@@ -8,20 +8,10 @@ export interface OddRow {
   readonly value: string;
 }
 
+/** What the protocol counts of a waiting task: no application has a say, but a hand that edits rows may. */
+const COUNTED = ['lease_no', 'started_at', 'attempts', 'losses', 'releases', 'settled_by', 'lost_ahead'];
 /** Of these the protocol alone has a say; and a type that nobody handles is claimed by nobody. */
-const NOT_FOR_APPLICATIONS = [
-  ...[
-    'status',
-    'lease_no',
-    'lease_owner',
-    'lease_expires_at',
-    'started_at',
-    'attempts',
-    'losses',
-    'releases',
-  ],
-  ...['settled_by', 'lost_ahead', 'type'],
-];
+const NOT_FOR_APPLICATIONS = [...COUNTED, 'status', 'lease_owner', 'lease_expires_at', 'type'];
 
 const TEXTS = [
   ...[
@@ -74,12 +64,26 @@ const BY_TYPE: Readonly<Record<string, readonly string[]>> = {
  * Insert a due task of each of these types for each value that a column takes which an application may set, and so for all
  * columns there are. What the table refuses is left out.
  */
-export async function insertOddRows(session: Session, types: readonly string[]): Promise<OddRow[]> {
+export function insertOddRows(session: Session, types: readonly string[]): Promise<OddRow[]> {
+  return insertRows(session, types, 'attname <> all ($1)', NOT_FOR_APPLICATIONS);
+}
+
+/** The same for the columns by which the protocol counts. */
+export function insertOddCounts(session: Session, types: readonly string[]): Promise<OddRow[]> {
+  return insertRows(session, types, 'attname = any ($1)', COUNTED);
+}
+
+async function insertRows(
+  session: Session,
+  types: readonly string[],
+  which: string,
+  names: readonly string[],
+): Promise<OddRow[]> {
   const columns = await session.rows<{ name: string; type: string }>(
     `select attname as name, format_type(atttypid, null) as type from pg_attribute
-     where attrelid = 'taskq.tasks'::regclass and attnum > 0 and not attisdropped and attname <> all ($1)
+     where attrelid = 'taskq.tasks'::regclass and attnum > 0 and not attisdropped and ${which}
      order by attnum`,
-    NOT_FOR_APPLICATIONS,
+    names,
   );
   const inserted: OddRow[] = [];
   for (const { name, type } of columns) {

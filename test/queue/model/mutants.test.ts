@@ -92,10 +92,15 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a give-back does not raise it',
     file: 'give_back',
-    from: 'set lease_no = t.lease_no + 1, ',
+    from: 'set lease_no = t.lease_no % 2147483647 + 1, ',
     to: 'set ',
   },
-  { name: 'a rescue does not raise it', file: 'rescue', from: 'set lease_no = t.lease_no + 1, ', to: 'set ' },
+  {
+    name: 'a rescue does not raise it',
+    file: 'rescue',
+    from: 'set lease_no = t.lease_no % 2147483647 + 1,',
+    to: 'set',
+  },
   { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
   { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
   { name: 'after one lease', file: 'rescue', from: 'ts - 10 * l.lease', to: 'ts - l.lease' },
@@ -118,7 +123,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'it may wait in vain for ever',
     file: 'rescue',
-    from: 'coalesce(t.lost_ahead, 0) + 1',
+    from: 'least(coalesce(t.lost_ahead, 0), 2147483646) + 1',
     to: 't.lost_ahead',
   },
   {
