@@ -16,7 +16,7 @@ declare
   ts timestamptz := clock_timestamp();
 begin
   return query
-  select level.queue, level.priority, (extract(epoch from first.available_at) * 1000000)::bigint, first.id, null::jsonb
+  select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id, null::jsonb
   from (
     select q.name as queue, p::smallint as priority,
       least(

@@ -154,10 +154,7 @@ export class ClaimCursor {
     this.#short = short;
     if (look.kind !== 'on') this.#lookBacks.done(costMs, now);
     for (const { queue, priority, availableAtUs, id } of tasks) {
-      this.#level(queue)[priority] = {
-        availableAtUs,
-        id: Math.min(Number(id), Number.MAX_SAFE_INTEGER), // beyond, it would be no bigint any more
-      };
+      this.#level(queue)[priority] = { availableAtUs, id: safeId(Number(id)) };
     }
     if (looked !== null) this.#lookedTo(looked);
     // What has filled its limit has not come to the less urgent levels.
@@ -178,7 +175,7 @@ export class ClaimCursor {
     if (sweep.era !== this.#era) return;
     for (const { queue, priority, place } of first) {
       const places = this.#level(queue);
-      const before = { availableAtUs: place.availableAtUs, id: place.id - 1 };
+      const before = justBefore(place);
       places[priority] = earlier(places[priority] ?? before, before);
     }
     for (const queue of sweep.queues) {
@@ -248,6 +245,19 @@ export class ClaimCursor {
 
 function copyOf(places: Cursor): Cursor {
   return new Map([...places].map(([queue, levels]) => [queue, [...levels]]));
+}
+
+/** Null: a time from before 1970 is told as that. */
+function justBefore({ availableAtUs, id }: Place): Place | null {
+  if (availableAtUs <= 0) return null;
+  return id > Number.MIN_SAFE_INTEGER
+    ? { availableAtUs, id: safeId(id - 1) }
+    : { availableAtUs: availableAtUs - 1, id: 0 };
+}
+
+/** Beyond these, a number that was rounded may be no bigint. */
+function safeId(id: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(id, Number.MAX_SAFE_INTEGER));
 }
 
 /** Null is before everything. */
