@@ -89,6 +89,9 @@ begin
         from (select distinct unnest(other_retentions || usual_retention) as kept_for) as o
       ) as r;
     end if;
+    if usual_place = '-infinity' or places @? '$.*[1] ? (@ == "-infinity")' then
+      perform taskq.ensure_place('finished_tasks');
+    end if;
     insert into taskq.finished_tasks (
       id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner, attempts, losses,
       releases, status, priority, queue, type, payload, created_by, result, result_note, error, tags, unique_key,

@@ -1,33 +1,40 @@
--- Drops partitions whose last day is over, the oldest first, at most _limit of them: that is the retention. Returns the
--- names of what it dropped. The first one that somebody reads just now ends it, until the next time: a waiting drop
+-- Drops partitions whose last day is over, whatever they are called, the oldest first, at most _limit of them: that is
+-- the retention. Returns what it dropped, and what it could not drop with the reason (`trouble`), which keeps no other
+-- one. No rows: none is over. The first one that somebody reads just now ends it, until the next time: a waiting drop
 -- holds up every settle, 50 ms at most.
 create or replace function taskq.drop_partitions(_limit integer default 8)
-returns setof text
+returns table (partition text, trouble text)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set lock_timeout = '50ms'
 as $$
+#variable_conflict use_column
 declare
   today date := (clock_timestamp() at time zone 'UTC')::date;
-  partition text;
+  old record;
+  dropped integer := 0;
 begin
-  for partition in
-    select c.relname
-    from pg_catalog.pg_inherits i
-    join pg_catalog.pg_class c on c.oid = i.inhrelid
-    where i.inhparent in ('taskq.finished_tasks'::regclass, 'taskq.task_errors'::regclass)
-      and c.relname ~ '_[0-9]{8}$'
-      and to_date(right(c.relname, 8), 'YYYYMMDD') < today
-    order by right(c.relname, 8), c.relname
-    limit _limit
+  for old in
+    select h.relation, h.partition
+    from taskq.history_partitions() as h
+    where '-infinity' < all (h.days) and today > all (h.days) and h.days <> '{}'
+    order by h.days[1], h.partition
   loop
+    exit when dropped >= _limit;
+    partition := old.partition;
+    trouble := null;
     begin
-      execute format('drop table taskq.%I', partition);
-      return next partition;
+      execute format('drop table %s', old.relation);
+      dropped := dropped + 1;
     exception
-      when lock_not_available then return;
-      when undefined_table then null;
+      when lock_not_available then
+        return;
+      when undefined_table then
+        continue;
+      when others then
+        trouble := sqlerrm;
     end;
+    return next;
   end loop;
 end
 $$;

@@ -1,8 +1,9 @@
 -- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
 -- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
 -- rows and actions that serve nobody removed. Returns the counts, `more` where a page was full, in `detached` the
--- partitions that are needed and that somebody has detached, and in `refused` the tasks that could not be expired. An
--- empty document: another session is at it. It waits for the rows of no other transaction.
+-- partitions that are needed and that somebody has detached, in `refused` the tasks that could not be expired, and in
+-- `failed` what was the matter with partitions, which keeps nothing else from being done. An empty document: another
+-- session is at it. It waits for the rows of no other transaction.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -14,18 +15,39 @@ declare
   ts timestamptz := clock_timestamp();
   page constant integer := 1000;
   most_dropped constant integer := 8;
-  made integer;
+  one record;
+  made integer := 0;
   history record;
-  dropped integer;
+  dropped integer := 0;
+  failed text[] := '{}';
   expired record;
   discarded integer;
   forgotten integer;
 begin
-  if not pg_try_advisory_xact_lock(hashtext('taskq.maintain')) then
+  -- One at a time. No advisory lock, which whoever may connect can take; and no row, which a person may hold.
+  begin
+    lock table taskq.housekeeping in share update exclusive mode nowait;
+  exception when lock_not_available then
     return '{}'::jsonb;
-  end if;
-  made := taskq.ensure_partitions();
-  select * into history from taskq.place_history(page);
+  end;
+  begin
+    for one in select m.partition, m.trouble from taskq.make_partitions() as m loop
+      if one.trouble is null then
+        made := made + 1;
+      else
+        failed := failed || format('cannot make the partition %s: %s', one.partition, one.trouble);
+      end if;
+    end loop;
+  exception when others then
+    failed := failed || format('cannot make partitions: %s', sqlerrm);
+  end;
+  begin
+    select h.placed, h.dropped, h.extra into history from taskq.place_history(page) as h;
+    failed := failed || array(select jsonb_array_elements_text(coalesce(history.extra, '[]')));
+  exception when others then
+    select 0 as placed, 0 as dropped into history;
+    failed := failed || format('cannot place rows of history: %s', sqlerrm);
+  end;
   select * into expired from taskq.expire_page(page);
   with old as (
     select x.id
@@ -68,12 +90,23 @@ begin
     and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
   get diagnostics forgotten = row_count;
   -- Last: what it drops locks history against every settle until this transaction ends.
-  dropped := (select count(*) from taskq.drop_partitions(most_dropped));
+  begin
+    for one in select d.partition, d.trouble from taskq.drop_partitions(most_dropped) as d loop
+      if one.trouble is null then
+        dropped := dropped + 1;
+      else
+        failed := failed || format('cannot drop the partition %s: %s', one.partition, one.trouble);
+      end if;
+    end loop;
+  exception when others then
+    failed := failed || format('cannot drop partitions: %s', sqlerrm);
+  end;
   return jsonb_build_object(
     'refused', coalesce(expired.refused, '[]'), 'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
     'rows_dropped', history.dropped, 'expired', expired.ended, 'dead_discarded', discarded,
     'more', page in (history.placed, history.dropped, expired.ended, discarded, forgotten) or dropped = most_dropped,
-    'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached')
+    'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached'),
+    'failed', to_jsonb(failed)
   );
 end
 $$;

@@ -16,6 +16,7 @@ declare
   moved integer;
   waited bigint[];
 begin
+  perform taskq.ensure_place('finished_tasks');
   with gone as (
     delete from taskq.tasks t where t.id = any (_ids) returning t.*
   ),

@@ -1,6 +1,7 @@
 -- Sees to the rows of history that had no partition when their tasks ended: moves at most _limit of them to the one that
 -- has been made since, and deletes at most _limit whose last day is over. Returns both counts; a full one means that
--- there may be more. It locks these rows alone, which no settle asks for.
+-- there may be more. A day with which that fails keeps no other one: extra is then an array of what was the matter. It
+-- locks these rows alone, which no settle asks for.
 -- The key is updated, not deleted and inserted: whoever purges one at that moment is refused, and does not miss it.
 create or replace function taskq.place_history(_limit integer default 1000)
 returns table (placed integer, dropped integer, extra jsonb)
@@ -24,20 +25,25 @@ begin
     for last_day in select u.day from taskq.unplaced_days(parent) as u (day) loop
       is_over := last_day < today;
       continue when not is_over and taskq.place_of(parent, last_day) <> last_day;
-      execute format(
-        $page$
-        select array(
-          select f.ctid from taskq.%I f where f.kept_in = '-infinity' and f.drop_on = $1
-          limit $2 for update skip locked
-        )
-        $page$, parent
-      ) into page using last_day, _limit - case when is_over then dropped else placed end;
-      execute format(
-        case when is_over
-          then 'delete from taskq.%I f where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
-          else 'update taskq.%I f set kept_in = f.drop_on where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
-        end, parent
-      ) using page;
+      begin
+        execute format(
+          $page$
+          select array(
+            select f.ctid from taskq.%I f where f.kept_in = '-infinity' and f.drop_on = $1
+            limit $2 for update skip locked
+          )
+          $page$, parent
+        ) into page using last_day, _limit - case when is_over then dropped else placed end;
+        execute format(
+          case when is_over
+            then 'delete from taskq.%I f where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
+            else 'update taskq.%I f set kept_in = f.drop_on where f.kept_in = ''-infinity'' and f.ctid = any ($1)'
+          end, parent
+        ) using page;
+      exception when others then
+        extra := coalesce(extra, '[]') || to_jsonb(format('rows of %s of %s: %s', parent, last_day, sqlerrm));
+        continue;
+      end;
       if is_over then
         dropped := dropped + cardinality(page);
       else

@@ -118,6 +118,7 @@ begin
     into cancelled, dead
     from taskq.tasks t where t.id = any (lost);
 
+    perform taskq.ensure_place('task_errors');
     insert into taskq.task_errors (
       task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
     )

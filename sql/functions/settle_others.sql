@@ -46,6 +46,7 @@ begin
     for update skip locked
   ) as locked;
 
+  perform taskq.ensure_place('task_errors');
   with said as (
     -- Of a lease that is named twice, what is said first.
     select distinct on (all_of.id, all_of.lease_no) all_of.*

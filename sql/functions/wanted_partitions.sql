@@ -1,7 +1,8 @@
--- The partitions that history needs: the one for rows without another (_day '-infinity'), and for each retention in use
+-- The partitions that history needs: the one for rows without another (day '-infinity'), and for each retention in use
 -- (of the defaults, the queues, the types, and of rows that have found no place) those in which what ends today or on
--- one of the next three days is kept. `state` is `there`, `missing`, or `detached`: a table of that name is there, but
--- it is no partition. Where that is the one for rows without another, a second one of that kind is wanted besides.
+-- one of the next three days is kept. `state` is `there`, whatever its name is, `missing` (`partition` is a name that is
+-- free), or `detached`: a table of its name is there, but it is no partition. Where that is the one for rows without
+-- another, a second one of that kind is wanted besides.
 create or replace function taskq.wanted_partitions()
 returns table (parent text, day date, partition text, state text)
 language plpgsql stable security definer
@@ -22,13 +23,10 @@ begin
     union select 'task_errors', q.errors_retention from taskq.queues q
   ),
   parents as (
-    select p.parent,
-      u.relation is not null and pg_partition_root(u.relation) is distinct from to_regclass('taskq.' || p.parent)
-        as is_unplaced_detached,
-      coalesce(pg_partition_root(s.relation) = to_regclass('taskq.' || p.parent), false) as has_second
-    from unnest(array['finished_tasks', 'task_errors']) as p (parent)
-    cross join lateral (select to_regclass('taskq.' || p.parent || '_unplaced') as relation) as u
-    cross join lateral (select to_regclass('taskq.' || p.parent || '_unplaced_2') as relation) as s
+    select p.parent from unnest(array['finished_tasks', 'task_errors']) as p (parent)
+  ),
+  existing as materialized (
+    select h.parent, h.partition, h.days from taskq.history_partitions() as h
   ),
   unplaced as (
     select p.parent, u.day from parents p cross join taskq.unplaced_days(p.parent) as u (day) where u.day >= today
@@ -41,23 +39,41 @@ begin
     -- Tomorrow, whoever asked for this retention will want the next day.
     select u.parent, case when u.day <= today + 60 then u.day + ahead else u.day end
     from unplaced u cross join generate_series(0, 3) as ahead
+    union
+    select p.parent, '-infinity' from parents p
   ),
   named as (
-    select w.parent, w.day,
-      w.parent || '_' || coalesce(to_char(nullif(w.day, 'infinity'), 'YYYYMMDD'), 'ever') as partition
+    select w.parent, w.day, w.parent || case w.day
+      when '-infinity' then '_unplaced'
+      when 'infinity' then '_ever'
+      else '_' || to_char(w.day, 'YYYYMMDD')
+    end as usual
     from wanted w
-    union all
-    select p.parent, '-infinity', p.parent || '_unplaced' from parents p where not p.has_second or p.is_unplaced_detached
-    union all
-    select p.parent, '-infinity', p.parent || '_unplaced_2' from parents p where p.has_second or p.is_unplaced_detached
+  ),
+  judged as (
+    select n.parent, n.day, n.usual,
+      (
+        select e.partition from existing e where e.parent = n.parent and n.day = any (e.days)
+        order by e.partition limit 1
+      ) as partition,
+      to_regclass('taskq.' || quote_ident(n.usual)) is not null
+        and not exists (select from existing e where e.parent = n.parent and e.partition = n.usual) as is_detached
+    from named n
   )
-  select n.parent, n.day, n.partition, case
-    when t.relation is null then 'missing'
-    when pg_partition_root(t.relation) = to_regclass('taskq.' || n.parent) then 'there'
-    else 'detached'
-  end
-  from named n
-  cross join lateral (select to_regclass('taskq.' || n.partition) as relation) as t
-  order by n.parent, n.day, n.partition;
+  select j.parent, j.day,
+    coalesce(j.partition, (
+      select c.name
+      from generate_series(1, 100) as n
+      cross join lateral (select j.usual || case when n > 1 then '_' || n else '' end as name) as c
+      where to_regclass('taskq.' || quote_ident(c.name)) is null order by n limit 1
+    )),
+    case when j.partition is null then 'missing' else 'there' end
+  from judged j
+  where j.partition is not null or not j.is_detached or j.day = '-infinity'
+  union all
+  select j.parent, j.day, j.usual, 'detached'
+  from judged j
+  where j.is_detached and (j.partition is null or j.day = '-infinity')
+  order by 1, 2, 3;
 end
 $$;

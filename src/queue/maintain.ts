@@ -10,6 +10,8 @@ export interface Maintained {
   readonly detached: readonly string[];
   /** Tasks that have expired and that the database refuses to end. */
   readonly refused: readonly { readonly id: string; readonly error: string }[];
+  /** What could not be done of partitions, and why; everything else was. */
+  readonly failed: readonly string[];
 }
 
 /** Begin the housekeeping; false: it is not due, some worker has begun within this time. */
@@ -26,8 +28,10 @@ export async function maintain(db: Queryable): Promise<Maintained | undefined> {
   const rows = await db.query<{ done: Record<string, number> & Partial<Omit<Maintained, 'counts'>> }>({
     text: 'select taskq.maintain() as done',
   });
-  const { more, detached, refused, ...counts } = rows[0]!.done;
-  return more === undefined ? undefined : { counts, more, detached: detached ?? [], refused: refused ?? [] };
+  const { more, detached, refused, failed, ...counts } = rows[0]!.done;
+  return more === undefined
+    ? undefined
+    : { counts, more, detached: detached ?? [], refused: refused ?? [], failed: failed ?? [] };
 }
 
 /** Make the partitions of history that are missing. Returns how many. */

@@ -31,6 +31,10 @@ export const EVENTS = {
     'warn',
     'a partition of history that is needed was detached by hand: attach it again, or drop or rename it; meanwhile its rows are kept among those without a partition',
   ],
+  'partition.failed': [
+    'warn',
+    'a partition of history could not be made, filled or dropped, and why; all others were',
+  ],
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
   'setting.disputed': [
     'warn',

@@ -36,17 +36,16 @@ export class Housekeeper {
       if (done === undefined) return;
       if (Object.values(done.counts).some((count) => count > 0))
         events.event('worker.maintained', done.counts);
-      this.#say(done.detached);
+      for (const partition of this.#unsaid(done.detached)) events.event('partition.detached', { partition });
+      for (const reason of this.#unsaid(done.failed)) events.event('partition.failed', { reason });
       for (const { id, error } of done.refused) this.#refused.tell({ task_id: id, error });
       isMore = done.more;
     }
   }
 
-  #say(detached: readonly string[]): void {
-    for (const partition of detached) {
-      if (this.#said.has(partition)) continue;
-      this.#said.add(partition);
-      this.#options.events.event('partition.detached', { partition });
-    }
+  #unsaid(things: readonly string[]): readonly string[] {
+    const unsaid = things.filter((thing) => !this.#said.has(thing));
+    for (const thing of unsaid) this.#said.add(thing);
+    return unsaid;
   }
 }

@@ -21,6 +21,7 @@ test('with nothing to do it says so', async () => {
     more: false,
     detached: [],
     refused: [],
+    failed: [],
   });
 });
 

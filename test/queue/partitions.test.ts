@@ -182,7 +182,7 @@ describe('what is dropped', () => {
     const [yesterday, longAgo] = [await makeOver(1), await makeOver(400)];
     const before = await partitions();
     const dropped = await queue.admin.rows<{ name: string }>(
-      'select * from taskq.drop_partitions() as name order by 1',
+      'select partition as name from taskq.drop_partitions() order by 1',
     );
     expect(dropped.map((row) => row.name)).toEqual([longAgo, yesterday]);
     expect(await partitions()).toEqual(before.filter(({ name }) => name !== yesterday && name !== longAgo));
@@ -212,7 +212,7 @@ describe('what is dropped', () => {
       expect(await finishedRow(queue.admin, id)).toBeDefined();
     }
     await reader.rows('commit');
-    expect(await queue.admin.rows('select * from taskq.drop_partitions() as name')).toEqual(
+    expect(await queue.admin.rows('select partition as name from taskq.drop_partitions()')).toEqual(
       names.map((name) => ({ name })),
     );
   });
@@ -446,19 +446,116 @@ describe('a partition that was taken away by hand', () => {
     });
   });
 
-  test('where it was the one that takes all, a settle says so, and succeeds when it is made', async () => {
+  test('where all of them were dropped, or the one that takes all was detached and renamed, whatever ends a task finds a place', async () => {
+    for (const parent of ['finished_tasks', 'task_errors']) {
+      await queue.admin.rows(`alter table taskq.${parent} detach partition taskq.${parent}_unplaced`);
+      await queue.admin.rows(`alter table taskq.${parent}_unplaced rename to ${parent}_of_then`);
+    }
+    for (const { name } of await partitions()) await queue.admin.rows(`drop table taskq.${name}`);
+    await endInEachWay(queue.admin);
+    expect((await partitions()).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['finished_tasks_unplaced', 'task_errors_unplaced']),
+    );
+    const later = await maintain(queue.admin);
+    expect(later).toMatchObject({ detached: [], failed: [] });
+    await queue.admin.rows('drop table taskq.finished_tasks_of_then, taskq.task_errors_of_then');
+  });
+
+  test('where it cannot be made just now, a settle says so, and succeeds when it is made', async () => {
     await queue.admin.rows(`drop table taskq.finished_tasks_unplaced, taskq.${await day(7)}`);
     const id = await enqueue(queue.admin);
-    const worker = await registerWorker(queue.admin);
+    const worker = await registerWorker(await queue.session());
     const task = await claimOne(worker);
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('lock table taskq.finished_tasks in share update exclusive mode');
     await expect(worker.settle(outcome(task, 'completed'))).rejects.toMatchObject({
       code: '23514',
       message: 'no partition of relation "finished_tasks" found for row',
     });
-    await queue.admin.rows('select taskq.ensure_partitions()');
+    await other.rows('commit');
     expect(await worker.settle(outcome(task, 'completed'))).toMatchObject([{ answer: 'recorded' }]);
     expect(await finishedRow(queue.admin, id)).toBeDefined();
   });
+
+  test('a partition goes by the days that it is attached for, and not by its name', async () => {
+    const [ours, over] = [await day(7), await makeOver(1)];
+    await queue.admin.rows(`alter table taskq.${ours} rename to kept_by_me`);
+    await queue.admin.rows(`alter table taskq.${over} rename to finished_tasks_old`);
+    for (const name of ['finished_keep_20250101', 'finished_tasks_old_20251399'])
+      await queue.admin.rows(`create table taskq.${name} (like taskq.finished_tasks including all)`);
+    await queue.admin.rows(
+      "alter table taskq.finished_tasks attach partition taskq.finished_keep_20250101 for values in ('2031-01-01')",
+    );
+    await queue.admin.rows(
+      "alter table taskq.finished_tasks attach partition taskq.finished_tasks_old_20251399 for values in ('2031-01-02')",
+    );
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows('select * from taskq.cancel($1)', [id]);
+    expect(
+      await queue.admin.value('select tableoid::regclass::text from taskq.finished_tasks where id = $1', id),
+    ).toBe('taskq.kept_by_me');
+    let dropped = 1;
+    for (const style of ['ISO, MDY', 'SQL, DMY', 'German']) {
+      await queue.admin.rows(`set datestyle = '${style}'`);
+      expect(await maintain(queue.admin)).toMatchObject({
+        counts: { partitions_made: 0, partitions_dropped: dropped },
+        detached: [],
+        failed: [],
+      });
+      dropped = 0;
+    }
+    await queue.admin.rows('reset datestyle');
+    const left = (await partitions()).map(({ name }) => name);
+    expect(left).toEqual(
+      expect.arrayContaining(['finished_keep_20250101', 'finished_tasks_old_20251399', 'kept_by_me']),
+    );
+    expect(left).not.toContain('finished_tasks_old');
+  });
+});
+
+test('what is wrong with one partition is told, and keeps nothing else from being done', async () => {
+  const old = await makeOver(3);
+  const oldest = await makeOver(4);
+  await queue.admin.rows(`create view public.of_old as select id from taskq.${oldest}`);
+  // A type of the name that a partition needs: no table can have it.
+  const needed = await day(9);
+  await queue.admin.rows(`drop table taskq.${needed}`);
+  await queue.admin.rows(`create domain taskq.${needed} as integer`);
+  await queue.admin.rows(`drop table taskq.${await day(10)}`);
+  await enqueueSome(queue.admin, 1, { expires_ms: 1000 });
+  await queue.admin.rows('update taskq.tasks set expires_at = created_at');
+  const done = (await maintain(queue.admin))!;
+  expect(done.counts).toMatchObject({ partitions_made: 1, partitions_dropped: 1, expired: 1 });
+  expect(done.failed).toHaveLength(2);
+  expect(done.failed).toContainEqual(expect.stringContaining(`cannot make the partition ${needed}: `));
+  expect(done.failed).toContainEqual(expect.stringContaining(`cannot drop the partition ${oldest}: `));
+  expect(await partitions()).not.toContainEqual({ name: old });
+  await queue.admin.rows('drop view public.of_old');
+  await queue.admin.rows(`drop domain taskq.${needed}`);
+  expect(await maintain(queue.admin)).toMatchObject({
+    counts: { partitions_made: 1, partitions_dropped: 1 },
+    failed: [],
+  });
+});
+
+test('whatever the default privileges grant, a new partition is open to those alone who may read history', async () => {
+  await queue.admin.rows('alter default privileges grant select on tables to public');
+  await queue.admin.rows(`drop table taskq.${await day(7)}`);
+  await queue.admin.rows('select taskq.ensure_partitions()');
+  const granted = `select count(*)::int from pg_class c, aclexplode(c.relacl) as a
+    where c.oid = to_regclass('taskq.' || $1) and a.grantee = 0`;
+  expect(await queue.admin.value(granted, await day(7))).toBe(0);
+  await queue.admin.rows('alter default privileges revoke select on tables from public');
+});
+
+test('no lock that whoever connects can take keeps housekeeping and new partitions from being made', async () => {
+  const stranger = await queue.session();
+  for (const name of ['taskq.maintain', 'taskq.ensure_partitions'])
+    await stranger.rows(`select pg_advisory_lock(hashtext('${name}'))`);
+  await queue.admin.rows(`drop table taskq.${await day(7)}`);
+  expect(await maintain(queue.admin)).toMatchObject({ counts: { partitions_made: 1 } });
+  await stranger.rows('select pg_advisory_unlock_all()');
 });
 
 describe('the turn of housekeeping', () => {
