@@ -127,6 +127,10 @@ export interface ServerError extends Error {
   /** SQLSTATE. */
   readonly code: string | undefined;
   readonly constraint: string | undefined;
+  /** Of the table that it speaks of, if it does. */
+  readonly schema: string | undefined;
+  /** The function of the server that raised it. */
+  readonly routine: string | undefined;
 }
 
 /** True where the server itself refused: the connection is as good as before. */

@@ -42,8 +42,22 @@ export async function settle(
   workerId: number,
   settlements: readonly Settlement[],
 ): Promise<SettleAnswer[]> {
-  const others = settlements.filter(({ outcome }) => outcome.kind !== 'completed');
-  if (others.length === 0) return complete(db, workerId, settlements as readonly Success[]);
+  if (settlements.every(({ outcome }) => outcome.kind === 'completed'))
+    return complete(db, workerId, settlements as readonly Success[]);
+  return settleAny(db, workerId, settlements);
+}
+
+/** Record no outcome. Throws what would refuse any outcome: missing rights, a missing function, a broken session. */
+export async function settleNothing(db: Queryable, workerId: number): Promise<void> {
+  await complete(db, workerId, []);
+  await settleAny(db, workerId, []);
+}
+
+async function settleAny(
+  db: Queryable,
+  workerId: number,
+  settlements: readonly Settlement[],
+): Promise<SettleAnswer[]> {
   const rows = await db.query<Row>({
     name: 'taskq_settle',
     text: 'select id, lease_no, answer, extra from taskq.settle($1, $2)',

@@ -1,15 +1,21 @@
 import type { Outcome } from '../domain/outcome.ts';
+import { shortText } from '../domain/storable.ts';
+import { messageOf } from '../domain/thrown.ts';
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError, isUndone, type Queryable } from '../lib/database.ts';
 import { ensurePartitions } from '../queue/maintain.ts';
-import { type SettleAnswer, type Settlement, settle } from '../queue/settle.ts';
+import { type SettleAnswer, type Settlement, settle, settleNothing } from '../queue/settle.ts';
 import type { HeldTask } from './attempt.ts';
+import { judgeRefusal } from './judge-refusal.ts';
 
 /** An outcome on its way into the database. */
 interface Waiting {
   readonly held: HeldTask;
-  readonly settlement: Settlement;
+  /** What is to be recorded: once the database has refused the outcome itself, that it did. */
+  settlement: Settlement;
+  /** Why the outcome itself was refused. */
+  refusal?: unknown;
   /** Sent before, and the answer never came: a repeat that is `lost` is no loss. */
   repeated: boolean;
   answered: boolean;
@@ -50,6 +56,8 @@ export class Settler {
   #waiting: Waiting[] = [];
   #underWay = 0;
   #failures = 0;
+  /** What is under way needs a partition that cannot be made now. */
+  #unplaced = false;
 
   constructor(db: Queryable, workerId: number, hooks: SettlerHooks) {
     this.#db = db;
@@ -115,9 +123,11 @@ export class Settler {
   /** False: the database could not take it now; the batch waits again. */
   async #send(batch: Waiting[]): Promise<boolean> {
     this.#underWay = batch.length;
+    this.#unplaced = false;
     for (const waiting of batch) waiting.answered = false;
     try {
       await this.#settle(batch);
+      this.#askAgainWithPartition(batch.filter(({ answered }) => !answered));
       return true;
     } catch (error) {
       this.#failures += 1;
@@ -131,7 +141,10 @@ export class Settler {
     }
   }
 
-  /** Data that cannot be stored is found by halving, so that it holds up nobody else's outcome. */
+  /**
+   * What cannot be stored is found by halving, so that it holds up no other outcome. An outcome without an answer after
+   * this finds no partition.
+   */
   async #settle(batch: readonly Waiting[]): Promise<void> {
     try {
       const answers = await settle(
@@ -141,45 +154,56 @@ export class Settler {
       );
       this.#answer(batch, answers);
     } catch (error) {
-      if (isMissingPartition(error)) {
-        await ensurePartitions(this.#db);
-        throw error;
+      const refusal = await this.#judge(error);
+      if (refusal === 'trouble') throw error;
+      if (batch.length === 1) {
+        if (refusal === 'data') await this.#settleWithoutData(batch[0]!, error);
+        return;
       }
-      if (!isDataError(error)) throw error;
-      if (batch.length === 1) return this.#settleWithoutData(batch[0]!, error);
       const half = Math.ceil(batch.length / 2);
       await this.#settle(batch.slice(0, half));
       await this.#settle(batch.slice(half));
     }
   }
 
+  /** What refuses an empty batch as well is no task's fault; nor is a missing partition that could be made. */
+  async #judge(error: unknown): Promise<'trouble' | 'no partition' | 'data'> {
+    const refusal = judgeRefusal(error);
+    if (refusal === 'unclear') {
+      await settleNothing(this.#db, this.#workerId);
+      return 'data';
+    }
+    if (refusal !== 'no partition' || this.#unplaced) return refusal;
+    if (await this.#makePartitions()) return 'trouble';
+    this.#unplaced = true;
+    this.#hooks.onTrouble(error);
+    return refusal;
+  }
+
+  async #makePartitions(): Promise<boolean> {
+    try {
+      return (await ensurePartitions(this.#db)) > 0;
+    } catch (error) {
+      if (!isServerError(error)) throw error;
+      this.#hooks.onTrouble(error);
+      return false;
+    }
+  }
+
   /**
    * It reads nothing of the task's settings. If even that cannot be stored, something else forbids to write the row (a
-   * constraint of the application's, say): then the task is let go, so that nobody else's outcome waits for it.
+   * constraint of the application's, say): then the task is let go, so that no other outcome waits for it.
    */
   async #settleWithoutData(waiting: Waiting, error: unknown): Promise<void> {
-    const { settlement } = waiting;
-    const outcome: Outcome = {
-      kind: 'dead',
-      reportedBy: 'worker',
-      reason: NOT_STORED,
-      error: {
-        name: 'OutcomeNotStored',
-        message: 'the database refused its data',
-        stack: null,
-        code: codeOf(error),
-        cause: null,
-      },
-    };
-    try {
-      const answers = await settle(this.#db, this.#workerId, [{ ...settlement, outcome }]);
-      this.#answer([waiting], answers);
-      this.#hooks.onNotStored(settlement, error);
-    } catch (refusal) {
-      if (!isDataError(refusal) || isMissingPartition(refusal)) throw refusal;
-      this.#hooks.onRefused(settlement, refusal);
+    if (waiting.refusal !== undefined) {
+      this.#hooks.onRefused(waiting.settlement, error);
+      waiting.repeated = false;
       this.#answer([waiting], [{ answer: 'lost', consequence: null }]);
+      return;
     }
+    waiting.refusal = error;
+    waiting.settlement = { ...waiting.settlement, outcome: notStored(error) };
+    await this.#settle([waiting]);
   }
 
   #answer(batch: readonly Waiting[], answers: readonly SettleAnswer[]): void {
@@ -192,16 +216,25 @@ export class Settler {
       if (answer.answer === 'busy') {
         this.#askAgain(waiting);
       } else {
-        const { held, settlement, repeated } = waiting;
+        const { held, settlement, repeated, refusal } = waiting;
         const isRepeat = answer.answer === 'lost' && repeated;
         this.#hooks.onAnswer(held, settlement, isRepeat ? { ...answer, answer: 'already' } : answer);
+        if (refusal !== undefined && (isRepeat || answer.answer !== 'lost'))
+          this.#hooks.onNotStored(settlement, refusal);
       }
     });
   }
 
-  /** After 50 ms, doubling to 1 s. */
-  #askAgain(waiting: Waiting): void {
-    waiting.busyMs = Math.min(1000, waiting.busyMs * 2);
+  /** Somebody has to make the partition: these wait, and hold up nothing else. */
+  #askAgainWithPartition(unplaced: readonly Waiting[]): void {
+    this.#failures = 0;
+    this.#underWay -= unplaced.length;
+    for (const waiting of unplaced) this.#askAgain(waiting, 30_000);
+  }
+
+  /** After 50 ms, doubling to a second unless told. */
+  #askAgain(waiting: Waiting, mostMs = 1000): void {
+    waiting.busyMs = Math.min(mostMs, waiting.busyMs * 2);
     waiting.notBefore = performance.now() + waiting.busyMs;
     this.#waiting.push(waiting);
   }
@@ -211,16 +244,20 @@ function lengthOf({ outcome }: Settlement): number {
   return ('result' in outcome && outcome.result?.length) || 0;
 }
 
-/** 23514 with no constraint's name: no partition of history for the row. */
-function isMissingPartition(error: unknown): boolean {
-  return isServerError(error) && error.code === '23514' && error.constraint === undefined;
+/** What becomes of a task whose own outcome the database refuses, and what the database says of it. */
+function notStored(error: unknown): Outcome {
+  const code = isServerError(error) ? (error.code ?? null) : null;
+  const message = shortText(`the database refused to record the outcome: ${sayRefusal(error)}`, 2000);
+  return {
+    kind: 'dead',
+    reportedBy: 'worker',
+    reason: NOT_STORED,
+    error: { name: 'OutcomeNotStored', message, stack: null, code, cause: null },
+  };
 }
 
-/** Some task or the data of its outcome is to blame: class 22 (bad value), 23 (constraint), P0 (somebody's trigger). */
-function isDataError(error: unknown): boolean {
-  return isServerError(error) && /^(2[23]|P0)/.test(error.code ?? '');
-}
-
-function codeOf(error: unknown): string | null {
-  return isServerError(error) ? (error.code ?? null) : null;
+/** Say what the server has refused a statement with: its words, and SQLSTATE. */
+export function sayRefusal(error: unknown): string {
+  const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';
+  return `${messageOf(error)}${state}`;
 }

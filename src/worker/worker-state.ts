@@ -20,7 +20,7 @@ import type { Handlers } from './load-handlers.ts';
 import { markRunning } from './mark-running.ts';
 import { Returner } from './returner.ts';
 import type { WaitingSelection } from './run-queue.ts';
-import { NOT_STORED, Settler } from './settler.ts';
+import { NOT_STORED, Settler, sayRefusal } from './settler.ts';
 import { Shutdown } from './shutdown.ts';
 import { SurveyCache } from './survey-cache.ts';
 import { Sweeper } from './sweeper.ts';
@@ -111,8 +111,9 @@ export class WorkerState {
         // A retry may be due before the next look.
         if (answer.consequence?.status === 'pending' || options.untilIdle) this.hintBell.ring();
       },
-      onNotStored: (settlement, error) => this.#tellNotStored(settlement, messageOf(error)),
-      onRefused: ({ id }, error) => events.event('outcome.refused', { task_id: id, error: messageOf(error) }),
+      onNotStored: (settlement, error) => this.#tellNotStored(settlement, sayRefusal(error)),
+      onRefused: ({ id }, error) =>
+        events.event('outcome.refused', { task_id: id, error: sayRefusal(error) }),
       onTrouble,
     });
     this.desk = new Desk({

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { insertOddRows } from '../queue/odd-rows.ts';
 import { sessionOf } from '../queue/session.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -70,6 +70,71 @@ test('one of which an application lets nothing be recorded is let go, and the ta
     async () => JSON.stringify(await queue.rows('select * from taskq.tasks')),
   );
   expect(await queue.task(bad!)).toMatchObject({ lease_no: 1 });
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toMatchObject({ code: 0 });
+}, 60_000);
+
+/** Lets a trigger of an application refuse the finished rows of the tasks that have a poison. */
+async function forbidPoison(statement: string): Promise<void> {
+  await queue.rows(`create function forbid() returns trigger language plpgsql as $$
+    begin
+      if new.payload ? 'poison' then ${statement}; end if;
+      return new;
+    end
+  $$`);
+  await queue.rows(
+    'create trigger forbid before insert on taskq.finished_tasks for each row execute function forbid()',
+  );
+}
+
+describe('one that an application does not let finish is a dead letter, and the tasks beside it complete', () => {
+  test.each([
+    ['as a check would', "raise exception 'not you' using errcode = 'check_violation'", '23514', 'not you'],
+    ['with a state of its own', "raise exception 'not you' using errcode = 'AB123'", 'AB123', 'not you'],
+    ['by a fault', 'perform no_such_function()', '42883', 'function no_such_function() does not exist'],
+  ])('%s', async (_, statement, code, said) => {
+    await forbidPoison(statement);
+    const [bad] = await queue.enqueueSome(1, 'succeed', { poison: true });
+    await queue.enqueueSome(19, 'succeed');
+    const worker = queue.work(['--until-idle'], { handlers: await handlers() });
+    expect(await worker.exit).toMatchObject({ code: 0 });
+    expect(await queue.value('select count(*)::int from taskq.finished_tasks')).toBe(19);
+    expect(await queue.task(bad!)).toMatchObject({
+      status: 'dead',
+      reason: 'outcome_not_stored',
+      error: { name: 'OutcomeNotStored', code, message: expect.stringContaining(said) },
+    });
+
+    // What it counts and tells is what was recorded.
+    expect(eventsOf(worker, 'worker.stopped')).toMatchObject([
+      { completed: 19, died: 1, failed: 0, lost: 0 },
+    ]);
+    expect(eventsOf(worker, 'outcome.not_stored')).toMatchObject([
+      { task_id: bad, error: `${said} (SQLSTATE ${code})` },
+    ]);
+    expect(eventsOf(worker, 'task.died')).toMatchObject([{ task_id: bad, reason: 'outcome_not_stored' }]);
+  });
+});
+
+test('one that no partition takes waits for it, and the tasks beside it complete', async () => {
+  await queue.rows('alter table taskq.finished_tasks detach partition taskq.finished_tasks_unplaced');
+  await queue.rows('create table taskq.finished_tasks_unplaced_2 ()'); // so that no second one can be made
+  const [homeless] = await queue.enqueueSome(1, 'succeed', {}, { retention: '3333d' });
+  await queue.enqueueSome(19, 'succeed');
+  const worker = queue.work([], { handlers: await handlers() });
+  await until(
+    async () => (await queue.value('select count(*)::int from taskq.finished_tasks')) === 19,
+    async () => JSON.stringify(await queue.rows('select * from taskq.tasks')),
+  );
+  const late = await queue.enqueue('succeed');
+  await queue.hasStatus(late, 'completed');
+  expect(await queue.task(homeless!)).toMatchObject({ status: 'running', lease_no: 1 });
+
+  await queue.rows(
+    "alter table taskq.finished_tasks attach partition taskq.finished_tasks_unplaced for values in ('-infinity')",
+  );
+  await queue.hasStatus(homeless!, 'completed');
+  expect(await queue.task(homeless!)).toMatchObject({ lease_no: 1 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 60_000);
