@@ -11,7 +11,7 @@ export class UnknownTypeError extends TaskqError {
   constructor(type: string, known: readonly string[], cause: unknown) {
     super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}`, {
       exitCode: EXIT.usage,
-      hint: 'a worker that handles it makes it known when it starts; allowUnknown takes it all the same',
+      hint: 'a worker that handles it makes it known when it starts, and taskq types add at once; allowUnknown takes it all the same',
       cause,
     });
     this.name = 'UnknownTypeError';

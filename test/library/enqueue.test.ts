@@ -63,6 +63,7 @@ describe('enqueue', () => {
       type: 'send-emial',
       nearest: ['send-email'],
       message: 'unknown type "send-emial" (did you mean "send-email"?)',
+      hint: expect.stringContaining('taskq types add'),
     });
     expect(await counted()).toBe('0');
   });

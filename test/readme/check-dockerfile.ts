@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
@@ -25,7 +25,10 @@ export function checkDockerfile({ directory }: Sandbox, { text, at }: Block): vo
   for (const { rest, line } of all('COPY')) {
     const sources = rest.split(' ').slice(0, -1);
     // The project's; where the section has none of its own, the repository is such a project.
-    const isThere = (name: string) => [directory, REPOSITORY].some((root) => existsSync(join(root, name)));
+    const isThere = (name: string) =>
+      name.includes('*')
+        ? isAnyThere(directory, name)
+        : [directory, REPOSITORY].some((root) => existsSync(join(root, name)));
     expect(
       sources.filter((name) => !isThere(name)),
       `${at}: ${line}`,
@@ -39,4 +42,10 @@ export function checkDockerfile({ directory }: Sandbox, { text, at }: Block): vo
   const command = JSON.parse(all('CMD')[0]!.rest) as string[];
   expect(command[0], at).toBe('node_modules/.bin/taskq');
   checkTaskq(command.slice(1), at);
+}
+
+/** Whether a file of the project fits a pattern such as `tsconfig*.json`. */
+function isAnyThere(directory: string, pattern: string): boolean {
+  const [start, end] = pattern.split('*') as [string, string];
+  return readdirSync(directory).some((name) => name.startsWith(start) && name.endsWith(end));
 }

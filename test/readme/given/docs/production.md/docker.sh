@@ -1,0 +1,2 @@
+echo '{}' > tsconfig.json
+taskq init
