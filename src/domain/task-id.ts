@@ -4,9 +4,9 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 export function checkedTaskId(text: unknown, what = 'id'): string {
   if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;
-  throw new TaskqError('bad_option', `${what} ${shown}: expected the number of a task, such as 12`, {
-    exitCode: EXIT.usage,
-  });
+  const expected =
+    typeof text === 'string' ? 'the number of a task, such as 12' : "the id as text, such as '12'";
+  throw new TaskqError('bad_option', `${what} ${shown}: expected ${expected}`, { exitCode: EXIT.usage });
 }
 
 const MAX_ID = 2n ** 63n - 1n;

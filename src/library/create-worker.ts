@@ -50,10 +50,10 @@ class ApplicationWorker implements TaskWorker {
   #end!: (end: TaskWorkerEnd | PromiseLike<TaskWorkerEnd>) => void;
 
   constructor(options: CreateWorkerOptions) {
+    this.#settings = settingsOf(options);
     this.#handlers = options.handlers;
     this.#types = typesOf(options);
     this.#isolation = isolationOf(options);
-    this.#settings = settingsOf(options);
     this.#events = tellListener(options.onEvent ?? (() => {}), logLevelOf(options));
     this.ended = new Promise((resolve) => {
       this.#end = resolve;

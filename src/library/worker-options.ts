@@ -66,10 +66,14 @@ export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' 
 
 /** Check the options and fill in what they leave open, as the command line does. Throws TaskqError. */
 export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
-  const unknown = Object.keys(options).find((key) => !KEYS.includes(key));
+  // A caller without types may give none at all.
+  const unknown = Object.keys(options ?? {}).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { databaseUrl, directUrl, name, maxTasks } = options;
+  const { databaseUrl, directUrl, name, maxTasks, handlers } = options ?? {};
   if (databaseUrl === undefined) throw refused('databaseUrl is missing');
+  if (typeof handlers !== 'string' && (typeof handlers !== 'object' || handlers === null)) {
+    throw refused('handlers are missing: give them by type, or the directory of their files');
+  }
   const leaseMs = read(options, 'leaseMs', 'lease') as number;
   return {
     databaseUrl: checkedUrl('databaseUrl', databaseUrl),

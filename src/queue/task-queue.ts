@@ -10,6 +10,7 @@ import { checkedUrl } from '../lib/checked-url.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
 import { type PgClient, type PgPool, queryableOf } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { type CancelAnswer, cancel } from './cancel.ts';
@@ -112,7 +113,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
 
-  constructor({ handlers, databaseUrl, pool, directUrl, synchronousCommit }: TaskQueueOptions<Handlers>) {
+  constructor(options: TaskQueueOptions<Handlers>) {
+    const { handlers, databaseUrl, pool, directUrl, synchronousCommit } = checkedOptions(options);
     this.#handlers = handlers ?? {};
     const direct = directUrl === undefined ? undefined : checkedUrl('directUrl', directUrl);
     if (databaseUrl !== undefined && pool === undefined) {
@@ -345,6 +347,17 @@ function holderOf(
 ): Promise<string | undefined> {
   return findByKey(db, checkedName('queue', queue), checkedName('key', key));
 }
+
+function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueueOptions<Handlers> {
+  // A caller without types may give none at all.
+  const given: object = options ?? {};
+  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
+  if (unknown === undefined) return given as TaskQueueOptions<Handlers>;
+  const message = `unknown option "${unknown}"${didYouMean(unknown, OPTIONS)}`;
+  throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
+}
+
+const OPTIONS = ['handlers', 'databaseUrl', 'pool', 'directUrl', 'synchronousCommit'];
 
 function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {
   if (given === undefined || SYNCHRONOUS_COMMITS.includes(given)) return given;

@@ -5,7 +5,7 @@ import type { StandardSchema } from '../domain/standard-schema.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { loadModule } from '../lib/load-module.ts';
-import { didYouMean } from '../lib/nearest.ts';
+import { didYouMean, nearest } from '../lib/nearest.ts';
 import { isModule } from './find-handlers.ts';
 import type { Isolation, TaskContext } from './handler.ts';
 import { runProgram } from './run-program.ts';
@@ -42,7 +42,7 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
     // CommonJS that was compiled from ESM: `module.exports.default`.
     const exported = exports.default as { default?: unknown } | undefined;
     const definition = isDefinition(exported) ? exported : (exported?.default ?? exported);
-    return handlerOf(type, path, definition, exports.isolation);
+    return handlerOf(type, path, definition, optionsBeside(exports));
   } catch (error) {
     if (!(error instanceof TaskqError)) throw error;
     const message = error.message.startsWith(path) ? error.message : `${path}: ${error.message}`;
@@ -54,16 +54,17 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
   }
 }
 
-/** Check what a file or an application gives as a handler. Throws TaskqError. */
+/**
+ * Check what a file or an application gives as a handler; `beside` are the options of a bare function. Throws TaskqError.
+ */
 export function handlerOf(
   type: string,
   path: string | null,
   definition: unknown,
-  isolation?: unknown,
+  beside: Readonly<Record<string, unknown>> = {},
 ): Handler {
   if (typeof definition === 'function') {
-    const run = definition as Handler['run'];
-    return handlerOf(type, path, { run, ...(isolation !== undefined && { isolation }) });
+    return handlerOf(type, path, { ...beside, run: definition as Handler['run'] });
   }
   if (!isDefinition(definition)) {
     throw refused('exports no handler: expected a default export that is a function or has a function `run`');
@@ -86,12 +87,26 @@ export function handlerOf(
   };
 }
 
+/** The named exports that are options, and those whose names are nearly an option's, for the check to refuse. */
+function optionsBeside(exports: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isMeant = ([name, value]: [string, unknown]) =>
+    OPTIONS.includes(name) || (!isHelper(value) && nearest(name, OPTIONS).length > 0);
+  const named = Object.entries(exports).filter(([name]) => name !== 'default' && name !== 'run');
+  return Object.fromEntries(named.filter(isMeant));
+}
+
+/** A function that a file exports for others, such as `schemaOf`; a schema may be a function too. */
+function isHelper(value: unknown): boolean {
+  return typeof value === 'function' && !('~standard' in value);
+}
+
 interface RawDefinition {
   readonly [key: string]: unknown;
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
-const KEYS = ['schema', 'timeout', 'killAfter', 'maxAttempts', 'backoff', 'retention', 'isolation', 'run'];
+const OPTIONS = ['schema', 'timeout', 'killAfter', 'maxAttempts', 'backoff', 'retention', 'isolation'];
+const KEYS = [...OPTIONS, 'run'];
 
 function isDefinition(value: unknown): value is RawDefinition {
   return typeof value === 'object' && value !== null && typeof (value as RawDefinition).run === 'function';

@@ -321,6 +321,26 @@ describe('a queue', () => {
     expect(make({})).toThrow(/needs a database: give it either databaseUrl or pool/);
     expect(make({ databaseUrl: library.url, pool })).toThrow(/either databaseUrl or pool/);
     expect(make({ databaseUrl: 'localhost' })).toThrow(/databaseUrl \*\*\*: expected a URL/);
+    expect(make(undefined as unknown as object)).toThrow(
+      /needs a database: give it either databaseUrl or pool/,
+    );
+  });
+
+  test('refuses an option that it does not know, with the one that is most like it', () => {
+    const make = (options: object) => () => new TaskQueue(options as { databaseUrl: string });
+    expect(make({ databaseURL: library.url })).toThrow(
+      'unknown option "databaseURL" (did you mean "databaseUrl"?)',
+    );
+    expect(make({ databaseUrl: library.url, sychronousCommit: 'off' })).toThrow(
+      'unknown option "sychronousCommit" (did you mean "synchronousCommit"?)',
+    );
+  });
+
+  test('says of a number that an id is text', async () => {
+    const given = 12 as unknown as string;
+    await expect(library.open().wait(given)).rejects.toThrow(
+      "id of type number: expected the id as text, such as '12'",
+    );
   });
 
   test('that cannot be reached says where, without the password, and is tried anew', async () => {

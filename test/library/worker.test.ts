@@ -288,6 +288,7 @@ describe('a worker that cannot start', () => {
     [{ lease: 'long' }, /lease "long": expected a duration of at least 100ms/],
     [{ heartbeat: '20s' }, /heartbeat "20s": expected at most a third of the lease/],
     [{ databaseUrl: undefined }, /databaseUrl is missing/],
+    [{ handlers: undefined }, /handlers are missing: give them by type, or the directory of their files/],
   ])('is not even made with options that cannot be: %j', (options, message) => {
     const given = {
       databaseUrl: 'postgres://localhost/x',

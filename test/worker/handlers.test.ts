@@ -238,6 +238,16 @@ describe('a handlers directory', () => {
       (said) => expect(said).toMatch(/bad\.mjs: unknown option "timeOut".*timeout/),
     ],
     [
+      'a bad option beside a bare function',
+      { 'bad.mjs': 'export default () => 1; export const maxAttempts = 0;' },
+      (said) => expect(said).toMatch(/bad\.mjs: maxAttempts 0: expected a number from 1 on/),
+    ],
+    [
+      'a misspelt option beside a bare function',
+      { 'bad.ts': "export default () => 1; export const isolatoin = 'process';" },
+      (said) => expect(said).toMatch(/bad\.ts: unknown option "isolatoin" \(did you mean "isolation"\?\)/),
+    ],
+    [
       'two files of one type',
       { 'bad.mjs': 'export default () => 1', 'bad.ts': 'export default () => 1' },
       (said) => expect(said).toMatch(/two files handle bad: .*bad\.(mjs|ts).*bad\.(mjs|ts)/),
@@ -253,6 +263,19 @@ describe('a handlers directory', () => {
     const { code, stderr } = await refused(handlers);
     expect(code, stderr).toBe(2);
     check(stderr);
+  });
+
+  test('honours options that stand beside a bare function, and leaves other exports alone', async () => {
+    const fails = "() => { throw new Error('no'); }";
+    const handlers = await directoryWith({
+      'esm.mjs': `export default ${fails}; export const maxAttempts = 1; export const schemaOf = () => 1;`,
+      'typed.ts': `export default ${fails}; export const maxAttempts: number = 1; export const run = 1;`,
+      'common.cjs': `exports.default = ${fails}; exports.maxAttempts = 1;`,
+    });
+    const ids = [await queue.enqueue('esm'), await queue.enqueue('typed'), await queue.enqueue('common')];
+    expect(await queue.work(['--until-idle'], { handlers }).exit).toEqual({ code: 0, signal: null });
+    for (const id of ids)
+      expect(await queue.task(id)).toMatchObject({ status: 'dead', reason: 'attempts_spent' });
   });
 
   test('with two files that import a third loads that one once, for both', async () => {
