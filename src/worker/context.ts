@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+import { read } from '../domain/thrown.ts';
 import type { Level } from '../lib/level.ts';
 import type { Attempt } from './attempt.ts';
 import type { EventLog } from './events.ts';
@@ -42,7 +44,26 @@ export class Context implements TaskContext {
     const say =
       (level: Level): TaskLog['info'] =>
       (message, fields = {}) =>
-        this.#events.say(level, message, { ...fields, ...about });
+        this.#events.say(level, sayAnything(message), { ...copyReadable(fields), ...about });
     return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  }
+}
+
+/** A handler without types may pass anything for a message. */
+function sayAnything(message: unknown): string {
+  if (typeof message === 'string') return message;
+  try {
+    return inspect(message);
+  } catch {
+    return 'an unreadable value';
+  }
+}
+
+/** Without those that cannot be read: a line of log fails no attempt. */
+function copyReadable(fields: unknown): Record<string, unknown> {
+  try {
+    return Object.fromEntries(Object.keys(Object(fields)).map((name) => [name, read(fields, name)]));
+  } catch {
+    return {};
   }
 }

@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+const HANDLER = `export default (_, { log }) => {
+  const circular = {};
+  circular.self = circular;
+  const throwing = { get bad() { throw new Error('no'); }, good: 1 };
+  const unreadable = new Proxy({}, { ownKeys() { throw new Error('no'); } });
+  for (const value of [Symbol('m'), () => 1, 10n, undefined, null, circular, throwing, unreadable]) {
+    log.info(value);
+    log.info('field', { value });
+    log.info('fields', value);
+  }
+};`;
+
+test('whatever a handler logs is a line of JSON, and fails no attempt', async () => {
+  const directory = await temporaryDirectory();
+  await writeFile(join(directory, 'talk.mjs'), HANDLER);
+  const id = await queue.enqueue('talk');
+  const worker = queue.work(['--until-idle'], { handlers: directory });
+  expect(await worker.exit).toMatchObject({ code: 0 });
+  expect(await queue.task(id)).toMatchObject({ status: 'completed' });
+  const lines = worker
+    .stdout()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const said = lines.filter(({ event }) => event === 'task.log');
+  expect(said).toHaveLength(3 * 8);
+  expect(said.map(({ msg }) => typeof msg)).toEqual(said.map(() => 'string'));
+  expect(said[0]).toMatchObject({ msg: 'Symbol(m)', task_id: id });
+  expect(said).toContainEqual(expect.objectContaining({ msg: 'fields', good: 1 }));
+});
