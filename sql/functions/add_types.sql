@@ -15,8 +15,8 @@ begin
   -- A type is the path of a file below the handlers' directory.
   select n.name into bad
   from unnest(_names) as n (name)
-  where n.name is null or octet_length(n.name) not between 1 and 200 or n.name ~ '[\u0001-\u001f\u007f-\u009f\\]'
-    or n.name ~ '^\s|\s$' or '/' || n.name || '/' ~ '//|/[.]{1,2}/'
+  where n.name is null or octet_length(n.name) not between 1 and 200 or n.name ~ e'[\\u0001-\\u001f\\u007f-\\u009f\\\\]'
+    or n.name ~ '^[[:space:]]|[[:space:]]$' or '/' || n.name || '/' ~ '//|/[.]{1,2}/'
   limit 1;
   if found then
     raise exception 'type %: expected 1 to 200 bytes without control characters, without blanks at the ends, without '

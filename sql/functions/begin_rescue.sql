@@ -30,7 +30,7 @@ begin
   select
     jsonb_build_object('quiet', coalesce(
       jsonb_object_agg(w.id, jsonb_build_object(
-        'beat_us', (extract(epoch from w.heartbeat_at) * 1000000)::bigint, 'lease_ms', w.lease_ms
+        'beat_us', taskq.epoch_us(w.heartbeat_at), 'lease_ms', w.lease_ms
       )) filter (where w.id is distinct from _worker and w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 4000.0) and ts + interval '1 second'),
       '{}'
     )),

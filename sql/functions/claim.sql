@@ -49,6 +49,9 @@ begin
   if options not in ('{}', '{"looked": true}') then
     perform taskq.refuse_unknown_options('claim', options, '{looked}');
   end if;
+  if not coalesce(_lease_ms <= 86400000, false) then
+    perform taskq.refuse_option('claim', 'lease_ms', to_jsonb(_lease_ms));
+  end if;
   -- The levels, most urgent first and the queues in the order given. One array each: two set-returning items in
   -- the statement below would be joined queue first, and an `order by` above it would lock rows it does not take.
   select array_agg(level.queue), array_agg(level.priority),

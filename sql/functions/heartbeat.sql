@@ -4,7 +4,7 @@
 -- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
 -- lease that nobody took is renewed like any other, and so is one that ends too late, because the clock went back since.
 -- It waits for no lock. options, all for the row of the worker:
--- cursors (where its claims are), running and ahead (how many tasks it has in slots, and claimed ahead), lease_ms (what is
+-- cursors (where its claims are: an object, or it is not stored), running and ahead (how many tasks it has in slots, and claimed ahead), lease_ms (what is
 -- in force from now on: others judge by it whether the worker lives, and which of its leases end too late. It may grow
 -- before any lease is longer, and shrink once none is.)
 create or replace function taskq.heartbeat(
@@ -24,12 +24,15 @@ as $$
 declare
   rows_at tid[];
   ts timestamptz := clock_timestamp();
-  enough timestamptz := ts + make_interval(secs => _lease_ms / 1500.0);
+  enough timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1500.0);
   -- A second beyond: another heartbeat of this worker may have read the clock a moment later.
-  too_late timestamptz := ts + make_interval(secs => _lease_ms / 1000.0 + 1);
+  too_late timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1000.0 + 1);
 begin
   if options - '{cursors,running,ahead,lease_ms}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead,lease_ms}');
+  end if;
+  if not coalesce(_lease_ms <= 86400000, false) then
+    perform taskq.refuse_option('heartbeat', 'lease_ms', to_jsonb(_lease_ms));
   end if;
   update taskq.workers
   set heartbeat_at = ts, stopped_at = null, leases_until = null,
@@ -40,7 +43,7 @@ begin
       then steady_since else ts end,
     clock_was = case when heartbeat_at > ts + interval '1 second' then greatest(heartbeat_at, clock_was) else clock_was end,
     lease_ms = coalesce((options ->> 'lease_ms')::bigint, lease_ms),
-    cursors = coalesce(options -> 'cursors', cursors),
+    cursors = case when jsonb_typeof(options -> 'cursors') = 'object' then options -> 'cursors' else cursors end,
     running = coalesce((options ->> 'running')::integer, running),
     ahead = coalesce((options ->> 'ahead')::integer, ahead)
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);

@@ -24,6 +24,11 @@ begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('mark_idle', options, '{known,due}');
   end if;
+  -- A worker polls at least once a day, and lets its mark stand a little longer than it sleeps.
+  if not coalesce(_ms between 0 and 86460000, false) then
+    raise exception 'mark_idle: _ms %: expected 0 to 86460000 milliseconds (a day and a minute)', coalesce(_ms::text, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
   -- Not `on conflict do update`, which waits for the lock of who looks at the mark. One that is locked stays as it is.
   update taskq.idle_marks
   set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)

@@ -28,6 +28,7 @@ declare
   said constant jsonb := nullif(_about -> 'defaults', 'null');
   differing jsonb;
   drawn integer;
+  fault text;
   -- What was enqueued by a clock that has gone back since, while no worker was there that would know of it.
   clock_was timestamptz := (
     select max(newest.created_at)
@@ -45,6 +46,18 @@ begin
   end if;
   if not (taskq.note_types(types, full_name, ts) and (said is null or taskq.note_defaults(said, full_name, ts))) then
     extra := coalesce(extra, '{}') || '{"types_left": true}';
+  end if;
+  fault := case
+    when coalesce(_about -> 'lease_ms', 'null') = 'null' or not taskq.is_whole(_about -> 'lease_ms', 100, 86400000)
+      then 'lease_ms'
+    when not taskq.is_whole(_about -> 'poll_ms', 10, 86400000) then 'poll_ms'
+    when coalesce(_about -> 'concurrency', 'null') = 'null' or not taskq.is_whole(_about -> 'concurrency', 1, 10000)
+      then 'concurrency'
+    when jsonb_typeof(_about -> 'queues') not in ('array', 'null')
+      or _about @? 'strict $.queues[*] ? (@.type() != "string")' or _about -> 'queues' = '[]' then 'queues'
+  end;
+  if fault is not null then
+    perform taskq.refuse_option('register_worker', fault, coalesce(_about -> fault, 'null'));
   end if;
   while worker_id is null loop
     -- Not by random(), whose seed a session can set. Its first 32 bits are all random, of which one is the sign.
@@ -68,7 +81,7 @@ begin
   select jsonb_agg(w.cursors) into cursors
   from taskq.workers w
   where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
-    and w.types @> handled and w.cursors is not null;
+    and w.types @> handled and jsonb_typeof(w.cursors) = 'object';
   return next;
 end
 $$;

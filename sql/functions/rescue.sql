@@ -28,6 +28,8 @@ declare
   ts timestamptz := clock_timestamp();
   clock_was timestamptz := (options ->> 'clock_was')::timestamptz;
   only_id bigint := (options ->> 'only')::bigint;
+  -- No lease is longer than a day, whoever has it.
+  too_late timestamptz := ts + interval '25 hours';
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
   alive integer[];
   gone integer[];
@@ -55,7 +57,7 @@ begin
     coalesce(array_agg(w.id) filter (where w.is_gone), '{}'), array_agg(w.until) filter (where w.is_gone),
     coalesce(array_agg(w.id) filter (where w.is_calm), '{}'), array_agg(w.overdue) filter (where w.is_calm),
     array_agg(w.until) filter (where w.is_calm),
-    max(w.id) filter (where w.is_own), max(w.until) filter (where w.is_own), min(w.until)
+    max(w.id) filter (where w.is_own), max(w.until) filter (where w.is_own), least(min(w.until), too_late)
   into alive, gone, gone_until, calm, overdue, calm_until, own_id, own_until, soonest
   from (
     select w.id, ts - 10 * l.lease as overdue, ts + 1.5 * l.lease as until,
@@ -87,6 +89,7 @@ begin
         and (
           (t.lease_expires_at < ts and t.lease_owner <> all (alive))
           or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
+          or (t.lease_expires_at > too_late and t.lease_owner <> all (alive))
           or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
           -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
           -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must

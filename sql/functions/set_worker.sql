@@ -19,7 +19,7 @@ begin
     when not taskq.is_whole(_settings -> 'lease_ms', 100, 86400000) then 'lease_ms'
     when _settings -> 'batch' is distinct from '"auto"' and not taskq.is_whole(_settings -> 'batch', 1, 10000) then 'batch'
     when jsonb_typeof(_settings -> 'queues') not in ('array', 'null')
-      or _settings @? '$.queues ? (@.type() != "string" && @ != null)' or _settings -> 'queues' = '[]' then 'queues'
+      or _settings @? 'strict $.queues[*] ? (@.type() != "string")' or _settings -> 'queues' = '[]' then 'queues'
   end;
   if fault is not null then
     perform taskq.refuse_option('set_worker', fault, _settings -> fault);

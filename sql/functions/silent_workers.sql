@@ -9,6 +9,6 @@ as $$
   select coalesce(array_agg(w.id), '{}')
   from jsonb_each_text(coalesce(_watched, '{}')) as watched (id, beat_us)
   join taskq.workers w on w.id = watched.id::integer
-  where w.stopped_at is null and (extract(epoch from w.heartbeat_at) * 1000000)::bigint = watched.beat_us::bigint
+  where w.stopped_at is null and taskq.epoch_us(w.heartbeat_at) = watched.beat_us::bigint
     and w.heartbeat_at not between _ts - make_interval(secs => w.lease_ms / 1000.0) and _ts + interval '1 second'
 $$;

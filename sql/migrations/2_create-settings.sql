@@ -134,9 +134,15 @@ create table taskq.workers (
   cursors jsonb,
   constraint a_worker_has_a_positive_id check (id > 0),
   constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),
-  constraint a_worker_polls_now_and_then check (poll_ms > 0),
   constraint a_wanted_lease_is_100_ms_to_a_day check (wanted_lease_ms between 100 and 86400000),
   constraint a_batch_has_1_to_10000_tasks check (batch between 1 and 10000),
+  constraint a_worker_polls_every_10_ms_to_a_day check (poll_ms between 10 and 86400000),
+  constraint a_lease_is_100_ms_to_a_day check (lease_ms between 100 and 86400000),
+  -- All workers are read together: what one row says must not be an error for every other.
+  constraint a_worker_has_times_to_reckon_with check (
+    isfinite(started_at) and isfinite(heartbeat_at) and isfinite(stopped_at) and isfinite(leases_until)
+    and isfinite(clock_was)
+  ),
   constraint a_worker_serves_a_queue check (cardinality(queues) > 0)
 );
 

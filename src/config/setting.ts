@@ -50,14 +50,15 @@ export function choiceSetting<Key extends string, Choice extends string, Default
 
 /** Milliseconds. */
 export function durationSetting<Key extends string, Default extends number | null>(
-  named: Named<Key> & { readonly default: Default; readonly atLeastMs: number },
+  named: Named<Key> & { readonly default: Default; readonly atLeastMs: number; readonly atMostMs?: number },
 ): Setting<Key, string | number, number | Default> {
-  const { atLeastMs, ...rest } = named;
+  const { atLeastMs, atMostMs = Infinity, ...rest } = named;
   const least = atLeastMs > 0 ? ` of at least ${formatDuration(atLeastMs)}` : '';
+  const most = atMostMs < Infinity ? ` and at most ${formatDuration(atMostMs)}` : '';
   return {
     ...rest,
-    expects: `a duration${least} such as 500ms, 30s, 10m, 2h or PT10M`,
-    parse: (input) => durationFrom(atLeastMs, input),
+    expects: `a duration${least}${most} such as 500ms, 30s, 10m, 2h or PT10M`,
+    parse: (input) => durationFrom(atLeastMs, atMostMs, input),
     show: (value) => formatDuration(value),
   };
 }
@@ -100,10 +101,10 @@ export function objectSetting<Key extends string, Value extends object>(
   return { ...named, default: null, parse: (input) => objectFrom<Value>(input), show: JSON.stringify };
 }
 
-function durationFrom(atLeastMs: number, input: unknown): number | undefined {
+function durationFrom(atLeastMs: number, atMostMs: number, input: unknown): number | undefined {
   try {
     const ms = toDurationMs(input);
-    return ms >= atLeastMs ? ms : undefined;
+    return ms >= atLeastMs && ms <= atMostMs ? ms : undefined;
   } catch {
     return undefined;
   }

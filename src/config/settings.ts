@@ -12,6 +12,9 @@ import {
 } from './setting.ts';
 import type { BackoffInput, TaskTypeInputs } from './task-type-options.ts';
 
+/** The longest lease, and the longest sleep of a worker; the database takes no longer ones. */
+const A_DAY_MS = 86_400_000;
+
 /**
  * Every setting, by the name of its value in the program: the one place that defines its key in a configuration
  * file, its environment variables, flag, default and help. Null stands for "not set".
@@ -121,6 +124,7 @@ export const SETTINGS = {
     env: ['TASKQ_LEASE'],
     flag: '--lease',
     atLeastMs: 100,
+    atMostMs: A_DAY_MS,
     default: 30_000,
     help: 'how long a claimed task is held without a heartbeat',
   }),
@@ -137,6 +141,7 @@ export const SETTINGS = {
     env: ['TASKQ_POLL'],
     flag: '--poll',
     atLeastMs: 10,
+    atMostMs: A_DAY_MS,
     default: 1_000,
     help: 'how often a worker without work looks for some',
   }),

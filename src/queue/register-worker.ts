@@ -49,8 +49,8 @@ export interface WorkerAbout extends Sayings {
 
 export interface Registered {
   readonly workerId: number;
-  /** The cursors of the live workers that handle at least the same types. */
-  readonly cursors: readonly Readonly<Record<string, readonly (number | null)[]>>[];
+  /** The cursors of the live workers that handle at least the same types, as whatever worker stored them. */
+  readonly cursors: readonly unknown[];
   /** Some of what it says is locked by others and not stored yet: `reloadWorker` is to be asked. */
   readonly typesLeft: boolean;
   readonly differing: readonly Difference[];

@@ -1,3 +1,4 @@
+import { isObject } from '../domain/thrown.ts';
 import { Spacing } from '../lib/spacing.ts';
 import type { Claimed, Cursor, Looked, Place } from '../queue/claim.ts';
 import type { Missed } from '../queue/find-missed.ts';
@@ -61,14 +62,17 @@ export class ClaimCursor {
   readonly #sweeps = new Spacing(SWEEP_SPACING);
 
   /** Start where the slowest of these live workers is: what they have all passed is claimed. */
-  startAt(cursors: readonly Readonly<Record<string, readonly (number | null)[]>>[], now: number): void {
-    const [first, ...others] = cursors;
+  startAt(cursors: readonly unknown[], now: number): void {
+    // They were stored by workers in whatever language.
+    const [first, ...others] = cursors.map(
+      (one) => new Map<string, unknown>(isObject(one) ? Object.entries(one) : []),
+    );
     if (first === undefined) return;
-    for (const [queue, flat] of Object.entries(first)) {
-      if (!others.every((other) => queue in other)) continue;
+    for (const [queue, flat] of first) {
+      if (!others.every((other) => other.has(queue))) continue;
       const places = unflatten(flat);
       for (const other of others) {
-        const theirs = unflatten(other[queue]!);
+        const theirs = unflatten(other.get(queue));
         for (let priority = 0; priority < 10; priority++) {
           places[priority] = earlier(places[priority] ?? null, theirs[priority] ?? null);
         }
@@ -266,10 +270,10 @@ function earlier(a: Place | null, b: Place | null): Place | null {
   return a.availableAtUs < b.availableAtUs || (a.availableAtUs === b.availableAtUs && a.id <= b.id) ? a : b;
 }
 
-function unflatten(flat: readonly (number | null)[]): (Place | null)[] {
+function unflatten(stored: unknown): (Place | null)[] {
+  const flat: readonly unknown[] = Array.isArray(stored) ? stored : [];
   return Array.from({ length: 10 }, (_, priority) => {
     const [availableAtUs = null, id = null] = flat.slice(2 * priority, 2 * priority + 2);
-    // It was stored by a worker in whatever language.
     return isWhole(availableAtUs) && isWhole(id) ? { availableAtUs, id } : null;
   });
 }

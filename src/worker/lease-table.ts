@@ -37,6 +37,8 @@ export class LeaseTable {
   readonly #deadlineAt: Float64Array;
   readonly #leaseNos: Int32Array;
   readonly #apart: Int32Array;
+  /** 1 where a slot holds a lease: every number is an id of a row that somebody put in by hand. */
+  readonly #taken: Int32Array;
   readonly #free: number[];
 
   constructor(shared: number | LeaseMemory) {
@@ -51,6 +53,7 @@ export class LeaseTable {
     this.#deadlineAt = new Float64Array(memory, 16 + 16 * capacity, capacity);
     this.#leaseNos = new Int32Array(memory, 16 + 24 * capacity, capacity);
     this.#apart = new Int32Array(memory, 16 + 28 * capacity, capacity);
+    this.#taken = new Int32Array(memory, 16 + 32 * capacity, capacity);
     this.#free = Array.from({ length: capacity }, (_, index) => capacity - 1 - index);
   }
 
@@ -67,6 +70,7 @@ export class LeaseTable {
     this.#deadlineAt[slot] = 0;
     this.#leaseNos[slot] = leaseNo;
     this.#ids[slot] = BigInt(id);
+    this.#taken[slot] = 1;
     return slot;
   }
 
@@ -80,7 +84,7 @@ export class LeaseTable {
 
   /** Forget the lease of a slot: its outcome is recorded, or it is somebody else's. */
   leave(slot: number): void {
-    this.#ids[slot] = 0n;
+    this.#taken[slot] = 0;
     this.#free.push(slot);
   }
 
@@ -103,11 +107,10 @@ export class LeaseTable {
   rows(): TableRow[] {
     const rows: TableRow[] = [];
     for (let slot = 0; slot < this.shared.capacity; slot++) {
-      const id = this.#ids[slot]!;
-      if (id === 0n) continue;
+      if (this.#taken[slot] === 0) continue;
       rows.push({
         slot,
-        id: String(id),
+        id: String(this.#ids[slot]!),
         leaseNo: this.#leaseNos[slot]!,
         startedAt: this.#startedAt[slot]!,
         deadlineAt: this.#deadlineAt[slot]!,
@@ -118,7 +121,7 @@ export class LeaseTable {
   }
 }
 
-const ROW_BYTES = 32;
+const ROW_BYTES = 36;
 
 /** Milliseconds of a clock that never jumps and is the same in every thread of the process. */
 export function wallClock(): number {

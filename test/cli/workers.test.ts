@@ -164,7 +164,7 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     [['set', '1', '--concurrency', '0'], '--concurrency "0": expected a whole number from 1 to 10000'],
     [
       ['set', '1', '--poll', '1'],
-      '--poll "1": expected a duration of at least 10ms such as 500ms, 30s, 10m, 2h or PT10M',
+      '--poll "1": expected a duration of at least 10ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
     ],
     [
       ['set', '1', '--lease', '99ms'],

@@ -208,7 +208,7 @@ describe('a bad value is refused, naming the setting, its source and what was ex
     [
       'lease',
       'soon',
-      'lease (environment TASKQ_LEASE): expected a duration of at least 100ms such as 500ms, 30s',
+      'lease (environment TASKQ_LEASE): expected a duration of at least 100ms and at most 1d such as 500ms, 30s',
     ],
     ['lease', '1ms', 'expected a duration of at least 100ms'],
     ['database', 'embeded', 'expected embedded, got "embeded"'],

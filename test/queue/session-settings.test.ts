@@ -72,11 +72,11 @@ async function useEverything(): Promise<unknown> {
   const about = { name: 'lost', uniquePart: 'x', version: '0', concurrency: 1, queues: null, paused: false };
   await registerWorker(db, {
     ...about,
-    leaseMs: 1,
-    pollMs: 1,
+    leaseMs: 100,
+    pollMs: 10,
     types: { add: {}, retry: {}, fail: {}, wait: {} },
   });
-  const { workerId } = await registerWorker(db, { ...about, leaseMs: 1, pollMs: 1, types: {} });
+  const { workerId } = await registerWorker(db, { ...about, leaseMs: 100, pollMs: 10, types: {} });
   const rescued = await tasks.enqueue('add', { a: 1, b: 0.1 });
   const { tasks: claimed } = await claim(db, {
     ...{ workerId, queues: ['default'], types: ['add'], start: 1, ahead: 1, leaseMs: 1 },
@@ -344,4 +344,18 @@ describe('how sure a commit is', () => {
     await client.query('commit');
     expect(await seen()).toEqual(['local']);
   });
+});
+
+test('names are judged alike where backslashes are escapes (standard_conforming_strings = off)', async () => {
+  await say({ standard_conforming_strings: 'off', escape_string_warning: 'off' });
+  const session = await queue.session();
+  expect(await session.rows("select name from taskq.add_types('{mail/send}')")).toEqual([
+    { name: 'mail/send' },
+  ]);
+  await session.rows("select taskq.set_type('mail/send', '{\"priority\": 1}')");
+  for (const name of [' a', 'a ', 'a\\b', 'a\nb', 'a//b', 's', '\t']) {
+    const added = session.rows('select from taskq.add_types($1)', [name]);
+    if (name === 's') expect(await added).toHaveLength(1);
+    else await expect(added).rejects.toMatchObject({ code: '22023' });
+  }
 });

@@ -8,9 +8,9 @@ import { unregisterWorker } from '../../src/queue/register-worker.ts';
 import { setWorker } from '../../src/queue/set-worker.ts';
 import { stopWorker } from '../../src/queue/stop-worker.ts';
 import { listenTo } from './listening.ts';
-import { enqueue, silence, watchedWorkers } from './rows.ts';
+import { enqueue, rescueAll, silence, watchedWorkers } from './rows.ts';
 import { useDatabase } from './session.ts';
-import { LEASE_MS, registerWorker } from './worker.ts';
+import { LEASE_MS, registerWorker, workerOf } from './worker.ts';
 
 const queue = useDatabase();
 
@@ -189,6 +189,12 @@ describe('an order', () => {
       });
     }
     await expect(setWorker(queue.admin, id, { queues: [] })).rejects.toThrow('set_worker: queues []');
+    for (const queues of [[null], ['a', null], [['a']], [5]]) {
+      await expect(setWorker(queue.admin, id, { queues: queues as string[] })).rejects.toMatchObject({
+        code: '22023',
+        message: expect.stringContaining('set_worker: queues ['),
+      });
+    }
     await expect(setWorker(queue.admin, id, { slots: 3 } as object)).rejects.toThrow(
       'set_worker: unknown option slots',
     );
@@ -231,5 +237,94 @@ describe('an order', () => {
     expect((await ordersFor(id))!.pausedQueues).toEqual([
       { queue: 'mail', by: expect.stringMatching(/^\w+ \(ann\)$/), reason: 'deploy', until: null },
     ]);
+  });
+});
+
+describe('what a program says of itself', () => {
+  const ABOUT = { host: 'h', pid: 1, unique_part: 'u', lease_ms: 30_000, concurrency: 8, poll_ms: 500 };
+
+  const BAD: readonly (readonly [option: string, ...values: unknown[]])[] = [
+    ['lease_ms', -5, 0, 99, 86_400_001, Number.MAX_SAFE_INTEGER, '30s', 100.5, null],
+    ['poll_ms', -5, 0, 9, 86_400_001, Number.MAX_SAFE_INTEGER, '1s'],
+    ['concurrency', 0, 10_001, null],
+    ['queues', [], [null], 5],
+  ];
+  const cases = BAD.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));
+
+  test.each(cases)('is refused where %s is %j', async (option, value) => {
+    const about = JSON.stringify({ ...ABOUT, types: { work: {} }, [option]: value });
+    await expect(queue.admin.rows('select from taskq.register_worker($1)', about)).rejects.toMatchObject({
+      code: '22023',
+      message: expect.stringContaining(
+        `register_worker: ${option} ${JSON.stringify(value).replace(',', ', ')}`,
+      ),
+    });
+    expect(await listWorkers(queue.admin, {}, 9)).toEqual([]);
+  });
+
+  test('is judged where somebody writes the row by hand, too: all workers are read together', async () => {
+    const id = Number(await register());
+    for (const fault of [
+      ...['lease_ms = 9223372036854775807', 'lease_ms = -5', 'poll_ms = 9223372036854775807'],
+      ...["heartbeat_at = 'infinity'", "heartbeat_at = '-infinity'", "started_at = 'infinity'"],
+      ...["leases_until = 'infinity'", "stopped_at = '-infinity'", "clock_was = 'infinity'"],
+    ]) {
+      await expect(
+        queue.admin.rows(`update taskq.workers set ${fault} where id = $1`, id),
+      ).rejects.toMatchObject({ code: '23514' });
+    }
+    for (const at of ['4714-11-24 00:00Z BC', '294276-12-31Z']) {
+      await queue.admin.rows('update taskq.workers set heartbeat_at = $2::timestamptz where id = $1', id, at);
+      expect(await queue.admin.rows('select from taskq.begin_rescue()')).toHaveLength(1);
+      expect(await queue.admin.rows('select taskq.maintain()')).toHaveLength(1);
+      expect(await queue.admin.rows('select taskq.stats(1000)')).toHaveLength(1);
+      expect(await listWorkers(queue.admin, {}, 9)).toHaveLength(1);
+    }
+  });
+
+  test('of its cursors is stored where it is an object, and stops no worker that starts later', async () => {
+    const worker = await registerWorker(queue.admin);
+    const beat = (cursors: unknown) =>
+      queue.admin.rows("select from taskq.heartbeat($1, '{}', '{}', '{}', 60000, $2)", worker.id, {
+        cursors,
+      });
+    const stored = () => queue.admin.value('select cursors from taskq.workers where id = $1', worker.id);
+    const sane = { default: [1, 2] };
+    await beat(sane);
+    for (const cursors of [null, 5, 'a', [1]]) {
+      await beat(cursors);
+      expect(await stored()).toEqual(sane);
+    }
+  });
+});
+
+describe('a time longer than any worker can ask for', () => {
+  const YEAR_MS = 31_536_000_000;
+
+  test.each([
+    ["select from taskq.claim(4242, '{default}', '{work}', 1, 0, $1)", 'claim: lease_ms'],
+    ["select from taskq.heartbeat(4242, '{}', '{}', '{}', $1)", 'heartbeat: lease_ms'],
+    ["select from taskq.mark_idle(4242, null, $1, '{work}')", 'mark_idle: _ms'],
+  ])('%s is refused', async (call, message) => {
+    await enqueue(queue.admin);
+    for (const ms of [YEAR_MS, 9_223_372_036_854_775_807n, null]) {
+      await expect(queue.admin.rows(call, ms)).rejects.toMatchObject({
+        code: '22023',
+        message: expect.stringContaining(message),
+      });
+    }
+    expect(await queue.admin.value("select count(*)::int from taskq.tasks where status = 'pending'")).toBe(1);
+  });
+
+  test('on a lease of an unknown worker is taken for one that ran out', async () => {
+    const ids = [await enqueue(queue.admin), await enqueue(queue.admin)];
+    await workerOf(queue.admin, 4242).claim({ start: 2 });
+    await queue.admin.rows(
+      `update taskq.tasks set lease_expires_at = clock_timestamp() + interval '1 year' where id = $1`,
+      ids[0],
+    );
+    expect(await rescueAll(queue.admin)).toMatchObject([{ id: ids[0], status: 'pending' }]);
+    await registerWorker(queue.admin);
+    expect(await rescueAll(queue.admin)).toEqual([]);
   });
 });

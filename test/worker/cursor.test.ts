@@ -259,6 +259,24 @@ describe('the claim cursor', () => {
     expect(cursor.nextSweep(HOUR + 501, QUEUES)).toBeDefined();
   });
 
+  test.each([
+    5,
+    null,
+    'a',
+    [5],
+    { default: 5 },
+    { default: null },
+    { default: { 0: 1 } },
+    { default: ['a', {}] },
+  ])('starts beside a worker that stored %j as its cursors', (stored) => {
+    const sane = begun([task(9, 90)]);
+    for (const cursors of [[stored], [stored, sane.snapshot()], [sane.snapshot(), stored]]) {
+      const cursor = new ClaimCursor();
+      cursor.startAt(cursors, HOUR);
+      expect(cursor.next(HOUR, QUEUES).cursor?.get('default')?.[2] ?? null).toBeNull();
+    }
+  });
+
   test('says nothing to others of a queue in which it was not told where to begin', () => {
     const cursor = new ClaimCursor();
     claim(cursor, 0, [task(1, 10)], { short: true });
