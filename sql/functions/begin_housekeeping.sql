@@ -1,6 +1,6 @@
 -- Asks whether housekeeping is due, for all workers together: once in _gap_ms, and after each time that was begun and
 -- did not succeed after twice as long, up to 16 times. True: the caller begins now, in a transaction of its own. A time
--- in the future (somebody set the clock) counts as due.
+-- in the future (somebody set the clock) counts as due. Null: another transaction has the row of the turn.
 create or replace function taskq.begin_housekeeping(_gap_ms bigint)
 returns boolean
 language plpgsql security definer
@@ -13,9 +13,12 @@ declare
 begin
   select h.begun_at, _gap_ms * 2 ^ least(h.tries, 4) as gap_ms into last
   from taskq.housekeeping h for update skip locked;
+  if not found then
+    return null;
+  end if;
   -- After the row was read: what another worker has just written would lie in the future.
   ts := clock_timestamp();
-  if not found or (last.begun_at <= ts and ts < last.begun_at + make_interval(secs => last.gap_ms / 1000)) then
+  if last.begun_at <= ts and ts < last.begun_at + make_interval(secs => last.gap_ms / 1000) then
     return false;
   end if;
   update taskq.housekeeping set begun_at = ts, tries = tries + 1;

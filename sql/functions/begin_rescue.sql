@@ -12,6 +12,9 @@
 -- Always a row. blocks is null: no scan is due. Else it is the size of the table, and, where it has at most _page_blocks,
 -- rescued is what the whole scan found, as an array: an idle worker asks the server for nothing more. A larger table is
 -- to be passed page by page to taskq.rescue, and then closed by taskq.end_rescue, both with extra -> 'options'.
+-- Where another transaction has the row of the turn, extra -> 'held' says {by, blocks, options}: the transaction (see
+-- taskq.row_holder), and what to pass to taskq.rescue. That goes safely beside other scans: a caller for whom the row is
+-- held time and again scans without a turn.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
   _page_blocks bigint default -1, _watched jsonb default '{}'
@@ -41,9 +44,17 @@ begin
 
   select * into last from taskq.rescue_scan for update skip locked;
   -- To a second from now: another worker may have begun since the clock was read above.
-  if not found
-    or last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts + interval '1 second'
-  then
+  if not found then
+    -- Of a row that another transaction keeps. Nothing is asked of the clock of the last scan: nobody can note a new one.
+    extra := extra || jsonb_build_object('held', jsonb_build_object(
+      'by', (select taskq.row_holder(r.xmax) from taskq.rescue_scan r limit 1),
+      'blocks', pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint,
+      'options', jsonb_build_object('watched', _watched, 'clock_was', clock_was)
+    ));
+    return next;
+    return;
+  end if;
+  if last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts + interval '1 second' then
     return next;
     return;
   end if;

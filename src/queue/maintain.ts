@@ -14,9 +14,12 @@ export interface Maintained {
   readonly failed: readonly string[];
 }
 
-/** Begin the housekeeping; false: it is not due, some worker has begun within this time. */
-export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<boolean> {
-  const rows = await db.query<{ due: boolean }>({
+/**
+ * Begin the housekeeping; false: it is not due, some worker has begun within this time. Null: another transaction holds
+ * the row by which workers take turns.
+ */
+export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<boolean | null> {
+  const rows = await db.query<{ due: boolean | null }>({
     text: 'select taskq.begin_housekeeping($1) as due',
     values: [gapMs],
   });

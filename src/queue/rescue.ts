@@ -11,8 +11,13 @@ export interface RescueRequest {
   readonly gapMs: number;
   /** Other workers that have not moved from this heartbeat for half a lease, by the caller's own clock. */
   readonly watched: Readonly<Record<string, number>>;
+  /** Scan also where another transaction holds the row by which workers take turns. */
+  readonly outOfTurn?: boolean;
   readonly signal: AbortSignal;
 }
+
+/** The transaction that holds a row; null: it was gone, or cannot be told. */
+export type Holder = Readonly<Record<string, unknown>> | null;
 
 /** A worker whose last heartbeat is a while ago, or ahead of the database's clock. */
 export interface Quiet {
@@ -25,6 +30,8 @@ export interface Look {
   readonly quiet: readonly Quiet[];
   /** Undefined: no scan was due. Empty: one was made and found nothing. */
   readonly rescued: readonly Rescued[] | undefined;
+  /** Who holds the row by which workers take turns. Undefined: it was free. */
+  readonly heldBy?: Holder;
 }
 
 export interface Rescued {
@@ -58,6 +65,12 @@ export async function rescue(db: Queryable, request: RescueRequest, pageBlocks =
     beatUs: beat_us,
     leaseMs: lease_ms,
   }));
+  if (extra.held !== undefined) {
+    const { by: heldBy, options } = extra.held;
+    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy };
+    const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options } };
+    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy };
+  }
   if (blocks === null) return { quiet, rescued: undefined };
   if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
   return { quiet, rescued: await rescueInPages(db, request, { blocks: Number(blocks), pageBlocks, extra }) };
@@ -105,6 +118,7 @@ interface Extra {
   readonly quiet: Readonly<Record<string, { readonly beat_us: number; readonly lease_ms: number }>>;
   /** What a scan that is due is to be passed on with. */
   readonly options?: object;
+  readonly held?: { readonly by: Holder; readonly blocks: number; readonly options: object };
 }
 
 interface RescuedRow {

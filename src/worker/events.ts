@@ -35,6 +35,10 @@ export const EVENTS = {
     'warn',
     'a partition of history could not be made, filled or dropped, and why; all others were',
   ],
+  'turn.held': [
+    'warn',
+    'another transaction, left open or prepared, holds the row by which workers take turns at this duty: end it; rescue goes on without, housekeeping waits',
+  ],
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
   'setting.disputed': [
     'warn',

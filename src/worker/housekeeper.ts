@@ -1,6 +1,7 @@
 import type { Queryable } from '../lib/database.ts';
 import { beginHousekeeping, maintain } from '../queue/maintain.ts';
 import type { EventLog } from './events.ts';
+import { HeldTurn } from './held-turn.ts';
 import { RefusedTasks } from './refused-tasks.ts';
 
 /** For all workers of the database together; a little less than what lies between two looks of one worker. */
@@ -18,9 +19,11 @@ export class Housekeeper {
   /** What was said once is not said every minute. */
   readonly #said = new Set<string>();
   readonly #refused: RefusedTasks;
+  readonly #turn: HeldTurn;
 
   constructor(options: HousekeeperOptions) {
     this.#options = options;
+    this.#turn = new HeldTurn(options.events, 'housekeeping');
     this.#refused = new RefusedTasks(options.events);
   }
 
@@ -30,7 +33,10 @@ export class Housekeeper {
    */
   async look(): Promise<void> {
     const { db, events, stop } = this.#options;
-    if (!(await beginHousekeeping(db, PERIOD_MS))) return;
+    const isDue = await beginHousekeeping(db, PERIOD_MS);
+    if (isDue === null) return this.#turn.missed(null);
+    this.#turn.free();
+    if (!isDue) return;
     for (let isMore = true; isMore && !stop.aborted; ) {
       const done = await maintain(db);
       if (done === undefined) return;

@@ -11,6 +11,7 @@ import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
+import { HeldTurn } from './held-turn.ts';
 import { Housekeeper } from './housekeeper.ts';
 import { obey } from './obey.ts';
 import { RefusedTasks } from './refused-tasks.ts';
@@ -92,11 +93,12 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const housekeeper = new Housekeeper({ db, events, stop });
     const watch = new SilenceWatch();
     const refused = new RefusedTasks(events);
+    const turn = new HeldTurn(events, 'rescue');
     const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
-      every((signal) => rescueOnce(db, state, { watch, refused }, signal), {
+      every((signal) => rescueOnce(db, state, { watch, refused, turn }, signal), {
         everyMs: rescueMs,
         signal: ended.signal,
         onError,
@@ -190,6 +192,13 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, h
   }
 }
 
+/** What a worker keeps in mind from one look at the others to the next. */
+interface RescueMemory {
+  readonly watch: SilenceWatch;
+  readonly refused: RefusedTasks;
+  readonly turn: HeldTurn;
+}
+
 /**
  * Only after a heartbeat interval without an interruption: after an outage, or when a whole machine was frozen, everybody
  * renews first. For who has been silent so long, see `SilenceWatch`.
@@ -197,7 +206,7 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, h
 async function rescueOnce(
   db: ConnectionState,
   state: WorkerState,
-  { watch, refused }: { readonly watch: SilenceWatch; readonly refused: RefusedTasks },
+  { watch, refused, turn }: RescueMemory,
   signal: AbortSignal,
 ): Promise<void> {
   const { rescueMs, events } = state.options;
@@ -206,10 +215,11 @@ async function rescueOnce(
   if (db.steadyMs < state.lease.heartbeatMs) return watch.forget();
   const { claimLostAt } = state;
   const own = state.isLostClaimOver;
-  const { quiet, rescued } = await rescue(db, {
+  const { quiet, rescued, heldBy } = await rescue(db, {
     workerId: state.workerId,
     held: () => state.held.ids(),
     own,
+    outOfTurn: turn.isOverdue,
     gapMs: rescueMs,
     watched: watch.silent(performance.now(), db.steadyMs),
     signal,
@@ -218,6 +228,9 @@ async function rescueOnce(
     throw error;
   });
   watch.looked(quiet, performance.now());
+  if (heldBy === undefined) turn.free();
+  else if (rescued === undefined) turn.missed(heldBy);
+  else turn.done();
   // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
   if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
   for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {

@@ -66,6 +66,19 @@ test('a statement that fails is left for the next turn, of whichever worker, and
   expect(other.asked).toEqual(['begin_housekeeping', 'begin_housekeeping']);
 });
 
+test('a transaction that keeps the row of the turn is told of once, until it has ended', async () => {
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows('select from taskq.housekeeping for update');
+  const { look, asked, logged } = housekeeper();
+  for (let round = 0; round < 5; round++) await look();
+  expect(asked).not.toContain('maintain');
+  expect(logged).toEqual([{ event: 'turn.held', duty: 'housekeeping', holder: null }]);
+  await other.rows('rollback');
+  await look();
+  expect(asked).toContain('maintain');
+});
+
 test('a partition that was detached by hand is named in one line, however often housekeeping comes by', async () => {
   const name = await queue.admin.value<string>(
     "select partition from taskq.wanted_partitions() where parent = 'task_errors' and state = 'there' order by day desc limit 1",

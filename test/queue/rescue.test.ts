@@ -587,3 +587,32 @@ describe('a task that a trigger keeps from its end', () => {
     expect(await queue.admin.value(closed)).toBe(true);
   });
 });
+
+test('where a transaction keeps the row of the turn, it is named, and a scan out of turn brings tasks back', async () => {
+  const [id] = await enqueueSome(queue.admin, 1);
+  const worker = await registerWorker(queue.admin);
+  await worker.claim({ start: 1 });
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
+  await lapse(queue.admin, [id!]);
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows("set local application_name = 'left open'");
+  const pid = await other.value('select pg_backend_pid()');
+  await other.rows('select from taskq.rescue_scan for update');
+  const request = {
+    workerId: 0,
+    held: () => [],
+    own: false,
+    gapMs: 5000,
+    watched: await watchedWorkers(queue.admin),
+    signal: new AbortController().signal,
+  };
+  const heldBy = { pid, application: 'left open' };
+  expect(await rescueByLibrary(queue.admin, request)).toMatchObject({ rescued: undefined, heldBy });
+  expect(await rescueByLibrary(queue.admin, { ...request, outOfTurn: true })).toMatchObject({
+    rescued: [{ id, status: 'pending' }],
+    heldBy,
+  });
+  await other.rows('rollback');
+  expect((await rescueByLibrary(queue.admin, request)).heldBy).toBeUndefined();
+});
