@@ -47,11 +47,14 @@ export async function migrate(
   const client = await connectClient({ connectionString: databaseUrl });
   try {
     await prepare(client);
-    await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
+    const patience = { client, databaseUrl, until, onBlocked };
+    // Whoever may connect can take it: that is waited for like a table in use. It stays when the transaction ends.
+    await patiently(patience, async () => {
+      await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
+    });
     const due = await findDue(client, sql);
     const missing = dryRun ? [] : due.filter((step) => !step.applied);
-    if (missing.length > 0)
-      await patiently({ client, databaseUrl, until, onBlocked }, () => apply(client, sql, missing));
+    if (missing.length > 0) await patiently(patience, () => apply(client, sql, missing));
     const done = ({ step, name }: MigrationStep): MigrationStep => ({ step, name, applied: true });
     return { steps: dryRun ? due : due.map(done), newlyApplied: missing.map(done) };
   } finally {

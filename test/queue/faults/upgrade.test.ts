@@ -124,6 +124,24 @@ test('it gives up when its time is over, names the reader, and has changed nothi
   expect(await isNewer()).toBe(true);
 });
 
+test('it gives up as well where a stranger holds the lock of migrations, and names him', async () => {
+  const stranger = sessionOf(await database.client());
+  await stranger.rows("set application_name = 'stranger'");
+  await stranger.rows("select pg_advisory_lock(hashtext('taskq.migrate'))");
+  const pid = await stranger.value<number>('select pg_backend_pid()');
+  await expect(
+    migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 200 }),
+  ).rejects.toMatchObject({
+    code: 'schema_in_use',
+    exitCode: 1,
+    message: expect.stringContaining(`session ${pid} (stranger of postgres`),
+  });
+  expect(await isNewer()).toBe(false);
+  await stranger.rows('select pg_advisory_unlock_all()');
+  await migrate({ databaseUrl: database.directUrl, sql: newer });
+  expect(await isNewer()).toBe(true);
+});
+
 test('a release that leaves the view as it is waits for no reader of it', async () => {
   const reader = await openReader();
   await migrate({ databaseUrl: database.directUrl, sql: newerWithoutView, patienceMs: 0 });
