@@ -168,9 +168,12 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     ],
     [
       ['set', '1', '--lease', '99ms'],
-      '--lease "99ms": expected a duration of at least 100ms such as 500ms, 30s, 10m, 2h or PT10M',
+      '--lease "99ms": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
     ],
-    [['set', '1', '--lease', '25h'], '--lease "25h": expected at most a day'],
+    [
+      ['set', '1', '--lease', '25h'],
+      '--lease "25h": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
+    ],
     [['set', '1', '--batch', 'all'], '--batch "all": expected a whole number from 1 to 10000 or auto'],
     [['set', '1', '--queues', ','], '--queues ",": expected a list of names, or names separated by commas'],
     [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues'],

@@ -16,9 +16,6 @@ interface SetOptions extends ActingOptions {
   readonly allQueues?: true;
 }
 
-/** As the database has it. */
-const MOST_LEASE_MS = 86_400_000;
-
 /** `taskq workers set`: change them while they run. */
 export const workersSet: CliCommand<SetOptions> = {
   suggestions: { batch: ['auto'] },
@@ -56,7 +53,7 @@ function settingsOf({ concurrency, poll, lease, batch, queues, allQueues }: SetO
   return {
     ...(concurrency !== undefined && { concurrency: settingValue('concurrency', concurrency) }),
     ...(poll !== undefined && { poll_ms: settingValue('pollMs', poll) }),
-    ...(lease !== undefined && { lease_ms: leaseOf(lease) }),
+    ...(lease !== undefined && { lease_ms: settingValue('leaseMs', lease) }),
     ...(batch !== undefined && { batch: batch === 'auto' ? batch : settingValue('batch', batch) }),
     ...(queues !== undefined && { queues: queuesOf(queues) }),
     ...(allQueues && { queues: null }),
@@ -69,12 +66,6 @@ function settingValue(field: 'concurrency' | 'pollMs' | 'leaseMs' | 'batch', tex
   const value = parse(text);
   if (typeof value === 'number') return value;
   throw badOption(`${flag} ${JSON.stringify(text)}: expected ${expects}`);
-}
-
-function leaseOf(text: string): number {
-  const ms = settingValue('leaseMs', text);
-  if (ms > MOST_LEASE_MS) throw badOption(`--lease ${JSON.stringify(text)}: expected at most a day`);
-  return ms;
 }
 
 function queuesOf(text: string): readonly string[] {
