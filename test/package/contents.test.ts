@@ -40,8 +40,23 @@ describe('the package', () => {
     const explained = ['docs', 'examples'].flatMap((directory) =>
       below(directory).map((path) => `${directory}/${path}`),
     );
-    const others = ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'];
+    const others = [
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'],
+      'bench/results/latest.svg', // which the README shows
+    ];
     expect(paths).toEqual([...built, ...sql, ...explained, ...others].sort());
+  });
+
+  test('has what its documents link to', () => {
+    const links = paths
+      .filter((path) => path.endsWith('.md'))
+      .flatMap((path) =>
+        [...read(path).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, to]) => join(path, '..', to!)),
+      )
+      .map((path) => path.replace(/\/$/, ''));
+    const isPacked = (link: string) => paths.some((path) => path === link || path.startsWith(`${link}/`));
+    expect(links).toContain('docs/production.md');
+    expect(links.filter((link) => !isPacked(link))).toEqual([]);
   });
 
   test('points to no source that is not in it', () => {
