@@ -33,7 +33,7 @@ export function play(world: World, event: Event, companions: 'alone' | 'companio
   ];
   return {
     call: callOf(world, event, beside),
-    expected: `${said.sort().join(', ')} => ${lookOf(after)}`,
+    expected: `${said.sort(byNumbers).join(', ')} => ${lookOf(after)}`,
     world: after,
   };
 }
@@ -61,6 +61,14 @@ function companionsOf(world: World, event: Event): Companion[] {
       .filter(({ no }) => !(at === mine && no === action.lease))
       .map((lease) => ({ at, lease, ...(lease.worker === worker ? {} : { by: 'stranger' as const }) }));
   });
+}
+
+/** As the driver does: by id, then by lease, where 10 comes after 9. */
+function byNumbers(a: string, b: string): number {
+  const [left, right] = [a, b].map((answer) =>
+    answer.replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')),
+  );
+  return left! < right! ? -1 : 1;
 }
 
 function answerTo(world: World, event: Event, { at, lease, by }: Companion): string {
