@@ -18,6 +18,9 @@ export interface BulkResult<Answer extends BulkAnswer> {
   readonly answers: readonly Answer[];
 }
 
+/** The answer where a filter chose nothing. */
+export const NO_TASK_FITS = 'no task fits';
+
 /** At most so many answers are kept of a bulk, for the eye. */
 const MAX_KEPT = 1000;
 
@@ -76,37 +79,73 @@ async function actOnMatches<Answer extends BulkAnswer>(
   return { counts, answers: kept };
 }
 
-/** How many tasks a verb for these statuses would act on, as text for a question: exact up to 10,000. */
+/**
+ * How many tasks a verb for these statuses would act on, as text for a question: exact up to 10,000. Null: it would act
+ * on none, and there is nothing to ask.
+ */
 export async function countSelected(
   db: Database,
   selection: TaskSelection,
   { statuses }: Choice,
   noun = 'task',
-): Promise<string> {
+): Promise<string | null> {
   if (selection.kind === 'filter') return countMatches(db, selection.filter, noun);
   const named = new Set(selection.ids).size;
   const ends = await getEnds(db, selection.ids);
   const fit = ends.filter(({ status }) => statuses.includes(status)).length;
+  if (fit === 0) return null;
   return fit === named ? countOf(fit, noun) : `${countOf(fit, noun)} (of ${withCommas(named)} named)`;
 }
 
-async function countMatches(db: Database, filter: TaskFilter, noun: string): Promise<string> {
+/** What is answered where a verb would act on none: nothing is done, and what was named is refused with what it is. */
+export async function refuseAll<Refusal extends string>(
+  db: Database,
+  selection: TaskSelection,
+  refusal: Refusal,
+): Promise<BulkResult<Refused<Refusal>>> {
+  if (selection.kind === 'filter') return { counts: {}, answers: [] };
+  const statuses = new Map((await getEnds(db, selection.ids)).map(({ id, status }) => [id, status]));
+  const answers = [...new Set(selection.ids)].map((id) => {
+    return { id, answer: refusal, status: statuses.get(id) ?? null, held_key: null };
+  });
+  return { counts: { [refusal]: answers.length }, answers };
+}
+
+interface Refused<Refusal extends string> extends BulkAnswer {
+  readonly answer: Refusal;
+  readonly status: string | null;
+  readonly held_key: null;
+}
+
+async function countMatches(db: Database, filter: TaskFilter, noun: string): Promise<string | null> {
   let count = 0;
   for await (const ids of findIds(db, filter)) {
     count += ids.length;
     if (count >= MOST_COUNTED) return `${withCommas(MOST_COUNTED)} or more ${noun}s`;
   }
-  return countOf(count, noun);
+  return count === 0 ? null : countOf(count, noun);
 }
 
 /** What a bulk leaves alone: ` (3 put away by hand stay)`; empty where that is nothing. */
 export async function sparedByHand(db: Database, selection: TaskSelection): Promise<string> {
-  if (selection.kind === 'ids' || selection.filter.by_hand !== false) return '';
+  const spared = await countSpared(db, selection);
+  return spared === null ? '' : ` (${spared.many} put away by hand ${spared.one ? 'stays' : 'stay'})`;
+}
+
+/** The same after the bulk, with what is for them; empty where that is nothing. */
+export async function leftOutByHand(db: Database, selection: TaskSelection): Promise<string> {
+  const spared = await countSpared(db, selection);
+  if (spared === null) return '';
+  return `; ${spared.many} put away by hand ${spared.one ? 'was' : 'were'} left out: --by-hand`;
+}
+
+async function countSpared(db: Database, selection: TaskSelection) {
+  if (selection.kind === 'ids' || selection.filter.by_hand !== false) return null;
   const page = await findTasks(db, { ...selection.filter, by_hand: true }, MOST_SPARED);
   const count = page.tasks.length;
-  if (count === 0) return '';
+  if (count === 0) return null;
   const many = page.nextAfter === null ? withCommas(count) : `${withCommas(count)} or more`;
-  return ` (${many} put away by hand ${count === 1 ? 'stays' : 'stay'})`;
+  return { many, one: count === 1 };
 }
 
 const MOST_SPARED = 1000;

@@ -54,9 +54,14 @@ async function waitFor(
   if (ids.length === 0) return new Map();
   const text = (count: number) => `asked, waiting for ${countOf(count, 'task')} to end`;
   const progress = await startProgress(context.output, text(ids.length));
+  let waiting = ids.length;
+  const saying = setInterval(() => progress.update(text(waiting)), 1000);
   try {
-    return await waitForEnds(context, ids, waitMs, (left) => progress.update(text(left)));
+    return await waitForEnds(context, ids, waitMs, (left) => {
+      waiting = left;
+    });
   } finally {
+    clearInterval(saying);
     progress.end();
   }
 }

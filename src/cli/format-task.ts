@@ -76,6 +76,8 @@ function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: 
 }
 
 function tookOf(task: ShownTask): string {
+  // What was put away by hand ended when a person said so, however long after its last attempt.
+  if (task.by_hand === true) return '';
   if (isNothing(task.started_at) || isNothing(task.finished_at)) return '';
   return roughly(Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at)));
 }

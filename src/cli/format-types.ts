@@ -32,6 +32,8 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
       },
       { title: 'TIMEOUT', leaves: 5, cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
       { title: 'BACK-OFF', leaves: 3, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },
+      { title: 'PRIORITY', leaves: 4, cell: ({ priority }) => String(priority ?? '-'), align: 'right' },
       { title: 'RETENTION', leaves: 4, cell: ({ retention }) => retention ?? '-' },
       {
         title: 'FIRST SEEN',

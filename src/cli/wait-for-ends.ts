@@ -18,9 +18,14 @@ export async function waitForEnds(
     applicationName: 'taskq waiting',
   });
   const waited = new Map<string, Waited>();
+  let stillWaiting = ids.length;
   const wait = async (id: string): Promise<void> => {
-    waited.set(id, await watch.wait(id, { timeoutMs: limitMs }));
-    onEnd(ids.length - waited.size);
+    const end = await watch.wait(id, { timeoutMs: limitMs });
+    waited.set(id, end);
+    // What is still running when the time is over has not ended.
+    if (end.kind === 'deadline') return;
+    stillWaiting -= 1;
+    onEnd(stillWaiting);
   };
   try {
     await Promise.all(ids.map(wait));

@@ -52,6 +52,31 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     });
   });
 
+  test('says how many it waits for while they run, and exits 4 when they still do', async () => {
+    const ids = [await project.enqueue({ queue: 'slow' }), await project.enqueue({ queue: 'slow' })];
+    await project.client.query(
+      `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = any ($1)`,
+      [ids],
+    );
+    const { code, stderr } = await project.run(['cancel', ...ids, '--wait', '6500ms']);
+    expect(code).toBe(4);
+    expect(stderr).toContain('asked, waiting for 2 tasks to end\n');
+    expect(stderr).not.toMatch(/waiting for [01] task/);
+  });
+
+  test('asks nothing where no task fits', async () => {
+    expect(await project.run(['cancel', '--type', 'nosuch'])).toMatchObject({
+      code: 0,
+      stdout: 'no task fits\n',
+      stderr: '',
+    });
+    expect(await project.json(['cancel', '--type', 'nosuch'])).toEqual({
+      cancelled: 0,
+      requested: 0,
+      not_live: 0,
+    });
+  });
+
   test('all that fit, with --yes', async () => {
     for (let n = 0; n < 3; n += 1) await project.enqueue({ queue: 'bulk', tags: { n: String(n % 2) } });
     expect(await project.json(['cancel', '--queue', 'bulk', '--tag', 'n=0', '--yes'])).toEqual({

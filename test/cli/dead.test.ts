@@ -219,6 +219,35 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     );
   });
 
+  test('discard asks nothing where there is nothing to do, and names why; what was left out by hand is said', async () => {
+    const waiting = await project.enqueue();
+    expect(await project.run(['dead', 'discard', waiting])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `taskq: task ${waiting} waits for its turn — cancel it: taskq cancel ${waiting}\n`,
+    });
+    expect(await project.run(['dead', 'discard', '--type', 'nosuch'])).toMatchObject({
+      code: 0,
+      stdout: 'no task fits\n',
+    });
+    const put = await project.enqueue({ queue: 'aside' });
+    await project.json(['dead', 'add', put, '--reason', 'parked']);
+    const left = '1 put away by hand was left out: --by-hand\n';
+    expect(await project.run(['dead', 'revive', '--queue', 'aside'])).toMatchObject({
+      code: 0,
+      stdout: `revived 0 tasks; ${left}`,
+    });
+    expect(await project.run(['dead', 'discard', '--queue', 'aside'])).toMatchObject({
+      code: 0,
+      stdout: `no task fits; ${left}`,
+    });
+    await project.client.query(
+      "update taskq.dead_tasks set started_at = now() - interval '1 h' where id = $1",
+      [put],
+    );
+    expect((await project.run(['show', put])).stdout).not.toMatch(/^ *took/m);
+  });
+
   test('add: another reason for a dead one; a finished one is refused', async () => {
     const id = await project.enqueueDead();
     expect(await project.json(['dead', 'add', id, '--reason', 'waits for ann'])).toEqual({

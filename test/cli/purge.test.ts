@@ -36,6 +36,20 @@ describe('taskq purge', () => {
     expect(await project.json(['show', id])).toMatchObject({ status: 'cancelled' });
   });
 
+  test('asks nothing where no task fits, or none of those named is finished', async () => {
+    expect(await project.run(['purge', '--type', 'nosuch'])).toMatchObject({
+      code: 0,
+      stdout: 'no task fits\n',
+      stderr: '',
+    });
+    const waiting = await project.enqueue();
+    expect(await project.run(['purge', waiting])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `taskq: task ${waiting} waits for its turn — cancel it first: taskq cancel ${waiting}\n`,
+    });
+  });
+
   test('what is not finished is named with the verb for it, and the rest is purged; exit 1', async () => {
     const [ended, waiting, dead] = [
       await enqueueEnded(),

@@ -1,6 +1,13 @@
 import { parseDuration } from '../../lib/duration.ts';
 import { cancel as cancelTasks } from '../../queue/cancel.ts';
-import { actOnSelection, countSelected } from '../bulk.ts';
+import {
+  actOnSelection,
+  type BulkAnswer,
+  type BulkResult,
+  countSelected,
+  NO_TASK_FITS,
+  refuseAll,
+} from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +35,10 @@ export const cancel: CliCommand<CancelOptions> = {
   declare(command) {
     declareActing(declareSelection(command, LIVE_TASKS))
       .option('--reason <text>', 'why, for those who look at the task later')
-      .option('--wait <duration>', 'how long to wait for the end of those that run (45s); 0s: only ask')
+      .option(
+        '--wait <duration>',
+        'how long to wait for the end of those that run, for tasks named by their ids (45s); 0s: only ask',
+      )
       .option('--yes', 'do not ask')
       .addHelpText(
         'after',
@@ -37,7 +47,8 @@ A task that waits is cancelled at once. The handler of one that runs is asked to
 it: it was cancelled; it did not end in time and had to be killed; it finished first; its worker was lost.
 In 45s, with defaults, it is one of these, unless a handler in a busy worker's own process ignores its signal.
 
-Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is still running.`,
+Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is
+still running after --wait; with --wait 0s, or a filter, what runs was asked to end, and that is 0.`,
       );
   },
   async run(context, { args, options }) {
@@ -65,13 +76,19 @@ async function cancelMatches(
 ): Promise<void> {
   const by = await actingOf(options);
   const db = await context.database();
-  if (!options.yes) await confirm(context, `cancel ${await countSelected(db, selection, LIVE_TASKS)}`);
-  const result = await actOnSelection(context, selection, (ids) => cancelTasks(db, ids, reason, { by }));
+  const which = options.yes ? 'all' : await countSelected(db, selection, LIVE_TASKS);
+  if (which !== null && !options.yes) await confirm(context, `cancel ${which}`);
+  const result: BulkResult<BulkAnswer> =
+    which === null
+      ? await refuseAll(db, selection, 'not_live')
+      : await actOnSelection(context, selection, (ids) => cancelTasks(db, ids, reason, { by }));
   const { cancelled = 0, requested = 0, not_live = 0 } = result.counts;
   await context.output.answer({ cancelled, requested, not_live }, () =>
-    [
-      `cancelled ${countOf(cancelled, 'task')}`,
-      ...(requested > 0 ? [`asked the workers of ${requested} that run`] : []),
-    ].join(', '),
+    cancelled + requested === 0
+      ? NO_TASK_FITS
+      : [
+          `cancelled ${countOf(cancelled, 'task')}`,
+          ...(requested > 0 ? [`asked the workers of ${requested} that run`] : []),
+        ].join(', '),
   );
 }

@@ -1,6 +1,6 @@
 import { EXIT } from '../../lib/errors.ts';
-import { purge as purgeTasks } from '../../queue/purge.ts';
-import { actOnSelection, countSelected } from '../bulk.ts';
+import { type PurgeAnswer, purge as purgeTasks } from '../../queue/purge.ts';
+import { actOnSelection, type BulkResult, countSelected, NO_TASK_FITS, refuseAll } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { countOf } from '../count.ts';
@@ -31,21 +31,23 @@ period (--key-for) stays held, and is named: taskq keys release frees it. By its
     const selection = selectionOf(args, options, FINISHED_TASKS);
     const by = await actingOf(options);
     const db = await context.database();
-    if (!options.yes) {
-      const which = await countSelected(db, selection, FINISHED_TASKS, 'finished task');
-      await confirm(context, `erase ${which} for good`);
-    }
-    const result = await actOnSelection(
-      context,
-      selection,
-      (ids) => purgeTasks(db, ids, { by }),
-      (answer) => answer.held_key !== null,
-    );
+    const which = options.yes ? 'all' : await countSelected(db, selection, FINISHED_TASKS, 'finished task');
+    if (which !== null && !options.yes) await confirm(context, `erase ${which} for good`);
+    const result: BulkResult<PurgeAnswer> =
+      which === null
+        ? await refuseAll(db, selection, 'not_finished')
+        : await actOnSelection(
+            context,
+            selection,
+            (ids) => purgeTasks(db, ids, { by }),
+            (answer) => answer.held_key !== null,
+          );
     const { purged = 0, not_finished = 0 } = result.counts;
     const isNamed = selection.kind === 'ids';
-    await context.output.answer({ purged, not_finished, tasks: result.answers }, () =>
-      purged > 0 || !isNamed ? `purged ${countOf(purged, 'task')}` : '',
-    );
+    await context.output.answer({ purged, not_finished, tasks: result.answers }, () => {
+      if (purged > 0) return `purged ${countOf(purged, 'task')}`;
+      return isNamed ? '' : NO_TASK_FITS;
+    });
     tellHeldKeys(context.output, result.answers);
     const refused = result.answers.filter(({ answer }) => answer === 'not_finished');
     complainOfRefused(context.output, refused, ADVICE);

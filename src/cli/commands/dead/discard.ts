@@ -1,6 +1,14 @@
 import { EXIT } from '../../../lib/errors.ts';
 import { type DiscardAnswer, discard } from '../../../queue/discard.ts';
-import { actOnSelection, type BulkResult, countSelected, sparedByHand } from '../../bulk.ts';
+import {
+  actOnSelection,
+  type BulkResult,
+  countSelected,
+  leftOutByHand,
+  NO_TASK_FITS,
+  refuseAll,
+  sparedByHand,
+} from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
 import { confirm } from '../../confirm.ts';
 import { countOf } from '../../count.ts';
@@ -24,23 +32,26 @@ export const discardDead: CliCommand<DiscardOptions> = {
     const selection = selectionOf(args, options, DEAD_LETTERS);
     const by = await actingOf(options);
     const db = await context.database();
-    if (!options.yes) {
-      const which = await countSelected(db, selection, DEAD_LETTERS, 'dead letter');
+    const which = options.yes ? 'all' : await countSelected(db, selection, DEAD_LETTERS, 'dead letter');
+    if (which !== null && !options.yes)
       await confirm(context, `delete ${which} for good${await sparedByHand(db, selection)}`);
-    }
     const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
-    const result = await actOnSelection(
-      context,
-      selection,
-      (ids) => discard(db, ids, { byHand, by }),
-      (answer) => answer.held_key !== null,
-    );
+    const result: BulkResult<DiscardAnswer> =
+      which === null
+        ? await refuseAll(db, selection, 'not_dead')
+        : await actOnSelection(
+            context,
+            selection,
+            (ids) => discard(db, ids, { byHand, by }),
+            (answer) => answer.held_key !== null,
+          );
+    const { discarded = 0 } = result.counts;
+    const left = await leftOutByHand(db, selection);
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
-    await context.output.answer(documentOf(result), () =>
-      missing > 0 && !result.counts.discarded
-        ? ''
-        : `discarded ${countOf(result.counts.discarded ?? 0, 'task')}`,
-    );
+    await context.output.answer(documentOf(result), () => {
+      if (discarded > 0) return `discarded ${countOf(discarded, 'task')}${left}`;
+      return missing > 0 ? '' : `${NO_TASK_FITS}${left}`;
+    });
     tellHeldKeys(context.output, result.answers);
     if (missing > 0) {
       const refused = result.answers.filter(({ answer }) => answer === 'not_dead');

@@ -3,7 +3,7 @@ import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
 import { getEnds } from '../../../queue/get-ends.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/revive.ts';
-import { actOnSelection, type BulkResult } from '../../bulk.ts';
+import { actOnSelection, type BulkResult, leftOutByHand } from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countOf } from '../../count.ts';
@@ -47,7 +47,8 @@ export const reviveDead: CliCommand<Options> = {
       return revive(db, ids, told);
     };
     const result = await actOnSelection(context, selection, act, ({ answer }) => answer === 'key_held');
-    await context.output.answer(documentOf(result, selection), () => textOf(result, selection));
+    const left = await leftOutByHand(db, selection);
+    await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);
     return refusals(result, selection) === 0 ? EXIT.done : EXIT.failed;
