@@ -14,7 +14,7 @@ declare
   ts timestamptz := clock_timestamp();
   late bigint[];
   late_at timestamptz[];
-  after_at timestamptz := '-infinity';
+  after_at timestamptz := timestamptz '-infinity';
   after_id bigint := -9223372036854775808;
 begin
   ended := 0;

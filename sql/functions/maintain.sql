@@ -19,7 +19,7 @@ declare
   made integer := 0;
   history record;
   dropped integer := 0;
-  failed text[] := '{}';
+  failed text[] := array[]::text[];
   expired record;
   discarded integer;
   forgotten integer;

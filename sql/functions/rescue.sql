@@ -40,7 +40,7 @@ declare
   own_id integer;
   own_until timestamptz;
   soonest timestamptz;
-  lost bigint[] := '{}';
+  lost bigint[] := array[]::bigint[];
   lost_in bigint[];
   to_blame bigint[];
   dead bigint[];
