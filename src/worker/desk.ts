@@ -75,6 +75,11 @@ export class Desk {
     return this.#running.size;
   }
 
+  /** The ids of the tasks that run. */
+  runningIds(): string[] {
+    return [...this.#running].map(({ held }) => held.task.id);
+  }
+
   get waiting(): number {
     return this.#runQueue.length;
   }

@@ -18,6 +18,10 @@ export const EVENTS = {
     'error',
     'a handler kept the event loop: its task has failed or was cancelled, the others are given back, the process killed',
   ],
+  'worker.exited': [
+    'error',
+    'something called process.exit before the worker had ended: what it held is left to its lease, the exit code is 1',
+  ],
   'worker.died': ['error', 'a worker process ended unasked; another is started'],
   'worker.paused': ['info', 'an operator paused it: it claims nothing until it is resumed'],
   'worker.resumed': ['info', 'it claims again'],

@@ -20,6 +20,7 @@ import { reload } from './reload.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { catchStrays } from './strays.ts';
 import { Vacuumer } from './vacuumer.ts';
+import { watchExit } from './watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 
@@ -79,6 +80,10 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     );
     const endStrays =
       options.process === 'own' ? catchStrays((attempt, thrown) => state.stray(attempt, thrown)) : () => {};
+    const endExitWatch =
+      options.process === 'own'
+        ? watchExit({ workerId, running: () => state.desk.runningIds(), hurry: options.hurry })
+        : () => {};
     events.event('worker.started', {
       worker_id: workerId,
       types: state.types,
@@ -122,6 +127,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
     endStrays();
+    endExitWatch();
     state.tellProgress();
     // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
     if (!db.isLost && state.held.size === 0) await unregister(pool, workerId).catch(onError);

@@ -167,7 +167,7 @@ describe('work --processes', () => {
     expect(await logged(supervisor, 'worker.died')).toMatchObject({ exit_code: 1, signal: null });
     await started(supervisor, 3);
     const id = await queue.enqueue('crash', { how: 'exit' }, { max_attempts: 1 });
-    expect(await logged(supervisor, 'worker.died', 2)).toMatchObject({ exit_code: 0, signal: null });
+    expect(await logged(supervisor, 'worker.died', 2)).toMatchObject({ exit_code: 1, signal: null });
     await queue.hasStatus(id, 'dead', 30_000);
     await started(supervisor, 4);
     supervisor.kill();
