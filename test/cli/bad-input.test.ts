@@ -103,14 +103,21 @@ describe('bad input', () => {
     );
   });
 
-  test.each([
-    [['cancel', '--type', 'x']],
-    [['dead', 'discard', '1']],
-    [['db', 'reset']],
-    [['db', 'reset', '--server']],
-  ])('taskq %j is destructive: it needs --yes where nobody can be asked', async (args) => {
+  const needsYes = async (args: readonly string[]) =>
     expect(await refused(args)).toMatch(
       /^taskq: this would (cancel|delete) .*, and there is no terminal to ask — say --yes\n$/,
     );
+
+  test.each([[['db', 'reset']], [['db', 'reset', '--server']]])(
+    'taskq %j is destructive: it needs --yes where nobody can be asked',
+    async (args) => needsYes(args),
+  );
+
+  test('to cancel by a filter and to discard needs --yes where nobody can be asked', async () => {
+    const enqueued = await project.run(['enqueue', 'double', '--delay', '1h']);
+    const id = enqueued.stdout.trim();
+    await needsYes(['cancel', '--type', 'double']);
+    await project.run(['dead', 'add', id, '--reason', 'why']);
+    await needsYes(['dead', 'discard', id]);
   });
 });
