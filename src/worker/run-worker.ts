@@ -49,6 +49,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     applicationName: 'taskq worker',
     deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
   });
+  let endExitWatch = (): void => {};
   try {
     const registered = await register(pool, options);
     const { workerId } = registered;
@@ -80,10 +81,12 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     );
     const endStrays =
       options.process === 'own' ? catchStrays((attempt, thrown) => state.stray(attempt, thrown)) : () => {};
-    const endExitWatch =
-      options.process === 'own'
-        ? watchExit({ workerId, running: () => state.desk.runningIds(), hurry: options.hurry })
-        : () => {};
+    if (options.process === 'own')
+      endExitWatch = watchExit({
+        workerId,
+        running: () => state.desk.runningIds(),
+        hurry: options.hurry,
+      });
     events.event('worker.started', {
       worker_id: workerId,
       types: state.types,
@@ -127,13 +130,13 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
     endStrays();
-    endExitWatch();
     state.tellProgress();
     // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
     if (!db.isLost && state.held.size === 0) await unregister(pool, workerId).catch(onError);
     events.event('worker.stopped', { worker_id: workerId, ...state.held.tally.total, left: state.left });
     return state.end();
   } finally {
+    endExitWatch();
     await pool.close();
   }
 }
