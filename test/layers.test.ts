@@ -3,6 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { readFunctions } from '../src/queue/schema-release.ts';
 
 const SRC = fileURLToPath(new URL('../src/', import.meta.url));
 
@@ -85,6 +86,21 @@ test('no statement but those of migrate names a table: a role that may call func
   );
   expect(naming).toEqual([]);
 });
+
+test('only the functions of sql/functions/api are called from outside of the database, and each of them is', async () => {
+  const functions = await readFunctions();
+  const code = files.map((file) => withoutComments(readFileSync(join(SRC, file), 'utf8'))).join('\n');
+  const called = functions.filter(({ name }) => new RegExp(`\\btaskq\\.${name}\\b`).test(code));
+  const views = ['all_tasks'];
+  const names = called.map(({ name }) => name).toSorted();
+  expect(names).toEqual(
+    functions.flatMap(({ name, isPublic }) => (isPublic && !views.includes(name) ? name : [])),
+  );
+});
+
+function withoutComments(code: string): string {
+  return code.replace(/^\s*(?:\/\/|\/?\*).*$/gm, '');
+}
 
 /** Runs programs, and hands on to them what it does not look at. */
 const PASSES_ON = join('worker', 'run-program.ts');

@@ -30,16 +30,26 @@ export async function latestMigration(): Promise<number> {
   return (await sqlFilesOf(join(SQL, 'migrations'))).length;
 }
 
+/** A function or a view, as its file defines it. */
+export interface SqlFunction {
+  readonly name: string;
+  readonly text: string;
+  /** It stands in api/: clients call it. What stands in internal/ is called by functions alone. */
+  readonly isPublic: boolean;
+}
+
 /** The text of every file below sql/functions, by name. */
-export async function readFunctions(sql = SQL): Promise<{ name: string; text: string }[]> {
+export async function readFunctions(sql = SQL): Promise<SqlFunction[]> {
   const directory = join(sql, 'functions');
-  const names = (await sqlFilesOf(directory)).sort();
-  return Promise.all(
-    names.map(async (name) => ({
-      name: basename(name, '.sql'),
-      text: await readFile(join(directory, name), 'utf8'),
-    })),
+  const files = await Promise.all(
+    ROOMS.map(async (room) => (await sqlFilesOf(join(directory, room))).map((file) => ({ room, file }))),
   );
+  const functions = files.flat().map(async ({ room, file }) => ({
+    name: basename(file, '.sql'),
+    text: await readFile(join(directory, room, file), 'utf8'),
+    isPublic: room === 'api',
+  }));
+  return (await Promise.all(functions)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** What `functions_hash` has to be: SHA-256 over the names and texts, in the order of the names. */
@@ -48,6 +58,8 @@ export function hashFunctions(functions: readonly { name: string; text: string }
   for (const { name, text } of functions) hash.update(`${name}\n${text}\n`);
   return hash.digest('hex');
 }
+
+const ROOMS = ['api', 'internal'] as const;
 
 async function sqlFilesOf(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.endsWith('.sql'));

@@ -15,7 +15,7 @@ function overdue(ids: readonly string[]): Promise<unknown> {
 test('what was not started in time ends as expired', async () => {
   const [late, inTime] = await enqueueSome(queue.admin, 2, { expires_ms: 60_000 });
   await overdue([late!]);
-  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+  expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(1);
   expect(await finishedRow(queue.admin, late!)).toMatchObject({
     status: 'expired',
     started_at: null,
@@ -38,7 +38,7 @@ test('a held task, and one that has started once, never expire', async () => {
     outcome(tasks[3]!, 'snoozed', { delay_ms: 60_000 }),
   );
   await overdue([held!, ahead!, retried!, snoozed!]);
-  expect(await queue.admin.value('select taskq.expire()')).toBe(0);
+  expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(0);
 });
 
 test('one that was claimed ahead, given back and never started expires', async () => {
@@ -46,7 +46,7 @@ test('one that was claimed ahead, given back and never started expires', async (
   const worker = await registerWorker(queue.admin);
   await worker.giveBack([await claimOne(worker, { ahead: 1 })], false);
   await overdue([id]);
-  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+  expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(1);
 });
 
 test('in pages, the oldest first, past what another transaction has locked', async () => {
@@ -58,20 +58,20 @@ test('in pages, the oldest first, past what another transaction has locked', asy
   const other = await queue.session();
   await other.rows('begin');
   await other.rows("update taskq.tasks set tags = '{}' where id = $1", ids[4]);
-  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
+  expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(2);
   const left = await queue.admin.rows<{ id: string }>('select id from taskq.tasks order by id');
   expect(left.map((row) => row.id)).toEqual([ids[0], ids[1], ids[4]]);
   await other.rows('commit');
-  expect(await queue.admin.value('select taskq.expire(9)')).toBe(3);
+  expect(await queue.admin.value('select ended from taskq.expire(9)')).toBe(3);
 });
 
 test('one that a trigger refuses takes no place in a page from those behind it', async () => {
   const ids = await enqueueSome(queue.admin, 5, { expires_ms: 60_000 });
   await overdue(ids);
   await refuseTask(queue.admin, 'finished_tasks', ids[0]!);
-  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
-  expect(await queue.admin.value('select taskq.expire(2)')).toBe(2);
-  expect(await queue.admin.value('select taskq.expire(2)')).toBe(0);
+  expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(2);
+  expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(2);
+  expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(0);
   expect(await statusOf(queue.admin, ids[0]!)).toBe('pending');
 });
 
@@ -81,6 +81,6 @@ test('what no claim takes any more expires, whatever its attempts say', async ()
   await overdue([id]);
   const worker = await registerWorker(queue.admin);
   expect(await worker.claim()).toEqual([]);
-  expect(await queue.admin.value('select taskq.expire()')).toBe(1);
+  expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(1);
   expect(await statusOf(queue.admin, id)).toBe('expired');
 });

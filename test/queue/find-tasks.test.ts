@@ -29,7 +29,7 @@ async function oneOfEach(): Promise<Record<string, string>> {
   await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 60_000 }));
   ids.expired = await enqueue(queue.admin, { expires_ms: 1 });
   await queue.admin.rows('update taskq.tasks set expires_at = created_at where id = $1', ids.expired);
-  await queue.admin.rows('select taskq.expire()');
+  await queue.admin.rows('select taskq.expire(1000)');
   ids.pending = await enqueue(queue.admin, { delay_ms: 60_000, tags: { kind: 'waiting', more: 'x' } });
   return ids;
 }

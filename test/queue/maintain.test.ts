@@ -126,13 +126,13 @@ test('it waits for no row that another transaction holds, and does the rest', as
   const sweeper = await queue.session();
   // What waits for a lock ends here.
   await sweeper.rows("alter function taskq.maintain set lock_timeout = '1ms'");
-  await sweeper.rows("alter function taskq.expire_page set lock_timeout = '1ms'");
+  await sweeper.rows("alter function taskq.expire set lock_timeout = '1ms'");
   expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
   const left =
     'select (select count(*)::int from taskq.workers) as workers, count(*)::int as marks from taskq.idle_marks';
   expect(await queue.admin.row(left)).toEqual({ workers: 1, marks: 1 });
   await application.rows('commit');
   await sweeper.rows("alter function taskq.maintain set lock_timeout = '1s'");
-  await sweeper.rows("alter function taskq.expire_page set lock_timeout = '1s'");
+  await sweeper.rows("alter function taskq.expire set lock_timeout = '1s'");
   expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
 });

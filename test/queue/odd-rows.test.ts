@@ -15,7 +15,7 @@ async function claimAll(worker: PlainWorker): Promise<Claimed[]> {
 async function oddOnes(): Promise<{ odd: OddRow[]; worker: PlainWorker; claimed: Claimed[]; ids: string[] }> {
   const odd = await insertOddRows(queue.admin, ['work']);
   const neighbours = await enqueueSome(queue.admin, 10);
-  await queue.admin.rows('select taskq.expire()');
+  await queue.admin.rows('select taskq.expire(1000)');
   await queue.admin.rows(
     "select taskq.rescue(0, 1000000, null, '{}', jsonb_build_object('clock_was', clock_timestamp() + interval '1 h'))",
   );

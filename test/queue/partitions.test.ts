@@ -258,7 +258,7 @@ async function endInEachWay(admin: Session): Promise<Record<string, string>> {
   const [cancelledWaiting, expired] = await enqueueSome(admin, 2, { expires_ms: 60_000 });
   await admin.rows('select * from taskq.cancel($1)', [cancelledWaiting]);
   await admin.rows('update taskq.tasks set expires_at = created_at where id = $1', expired);
-  await admin.rows('select taskq.expire()');
+  await admin.rows('select taskq.expire(1000)');
   return {
     completed: completed.id,
     settled: settled.id,

@@ -196,7 +196,7 @@ describe('failed', () => {
     const worker = await registerWorker(queue.admin);
     await worker.settle(outcome(await claimOne(worker, { ahead: 1 }), 'failed', { delay_ms: 0 }));
     await queue.admin.rows("update taskq.tasks set expires_at = clock_timestamp() - interval '1 s'");
-    expect(await queue.admin.value('select taskq.expire()')).toBe(0);
+    expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(0);
     expect(await claimOne(worker)).toMatchObject({ id });
   });
 });

@@ -183,7 +183,7 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
       );
       await session.rows('select taskq.begin_housekeeping(0)');
       await session.rows('select taskq.maintain()');
-      await session.rows('select taskq.expire()');
+      await session.rows('select taskq.expire(1000)');
       expect(await liveRow(session, late)).toBeUndefined();
     },
   ],

@@ -110,7 +110,7 @@ begin
         ))
       );
     when 'expire' then
-      perform taskq.expire();
+      perform taskq.expire(1000);
     when 'cancel' then
       return (select string_agg(format('%s %s', id, answer), ', ') from taskq.cancel(ids));
     when 'revive' then

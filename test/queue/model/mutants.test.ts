@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFunctions, type SqlFunction } from '../../../src/queue/schema-release.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { begin, playAll, readDriver } from './database.ts';
 import { randomSequence, seeded } from './sequences.ts';
@@ -139,13 +139,15 @@ const MUTANTS: readonly Mutant[] = [
     to: '',
   },
   { name: 'an expired task is claimed', file: 'claim', from: 't.expires_at > ts', to: 'true' },
-  { name: 'a started task expires', file: 'expire_page', from: 'and t.started_at is null', to: '' },
+  { name: 'a started task expires', file: 'expire', from: 'and t.started_at is null', to: '' },
 ];
 
 let database: TestDatabase;
 let client: pg.Client;
+let functions: readonly SqlFunction[];
 
 beforeAll(async () => {
+  functions = await readFunctions();
   database = await createTestDatabase();
   client = await database.client();
   await client.query(await readDriver());
@@ -154,7 +156,7 @@ afterAll(() => database.drop());
 
 describe('the replay sees a mistake in a SQL function', () => {
   it.each(MUTANTS)('$file: $name', async ({ file, from, to }) => {
-    const text = await readFile(new URL(`../../../sql/functions/${file}.sql`, import.meta.url), 'utf8');
+    const { text } = functions.find(({ name }) => name === file)!;
     expect(text).toContain(from);
     await client.query(text.replaceAll(from, to));
     expect(await findDifference()).toBeDefined();

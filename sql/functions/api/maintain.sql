@@ -48,7 +48,7 @@ begin
     select 0 as placed, 0 as dropped into history;
     failed := failed || format('cannot place rows of history: %s', sqlerrm);
   end;
-  select * into expired from taskq.expire_page(page);
+  select * into expired from taskq.expire(page);
   with old as (
     select x.id
     from taskq.dead_tasks x

@@ -2,7 +2,7 @@
 -- page fails (a trigger of the application on the history may refuse a row), each of its tasks is ended by itself; those
 -- that fail then stay as they are and stand in refused, [{id, error, code}] (null: none), and the tasks behind them have
 -- their turn.
-create or replace function taskq.expire_page(_limit integer)
+create or replace function taskq.expire(_limit integer)
 returns table (ended integer, refused jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
