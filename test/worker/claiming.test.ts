@@ -151,12 +151,12 @@ describe('--max-tasks', () => {
 describe('what is claimed', () => {
   test('--types: only these', async () => {
     const mine = await queue.enqueue('hello-js');
-    const other = await queue.enqueue('hello-mjs');
-    const worker = queue.work(['--until-idle', '--types', 'hello-js,billing/charge']);
+    const other = await queue.enqueue('wait');
+    const worker = queue.work(['--until-idle', '--types', 'hello-js,block']);
     await worker.exit;
     expect(worker.logs()[0]).toMatchObject({
       event: 'worker.started',
-      types: ['billing/charge', 'hello-js'],
+      types: ['block', 'hello-js'],
     });
     expect(await queue.task(mine)).toMatchObject({ status: 'completed' });
     expect(await queue.task(other)).toMatchObject({ status: 'pending', lease_no: 0 });
