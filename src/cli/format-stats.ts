@@ -1,8 +1,8 @@
 import { formatDuration } from '../lib/duration.ts';
 import type { QueueStats, Stats, TypeStats } from '../queue/stats.ts';
 import { countOf, withCommas } from './count.ts';
+import { obstacleText } from './obstacle-text.ts';
 import type { Screen } from './output.ts';
-import { printable } from './printable.ts';
 import { type Column, formatTable } from './table.ts';
 import { roughly } from './times.ts';
 
@@ -83,12 +83,32 @@ function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
   const oldest =
     stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
   const canRun = stats.depth === stats.due ? '' : `, ${withCommas(stats.depth)} of them can run`;
-  const rate = `${stats.completed_per_minute} a minute`;
-  const lines = [
-    `${countOf(stats.due, 'task')} due${canRun}${oldest}; ${withCommas(stats.completed)} completed in ${window} (${rate}); ${countOf(stats.workers, 'worker')}`,
-  ];
-  if (stats.unhandled_types.length > 0) {
-    lines.push(paint.yellow(`no worker handles: ${stats.unhandled_types.map(printable).join(', ')}`));
+  const rate =
+    stats.completed === 0 ? '' : ` (${stats.completed_per_minute} a minute since the first of them started)`;
+  return [
+    `${countOf(stats.due, 'task')} due${canRun}${oldest}; ${withCommas(stats.completed)} completed in the last ${window}${rate}; ${countOf(stats.workers, 'worker')}`,
+    ...obstacles(stats).map((reason) => paint.yellow(reason)),
+    ...(stats.types.length === 0
+      ? []
+      : [
+          paint.dim(
+            `COMPLETED, CANCELLED, EXPIRED and AVERAGE (run time): of the last ${window} (--since); - is no value`,
+          ),
+        ]),
+  ].join('\n');
+}
+
+/** Why what is due does not run, with how many; and the types of tasks that will be due and have no handler. */
+function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
+  const due = new Map<string, number>();
+  for (const one of stalled) {
+    const reason = obstacleText(one);
+    due.set(reason, (due.get(reason) ?? 0) + one.due);
   }
-  return lines.join('\n');
+  const named = new Set(stalled.map(({ type }) => type));
+  const later = workers === 0 ? [] : unhandled_types.filter((type) => !named.has(type));
+  return [
+    ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
+    ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled' })),
+  ];
 }

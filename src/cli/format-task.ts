@@ -8,11 +8,11 @@ import { printable, printableLines } from './printable.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** A task as a record for people: what is not said of it is left out. */
-export function formatTask(task: ShownTask, screen: Screen): string {
+/** A task as a record for people: what is not said of it is left out. `stalled` is why no worker can take it, if so. */
+export function formatTask(task: ShownTask, stalled: string, screen: Screen): string {
   const { paint } = screen;
   const head = `${paint.bold(`task ${task.id}`)}  ${printable(task.type)}  ${paintStatus(task.status, task.status, paint)}`;
-  const facts = factsOf(task, screen).filter(([, text]) => text !== '');
+  const facts = factsOf(task, stalled, screen).filter(([, text]) => text !== '');
   const width = Math.max(...facts.map(([label]) => label.length));
   const record = facts.map(([label, text]) => `  ${paint.dim(label.padEnd(width))}  ${text}`);
   const sections = [
@@ -26,7 +26,7 @@ export function formatTask(task: ShownTask, screen: Screen): string {
   return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
 }
 
-function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string][] {
+function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: string, text: string][] {
   const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
   const time = (column: string) => {
     const at = task[column] as string | null | undefined;
@@ -42,6 +42,7 @@ function factsOf(task: ShownTask, { now }: Screen): [label: string, text: string
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
     ['due', task.status === 'pending' ? time('available_at') : ''],
+    ['stalled', stalled],
     ['started', time('started_at')],
     ['ended', time('finished_at')],
     ['took', tookOf(task)],

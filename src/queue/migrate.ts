@@ -5,6 +5,7 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 import { prepareSession } from '../lib/session.ts';
 import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
 import type { Blocker } from './blockers.ts';
+import { explainRefusal } from './migrate-refusal.ts';
 import { patiently } from './patiently.ts';
 import { readRelease, SQL } from './schema-release.ts';
 
@@ -36,8 +37,8 @@ const PATIENCE_MS = 60_000;
  * once: one session lock, taken before anything is looked at, ends with the connection, so that a killed process leaves
  * nothing behind. Everything that is due is one transaction: others see the schema of the release before or this one.
  * Throws `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where another one's
- * migrations stand there, `schema_in_use` where others hold for too long what it changes, `pooled_connection` behind a
- * pooler.
+ * migrations stand there, `schema_in_use` where others hold for too long what it changes, `may_not_migrate` where the role
+ * lacks a right, `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -57,6 +58,8 @@ export async function migrate(
     if (missing.length > 0) await patiently(patience, () => apply(client, sql, missing));
     const done = ({ step, name }: MigrationStep): MigrationStep => ({ step, name, applied: true });
     return { steps: dryRun ? due : due.map(done), newlyApplied: missing.map(done) };
+  } catch (error) {
+    throw await explainRefusal(client, error);
   } finally {
     await client.end();
   }

@@ -1,5 +1,6 @@
 import type { FinishedStatus, LiveStatus } from '../domain/task.ts';
 import type { Queryable } from '../lib/database.ts';
+import type { Obstacle } from './find-obstacles.ts';
 
 export interface QueueStats {
   readonly queue: string;
@@ -42,6 +43,8 @@ export interface Stats {
   readonly completed: number;
   readonly completed_per_minute: number;
   readonly unhandled_types: readonly string[];
+  /** What is due and no live worker can take. */
+  readonly stalled: readonly (Obstacle & { readonly due: number })[];
   readonly workers: number;
 }
 

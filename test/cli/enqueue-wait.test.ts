@@ -12,7 +12,11 @@ describe('taskq enqueue --wait', () => {
   afterAll(() => project.drop());
 
   test('prints the result of a task that completes, exit 0; what becomes of one that dies, exit 1', async () => {
-    startTaskq(['work', '--poll', '100ms'], { cwd: project.directory, env: { DATABASE_URL: project.url } });
+    const worker = startTaskq(['work', '--poll', '100ms'], {
+      cwd: project.directory,
+      env: { DATABASE_URL: project.url },
+    });
+    await worker.waitForLog((line) => line.event === 'worker.started');
     const completed = await project.run(['enqueue', 'double', '{"n":21}', '--wait']);
     expect(completed).toMatchObject({
       code: 0,

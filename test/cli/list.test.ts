@@ -25,7 +25,7 @@ describe('taskq list and show', () => {
 
   test('list prints a table, newest first', async () => {
     const { code, stdout, stderr } = await project.run(['list']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'due tasks wait: no worker is running\n' });
     const lines = stdout
       .trimEnd()
       .split('\n')

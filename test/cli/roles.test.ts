@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { TaskQueue } from '../../src/index.ts';
+import { emptyDatabase } from '../support/database.ts';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
 
@@ -56,8 +57,29 @@ test('the library works as such a role', async () => {
   await queue.close();
 });
 
-test('migrate as such a role says that it may not', async () => {
+test('migrate as such a role says whose the schema is, and what the role needs for everything else', async () => {
   const { code, stderr } = await project.run(['migrate'], { env });
-  expect(stderr).toMatch(/^taskq: permission denied/);
+  expect(stderr).toMatch(
+    /^taskq: role (\w+) may not change the schema taskq, which belongs to role \w+: permission denied .* — run taskq migrate as \w+; other commands need only: grant usage on schema taskq to \1; grant execute on all functions in schema taskq to \1\n$/,
+  );
   expect(code).toBe(1);
+});
+
+test('migrate as a role that may create no schema names the right, and what grants it', async () => {
+  const empty = await emptyDatabase();
+  const role = `newcomer_${empty.name}`;
+  const client = await empty.client();
+  await client.query(`create role ${role} login`);
+  const mine = empty.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`);
+  const migrate = () => project.run(['migrate'], { env: { DATABASE_URL: mine, TASKQ_DIRECT_URL: mine } });
+  expect(await migrate()).toMatchObject({
+    code: 1,
+    stderr:
+      `taskq: role ${role} may not create the schema taskq: it lacks CREATE on database ${empty.name} — ` +
+      `as the owner of the database: grant create on database ${empty.name} to ${role}; or migrate as another role\n`,
+  });
+  await client.query(`grant create on database ${empty.name} to ${role}`);
+  expect(await migrate()).toMatchObject({ code: 0 });
+  await client.query(`drop owned by ${role} cascade; drop role ${role}`);
+  await empty.drop();
 });

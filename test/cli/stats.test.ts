@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('taskq stats', () => {
@@ -35,8 +38,82 @@ describe('taskq stats', () => {
     ]);
     expect(lines[5]).toEqual(['double', '2', '1', '1', '0', '0', '0', '-', 'no']);
     expect(stdout).toMatch(
-      /^1 task due, 0 of them can run, the oldest for .*; 0 completed in 1d \(0 a minute\); 0 workers$/m,
+      /^1 task due, 0 of them can run, the oldest for .*; 0 completed in the last 1d; 0 workers$/m,
     );
-    expect(stdout).toMatch(/^no worker handles: double$/m);
+    expect(stdout).toMatch(/^no worker is running: 1 task due$/m);
+    expect(stdout).toMatch(
+      /^COMPLETED, CANCELLED, EXPIRED and AVERAGE \(run time\): of the last 1d \(--since\); - is no value$/m,
+    );
+  });
+});
+
+describe('what keeps due tasks from starting', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterEach(killStartedTaskqs);
+  afterAll(() => project.drop());
+
+  test('is named by stats, list, show and enqueue: the queue that no worker serves, the type without a handler, a pause', async () => {
+    await mkdir(join(project.directory, 'others'));
+    await writeFile(join(project.directory, 'others/other.mjs'), 'export default () => {};');
+    const started = [
+      ['--queues', 'busy', '--concurrency', '1'],
+      ['--queues', 'letters', '--handlers', 'others'],
+    ].map((args) =>
+      startTaskq(['work', '--paused', ...args], {
+        cwd: project.directory,
+        env: { DATABASE_URL: project.url },
+      }),
+    );
+    for (const worker of started) await worker.waitForLog((line) => line.event === 'worker.started');
+    const unserved = await project.run(['enqueue', 'double', '--queue', 'mail']);
+    const unhandled = await project.run(['enqueue', 'parcel', '--queue', 'busy', '--allow-unknown']);
+    const apart = await project.run(['enqueue', 'double', '--queue', 'letters']);
+    const taken = await project.run(['enqueue', 'double', '--queue', 'busy']);
+    expect([unserved, unhandled, apart, taken].map(({ stderr }) => stderr)).toEqual([
+      'task 1 waits: no worker serves queue mail\n',
+      'task 2 waits: no worker has a handler for parcel\n',
+      'task 3 waits: no worker that serves queue letters has a handler for double\n',
+      '',
+    ]);
+    await project.run(['queues', 'pause', 'off']);
+    await project.run(['enqueue', 'double', '--queue', 'off']);
+    const reasons = [
+      'no worker has a handler for parcel',
+      'no worker serves queue mail',
+      'no worker that serves queue letters has a handler for double',
+      'queue off is paused',
+    ];
+    expect((await project.run(['list'])).stderr.trim().split('\n').toSorted()).toEqual(
+      reasons.map((reason) => `due tasks wait: ${reason}`),
+    );
+    expect((await project.run(['show', '1'])).stdout).toMatch(
+      /^ {2}stalled {2,}no worker serves queue mail$/m,
+    );
+    expect((await project.run(['show', '4'])).stdout).not.toContain('stalled');
+    const { stdout } = await project.run(['stats']);
+    expect(
+      stdout
+        .split('\n')
+        .filter((line) => line.endsWith(': 1 task due'))
+        .toSorted(),
+    ).toEqual(reasons.map((reason) => `${reason}: 1 task due`));
+    expect((await project.json(['stats'])).stalled).toEqual([
+      { queue: 'busy', type: 'parcel', due: 1, reason: 'type_unhandled' },
+      { queue: 'letters', type: 'double', due: 1, reason: 'pair_unserved' },
+      { queue: 'mail', type: 'double', due: 1, reason: 'queue_unserved' },
+      { queue: 'off', type: 'double', due: 1, reason: 'queue_paused' },
+    ]);
+  });
+
+  test('is said to whoever waits for a task while no worker runs', async () => {
+    const alone = await createProject();
+    const { code, stderr } = await alone.run(['enqueue', 'double', '{"n":1}', '--wait', '200ms']);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/^task 1\ntask 1 waits: no worker is running\n/);
+    await alone.drop();
   });
 });

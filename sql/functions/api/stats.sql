@@ -2,7 +2,8 @@
 -- ended within the last _since_ms milliseconds; and the types with waiting tasks that no live worker handles. A queue or
 -- type is there that has any of these, or is paused; what there is none of is 0. `depth` counts what is due and can run:
 -- its queue is not paused, and a live worker serves the queue and handles the type, or, while no worker lives at all, one
--- has handled the type, so that a fleet that was scaled to nothing is started again. completed_per_minute counts from
+-- has handled the type, so that a fleet that was scaled to nothing is started again. `stalled` has what is due and cannot
+-- run, by queue and type, with the reason that taskq.find_obstacles gives. completed_per_minute counts from
 -- the first task within that time. Reads the live and dead tables once, and of history the partitions that can hold that
 -- time.
 create or replace function taskq.stats(_since_ms bigint)
@@ -54,6 +55,18 @@ begin
         else exists (select from taskq.task_types y where y.name = l.type and y.last_seen_at is not null)
       end
     group by l.queue, l.type
+  ),
+  -- What is due, by queue and type.
+  waiting as materialized (
+    select l.queue, l.type, sum(l.due) as due from live l where l.due > 0 group by l.queue, l.type
+  ),
+  stalled as (
+    select w.queue, w.type, w.due, o.reason
+    from taskq.find_obstacles(
+      array(select w.queue from waiting w order by w.queue, w.type),
+      array(select w.type from waiting w order by w.queue, w.type)
+    ) as o
+    join waiting w on w.queue = o.queue and w.type = o.type
   ),
   completed as (
     select coalesce(sum(e.tasks), 0) as tasks,
@@ -126,6 +139,12 @@ begin
     'unhandled_types', coalesce((
       select jsonb_agg(distinct l.type order by l.type) from live l
       where l.status = 'pending' and not exists (select from worker w where l.type = any (w.types))
+    ), '[]'),
+    'stalled', coalesce((
+      select jsonb_agg(
+        jsonb_build_object('queue', s.queue, 'type', s.type, 'due', s.due, 'reason', s.reason) order by s.queue, s.type
+      )
+      from stalled s
     ), '[]'),
     'workers', (select count(*) from worker)
   ) into answer;

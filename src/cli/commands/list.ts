@@ -1,5 +1,6 @@
 import { findTasks } from '../../queue/find-tasks.ts';
 import type { CliCommand } from '../command.ts';
+import { isDue, obstaclesTo } from '../obstacle-text.ts';
 import {
   declareFilter,
   declarePage,
@@ -26,7 +27,8 @@ export const list: CliCommand<ListOptions> = {
     const filter = filterOf(options, ALL_TASKS);
     const limit = parseLimit(options.limit);
     const after = parsePlace(options.after, filter);
-    const page = await findTasks(await context.database(), filter, limit, after);
+    const db = await context.database();
+    const page = await findTasks(db, filter, limit, after);
     await context.output.answer({ tasks: page.tasks, next_after: page.nextAfter }, async (screen) => {
       const { formatTaskList } = await import('../format-task-list.ts');
       return formatTaskList(page.tasks, screen);
@@ -34,5 +36,11 @@ export const list: CliCommand<ListOptions> = {
     if (context.output.format === 'json') return;
     if (page.tasks.length === 0) context.output.talk('no tasks');
     else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
+    const now = Date.now();
+    for (const reason of await obstaclesTo(
+      db,
+      page.tasks.filter((task) => isDue(task, now)),
+    ))
+      context.output.talk(`due tasks wait: ${reason}`);
   },
 };

@@ -1,6 +1,7 @@
 import { TaskqError } from '../../lib/errors.ts';
 import { showTask } from '../../queue/show-task.ts';
 import type { CliCommand } from '../command.ts';
+import { isDue, obstaclesTo } from '../obstacle-text.ts';
 import { unknownTask } from '../refused-task.ts';
 import { parseId } from '../task-filter.ts';
 
@@ -11,10 +12,14 @@ export const show: CliCommand = {
   },
   async run(context, { args }) {
     const id = parseId(args[0]!);
-    const task = await showTask(await context.database(), id);
+    const db = await context.database();
+    const task = await showTask(db, id);
     if (task === undefined) throw noSuchTask(id);
     const { formatTask } = await import('../format-task.ts');
-    await context.output.answer(task, (screen) => formatTask(task, screen));
+    await context.output.answer(task, async (screen) => {
+      const stalled = isDue(task, screen.now) ? await obstaclesTo(db, [task]) : [];
+      return formatTask(task, stalled.join(), screen);
+    });
   },
 };
 

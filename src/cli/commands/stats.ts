@@ -5,7 +5,9 @@ import type { CliCommand } from '../command.ts';
 /** `taskq stats`: the queue in figures. */
 export const stats: CliCommand<{ readonly since: string }> = {
   declare(command) {
-    command.option('--since <duration>', 'count what ended within this time', '24h');
+    command
+      .option('--since <duration>', 'count tasks that ended in this period up to now', '24h')
+      .addHelpText('after', COLUMNS);
   },
   async run(context, { options }) {
     const sinceMs = parseDuration(options.since, '--since');
@@ -14,3 +16,18 @@ export const stats: CliCommand<{ readonly since: string }> = {
     await context.output.answer(figures, (screen) => formatStats(figures, sinceMs, screen));
   },
 };
+
+const COLUMNS = `
+Columns:
+  LIVE       tasks that have not ended: blocked, pending, leased and running
+  DUE        pending tasks whose time has come
+  OLDEST     how long the first of those has been due
+  RETRYING   pending tasks with a failed attempt
+  DEAD       dead letters, however old
+  COMPLETED  tasks that ended in the period of --since; CANCELLED and EXPIRED likewise
+  AVERAGE    mean run time of the tasks that completed in that period
+  HANDLED    whether a live worker has a handler for the type
+  -          no value: nothing is due, or nothing completed
+
+The rate (n a minute) counts from the start of the first task that completed in the period, and from a minute ago at least.
+The lines below the tables name what keeps due tasks from starting.`;

@@ -2,8 +2,11 @@ import { checkedName } from '../../domain/names.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { enqueue } from '../../queue/enqueue.ts';
+import { findObstacles } from '../../queue/find-obstacles.ts';
+import { showTask } from '../../queue/show-task.ts';
 import type { Context } from '../context.ts';
 import { refusedPayload } from '../fits-schema.ts';
+import { obstacleText } from '../obstacle-text.ts';
 import { parsePayload } from '../payload.ts';
 import { printable } from '../printable.ts';
 import { waitForEnds } from '../wait-for-ends.ts';
@@ -45,11 +48,34 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
     context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
   if (waitMs === undefined) {
     await context.output.answer(enqueued, () => enqueued.id);
+    if (enqueued.created) await noteObstacles(context, enqueued.id, 'enqueued');
     return EXIT.done;
   }
   context.output.talk(`task ${enqueued.id}`);
+  await noteObstacles(context, enqueued.id, 'awaited');
   const waited = await waitForEnds(context, [enqueued.id], waitMs);
   return reportEnd(context, enqueued, waited.get(enqueued.id)!);
+}
+
+/**
+ * Say why no worker can take the task. That none runs yet is worth a line only to one who waits for the end. A role that
+ * may enqueue need not be allowed to look, so a refusal is no fault.
+ */
+async function noteObstacles(context: Context, id: string, to: 'enqueued' | 'awaited'): Promise<void> {
+  if (context.output.isQuiet) return;
+  const db = await context.database();
+  const look = async () => {
+    const task = await showTask(db, id);
+    return task?.status === 'pending' ? findObstacles(db, [task]) : [];
+  };
+  const found = await look().catch((error: unknown) => {
+    if ((error as { code?: unknown }).code === '42501') return [];
+    throw error;
+  });
+  for (const obstacle of found) {
+    if (to === 'enqueued' && obstacle.reason === 'no_worker') continue;
+    context.output.talk(`task ${id} waits: ${obstacleText(obstacle)}`);
+  }
 }
 
 /** Milliseconds; infinity for a bare `--wait`. */

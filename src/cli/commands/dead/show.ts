@@ -19,6 +19,6 @@ export const showDead: CliCommand = {
       });
     }
     const { formatTask } = await import('../../format-task.ts');
-    await context.output.answer(task, (screen) => formatTask(task, screen));
+    await context.output.answer(task, (screen) => formatTask(task, '', screen));
   },
 };
