@@ -28,6 +28,7 @@ create table taskq.defaults (
   only_row boolean primary key default true,
   max_attempts integer not null default 3,
   timeout_ms bigint,
+  expires_ms bigint,
   backoff taskq.backoff not null
     default '{"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}',
   retention taskq.retention not null default '7d',
@@ -44,6 +45,7 @@ create table taskq.defaults (
   constraint there_is_one_row check (only_row),
   constraint a_task_may_run_once check (max_attempts >= 1),
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
+  constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint dead_letters_are_kept check (dead_retention <> 'none')
 );
 
@@ -75,13 +77,15 @@ create table taskq.queues (
 
 -- The types that are known, with what applies to their tasks: what an operator has set (operator), else what the worker
 -- that last registered it (registered_by) says by its handler and its configuration (registered). last_seen_at is when one
--- last did; null: none has yet, the type was added by hand. queue and priority are for tasks that are enqueued without.
+-- last did; null: none has yet, the type was added by hand. queue, priority and expires_ms are for tasks that are enqueued
+-- without.
 create table taskq.task_types (
   name text collate "C" primary key,
   queue text collate "C",
   priority smallint,
   max_attempts integer,
   timeout_ms bigint,
+  expires_ms bigint,
   backoff taskq.backoff,
   retention taskq.retention,
   first_seen_at timestamptz not null,
@@ -91,6 +95,7 @@ create table taskq.task_types (
   operator jsonb not null default '{}',
   constraint a_task_may_run_once check (max_attempts >= 1),
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
+  constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint priority_is_0_to_9 check (priority between 0 and 9)
 );
 

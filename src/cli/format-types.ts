@@ -31,6 +31,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
         align: 'right',
       },
       { title: 'TIMEOUT', leaves: 5, cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
+      { title: 'EXPIRES', leaves: 3, cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },
       { title: 'BACK-OFF', leaves: 3, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
       { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },
       { title: 'PRIORITY', leaves: 4, cell: ({ priority }) => String(priority ?? '-'), align: 'right' },

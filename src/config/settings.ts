@@ -194,6 +194,14 @@ export const SETTINGS = {
     default: null,
     help: 'the longest an attempt may take, registered by workers; for ever unless set',
   }),
+  expiresMs: durationSetting({
+    key: 'expires',
+    env: ['TASKQ_EXPIRES'],
+    flag: null,
+    atLeastMs: 1,
+    default: null,
+    help: 'how long a task may wait before it starts, registered by workers; for ever unless set',
+  }),
   retention: textSetting({
     key: 'retention',
     env: ['TASKQ_RETENTION'],
@@ -212,7 +220,7 @@ export const SETTINGS = {
     key: 'taskTypes',
     env: [],
     flag: null,
-    help: 'options by type, registered by workers that handle it: queue, priority, maxAttempts, backoff, timeout, retention',
+    help: 'options by type, registered by workers that handle it: queue, priority, maxAttempts, backoff, timeout, expires, retention',
     expects: 'an object such as {"send-email": {"timeout": "30s"}}',
   }),
   logLevel: choiceSetting({

@@ -18,6 +18,7 @@ export interface TaskTypeInput {
   readonly maxAttempts?: number | 'unlimited';
   readonly backoff?: BackoffInput;
   readonly timeout?: string | number;
+  readonly expires?: string | number;
   readonly retention?: string;
 }
 
@@ -54,12 +55,20 @@ const OPTIONS: readonly (keyof TaskTypeInput)[] = [
   'maxAttempts',
   'backoff',
   'timeout',
+  'expires',
   'retention',
 ];
 
 function checkOf(name: string, checks: ValueChecks): ((value: unknown) => unknown) | undefined {
-  if (name === 'timeout') return (value) => toDurationMs(value, 'timeout');
+  if (name === 'timeout' || name === 'expires') return (value) => checkSomeTime(name, value);
   return Object.hasOwn(checks, name) ? checks[name as keyof ValueChecks] : undefined;
+}
+
+function checkSomeTime(name: string, value: unknown): void {
+  if (toDurationMs(value, name) > 0) return;
+  throw new TaskqError('bad_setting', `${name} ${JSON.stringify(value)}: expected more than 0`, {
+    exitCode: EXIT.usage,
+  });
 }
 
 function refused(type: string, problem: string): TaskqError {

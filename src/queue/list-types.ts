@@ -5,6 +5,8 @@ export interface ListedType {
   readonly name: string;
   readonly max_attempts: number | null;
   readonly timeout_ms: number | null;
+  /** How long its tasks may wait that are enqueued without saying it. */
+  readonly expires_ms: number | null;
   readonly backoff: Readonly<Record<string, unknown>> | null;
   readonly retention: string | null;
   /** Where its tasks go that are enqueued without a queue. */

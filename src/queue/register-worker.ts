@@ -5,6 +5,8 @@ import type { Queryable } from '../lib/database.ts';
 export interface TypeSettings {
   readonly max_attempts?: number;
   readonly timeout_ms?: number;
+  /** How long a task may wait that is enqueued without saying it. */
+  readonly expires_ms?: number;
   /** As stored; see `taskq.backoff_delay_ms`. */
   readonly backoff?: object;
   readonly retention?: string;

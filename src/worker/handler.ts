@@ -43,6 +43,8 @@ export interface HandlerOptions {
   readonly timeout?: string | number;
   /** How long after its timeout or a request to cancel it is killed, where it runs in a process; `'2s'`. */
   readonly killAfter?: string | number;
+  /** Its tasks are not started at all once so long has passed: `'1h'`, or milliseconds. */
+  readonly expires?: string | number;
   /** Attempts of a task before it is a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
   /** How long a task waits after a failed attempt. */

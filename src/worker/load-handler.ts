@@ -1,5 +1,5 @@
 import { normaliseBackoff, type StoredBackoff } from '../domain/backoff.ts';
-import { UNLIMITED_ATTEMPTS } from '../domain/enqueue-options.ts';
+import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../domain/enqueue-options.ts';
 import { parseRetention } from '../domain/retention.ts';
 import type { StandardSchema } from '../domain/standard-schema.ts';
 import { toDurationMs } from '../lib/duration.ts';
@@ -17,6 +17,7 @@ export interface Handler {
   readonly path: string | null;
   readonly schema: StandardSchema | undefined;
   readonly timeoutMs: number | undefined;
+  readonly expiresMs: number | undefined;
   readonly maxAttempts: number | undefined;
   /** How long after it was asked to end it is killed, where it runs in a process. */
   readonly killAfterMs: number | undefined;
@@ -71,12 +72,13 @@ export function handlerOf(
   }
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { schema, timeout, killAfter, maxAttempts, backoff, retention } = definition;
+  const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention } = definition;
   return {
     type,
     path,
     schema: schema === undefined ? undefined : schemaOf(schema),
     timeoutMs: timeout === undefined ? undefined : toDurationMs(timeout, 'timeout'),
+    expiresMs: expires === undefined ? undefined : normaliseEnqueueOptions({ expires }).expires_ms,
     killAfterMs: killAfter === undefined ? undefined : toDurationMs(killAfter, 'killAfter'),
     maxAttempts: maxAttempts === undefined ? undefined : maxAttemptsOf(maxAttempts),
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
@@ -105,7 +107,16 @@ interface RawDefinition {
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
-const OPTIONS = ['schema', 'timeout', 'killAfter', 'maxAttempts', 'backoff', 'retention', 'isolation'];
+const OPTIONS = [
+  'schema',
+  'timeout',
+  'expires',
+  'killAfter',
+  'maxAttempts',
+  'backoff',
+  'retention',
+  'isolation',
+];
 const KEYS = [...OPTIONS, 'run'];
 
 function isDefinition(value: unknown): value is RawDefinition {

@@ -44,10 +44,11 @@ export async function loadHandlers(
 /** What the handlers say of their types, as the database keeps it. */
 export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
   return Object.fromEntries(
-    [...handlers.values()].map(({ type, timeoutMs, maxAttempts, backoff, retention }) => [
+    [...handlers.values()].map(({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention }) => [
       type,
       {
         ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+        ...(expiresMs !== undefined && { expires_ms: expiresMs }),
         ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
         ...(backoff !== undefined && { backoff }),
         ...(retention !== undefined && { retention }),

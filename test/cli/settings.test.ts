@@ -18,11 +18,26 @@ describe('what the configuration says of tasks', () => {
   const configure = (config: object) => project.write('taskq.config.json', JSON.stringify(config));
   const work = () => project.run(['work', '--until-idle', '--poll', '50ms'], { env: { NO_COLOR: '1' } });
 
+  /** Seconds. */
+  const mayWait = async (id: string) =>
+    (
+      await project.client.query<{ wait: number }>(
+        'select extract(epoch from expires_at - not_before)::integer as wait from taskq.all_tasks where id = $1',
+        [id],
+      )
+    ).rows[0]!.wait;
+
   test('counts for every producer once a worker has started with it', async () => {
     await configure({
-      ...{ maxAttempts: 9, timeout: '5s' },
+      ...{ maxAttempts: 9, timeout: '5s', expires: '3h' },
       taskTypes: {
-        double: { queue: 'q9', priority: 'low', backoff: { kind: 'fixed', base: 0 }, maxAttempts: 2 },
+        double: {
+          queue: 'q9',
+          priority: 'low',
+          backoff: { kind: 'fixed', base: 0 },
+          maxAttempts: 2,
+          expires: '2h',
+        },
       },
     });
     const first = await project.json(['enqueue', 'double', '{"n": 1}']);
@@ -35,8 +50,12 @@ describe('what the configuration says of tasks', () => {
     }
     expect(await work()).toMatchObject({ code: 0 });
     expect(await queue.get(byLibrary.id)).toMatchObject({ status: 'dead', attempts: 2 });
-    const { rows } = await project.client.query('select max_attempts, timeout_ms from taskq.defaults');
-    expect(rows).toEqual([{ max_attempts: 9, timeout_ms: '5000' }]);
+    const { rows } = await project.client.query(
+      'select max_attempts, timeout_ms, expires_ms from taskq.defaults',
+    );
+    expect(rows).toEqual([{ max_attempts: 9, timeout_ms: '5000', expires_ms: '10800000' }]);
+    expect(await mayWait(first.id)).toBe(7200);
+    expect(await mayWait(bySql)).toBe(7200);
   });
 
   test('yields to what an operator has set, in the shell too, and the worker says so', async () => {
@@ -69,6 +88,7 @@ describe('what the configuration says of tasks', () => {
       .filter(({ event, setting }) => event === 'setting.disputed' && setting !== 'backoff');
     expect(told).toMatchObject([
       { setting: 'timeout_ms', value: 5000, other: 1, other_worker: 'other:1:u' },
+      { type: 'double', setting: 'expires_ms', value: 7_200_000, other: null, other_worker: 'other:1:u' },
       { type: 'double', setting: 'max_attempts', value: 2, other: 7, other_worker: 'other:1:u' },
       { type: 'double', setting: 'priority', value: 3, other: null, other_worker: 'other:1:u' },
     ]);
@@ -118,6 +138,42 @@ describe('what an operator sets', () => {
     expect((await project.run(['defaults'])).stdout).toMatch(
       /^SETTING +VALUE +SET BY\n(?:.*\n)*backoff +exponential 5s to 1h +built in\n/,
     );
+  });
+
+  test('how long a task may wait is set for a queue, a type and all tasks, listed, and taken away', async () => {
+    const ms = { from: 'operator', worker: null };
+    await project.json(['types', 'add', 'soon']);
+    expect(await project.json(['defaults', 'set', '--expires', '3h'])).toMatchObject({
+      settings: { expires_ms: { value: 10_800_000, ...ms } },
+    });
+    expect(await project.json(['queues', 'set', 'mail', '--expires', '2h'])).toMatchObject({
+      expires_ms: 7_200_000,
+    });
+    expect(await project.json(['types', 'set', 'soon', '--expires', '1h'])).toMatchObject({
+      settings: { expires_ms: { value: 3_600_000, ...ms } },
+    });
+    expect((await project.run(['types'])).stdout).toMatch(/^soon .* 1h .*$/m);
+    expect((await project.run(['defaults'])).stdout).toMatch(/^expires +3h +an operator$/m);
+    const expiry = async (...options: string[]) => {
+      const { id } = await project.json(['enqueue', 'double', '{}', ...options]);
+      const { rows } = await project.client.query(
+        'select extract(epoch from expires_at - not_before)::integer as wait from taskq.tasks where id = $1',
+        [id],
+      );
+      return rows[0].wait;
+    };
+    expect(await expiry()).toBe(10_800);
+    expect(await expiry('--queue', 'mail')).toBe(7200);
+    await project.json(['types', 'set', 'double', '--expires', '30m']);
+    expect(await expiry('--queue', 'mail')).toBe(1800);
+    expect(await expiry('--expires', '1m')).toBe(60);
+    await project.json(['types', 'set', 'double', '--expires', 'default']);
+    await project.json(['defaults', 'set', '--expires', 'default']);
+    expect(await expiry()).toBeNull();
+    expect(await project.run(['defaults', 'set', '--expires', '0s'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: --expires "0s": expected more than 0\n',
+    });
   });
 
   test('a type is set, listed with where its tasks go, and removed', async () => {

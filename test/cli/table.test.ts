@@ -49,6 +49,7 @@ const TYPE: ListedType = {
     name: LONG,
     max_attempts: 20,
     timeout_ms: 1000,
+    expires_ms: 1000,
     backoff: { kind: 'fixed', base_ms: 1 },
     retention: '365d',
     queue: LONG,

@@ -70,6 +70,7 @@ test('with nothing set, every value is the default', async () => {
     maxAttempts: null,
     backoff: null,
     timeoutMs: null,
+    expiresMs: null,
     retention: null,
     name: null,
     taskTypes: null,
@@ -248,6 +249,7 @@ describe('a bad value is refused, naming the setting, its source and what was ex
     );
     for (const [options, message] of [
       ['{"timeout": "soon"}', 'send-email: timeout "soon": expected 500ms'],
+      ['{"expires": 0}', 'send-email: expires 0: expected more than 0'],
       ['{"priority": 10}', 'send-email: priority 10: expected 0 to 9'],
       ['{"backoff": {"kind": "fixed"}}', 'send-email: backoff: base is missing'],
       ['{"maxAttempts": 0}', 'send-email: maxAttempts 0: expected'],

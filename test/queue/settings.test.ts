@@ -140,6 +140,73 @@ describe('what a worker says of all tasks', () => {
   });
 });
 
+describe('how long a task may wait', () => {
+  /** How long after it is due it expires, in seconds, by each way to enqueue; null: never. */
+  async function waits(type: string, options: object = {}): Promise<(number | null)[]> {
+    const ways = [
+      ['select id from taskq.enqueue($1, $2, $3)', type, {}, options],
+      ['select id from taskq.enqueue($1, $2, $3)', type, {}, { ...options, key: 'one' }],
+      ['select id from taskq.enqueue_many($1)', [{ type, ...options }]],
+      ['select id from taskq.enqueue_many($1, $2)', [{ type }, { type }], options],
+      ['select id from taskq.enqueue_many($1, $2)', [{ type, key: 'two' }, { type }], options],
+    ] as const;
+    const seconds: (number | null)[] = [];
+    for (const [text, ...values] of ways) {
+      for (const { id } of await queue.admin.rows<{ id: string }>(
+        text,
+        ...values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))),
+      )) {
+        const left =
+          'select extract(epoch from expires_at - not_before)::integer from taskq.tasks where id = $1';
+        seconds.push(await queue.admin.value(left, id));
+      }
+    }
+    await queue.admin.rows('delete from taskq.tasks');
+    return [...new Set(seconds)];
+  }
+
+  test('is said by the task, else an operator of its type, its handler, its queue, an operator of all, a configuration', async () => {
+    expect(await waits('work')).toEqual([null]);
+    await register('a', { work: {} }, { expires_ms: 1000 });
+    expect(await waits('work')).toEqual([1]);
+    await set('set_defaults($1)', { expires_ms: 2000 });
+    expect(await waits('work')).toEqual([2]);
+    await set("set_queue('default', $1)", { expires_ms: 3000 });
+    expect(await waits('work')).toEqual([3]);
+    expect(await waits('work', { queue: 'other' })).toEqual([2]);
+    await register('a', { work: { expires_ms: 4000 }, other: {} }, { expires_ms: 1000 });
+    expect(await waits('work')).toEqual([4]);
+    expect(await waits('other')).toEqual([3]);
+    await set("set_type('work', $1)", { expires_ms: 5000 });
+    expect(await waits('work')).toEqual([5]);
+    expect(await waits('work', { expires_ms: 6000 })).toEqual([6]);
+    await set("set_type('work', $1)", { expires_ms: null });
+    await set("set_queue('default', $1)", { expires_ms: null });
+    await set('set_defaults($1)', { expires_ms: null });
+    expect([await waits('work'), await waits('other')]).toEqual([[4], [1]]);
+  });
+
+  test('is told of a type and of all with who said it', async () => {
+    await register('a', { work: { expires_ms: 4000 } }, { expires_ms: 1000 });
+    const worker = await queue.admin.value<string>('select name from taskq.workers');
+    const told = (value: number) => ({ expires_ms: { value, from: 'worker', worker } });
+    expect(await queue.admin.value("select taskq.get_type('work')")).toEqual(told(4000));
+    expect(await queue.admin.value('select taskq.get_defaults()')).toMatchObject(told(1000));
+    expect(await queue.admin.value("select extra from taskq.list_types() where name = 'work'")).toMatchObject(
+      {
+        expires_ms: 4000,
+      },
+    );
+  });
+
+  test.each([0, -1, 'soon', 1.5])('cannot be %j', async (expires_ms) => {
+    for (const what of ['set_defaults($1)', "set_type('work', $1)", "set_queue('default', $1)"])
+      await expect(set(what, { expires_ms })).rejects.toMatchObject({ code: '22023' });
+    await expect(register('a', { work: { expires_ms } })).rejects.toMatchObject({ code: '22023' });
+    await expect(register('a', {}, { expires_ms })).rejects.toMatchObject({ code: '22023' });
+  });
+});
+
 test('a type is removed with what was set for it, unless a live worker handles it', async () => {
   const remove = (type: string) => queue.admin.value('select taskq.remove_type($1)', type);
   await set("set_type('mail', $1)", { max_attempts: 4 });

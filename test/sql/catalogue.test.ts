@@ -13,6 +13,7 @@ const PURE = [
   'backoff_delay_ms',
   'can_be_said',
   'checked_type',
+  'default_options',
   'drop_on',
   'epoch_us',
   'fits_filter',

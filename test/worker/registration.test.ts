@@ -9,7 +9,7 @@ test('a worker starts and works types that an open transaction is adding, and st
   const handlers = await mkdtemp(join(inject('scratchDirectory'), 'handlers-'));
   await writeFile(
     join(handlers, 'patient.mjs'),
-    "export default { timeout: '1h', run: async () => 'done' };",
+    "export default { timeout: '1h', expires: '2h', run: async () => 'done' };",
   );
   const session = await queue.session();
   await session.query("begin; select taskq.add_types('{patient}')");
@@ -20,7 +20,10 @@ test('a worker starts and works types that an open transaction is adding, and st
   expect(await queue.rows('select name from taskq.task_types')).toEqual([]);
   await session.query('commit');
   await until(
-    () => queue.value("select timeout_ms is not null from taskq.task_types where name = 'patient'"),
+    () =>
+      queue.value(
+        "select timeout_ms = 3600000 and expires_ms = 7200000 from taskq.task_types where name = 'patient'",
+      ),
     async () => worker.stdout(),
   );
   worker.kill();

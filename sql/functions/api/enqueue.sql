@@ -63,7 +63,8 @@ begin
     end,
     t.priority, coalesce(_payload, 'null'), t.due, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
-      t.expires_ms, (select q.expires_ms from taskq.queues q where q.name = t.queue)
+      t.expires_ms, (select q.expires_ms from taskq.queues q where q.name = t.queue),
+      (select d.expires_ms from taskq.defaults d)
     ),
     t.max_attempts, t.timeout_ms, t.tags, t.retention::taskq.retention, t.backoff, t.traceparent,
     coalesce(t.notify_done, false), t.source
@@ -72,7 +73,7 @@ begin
       y.name is not null as is_known,
       coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
-      o.expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
+      coalesce(o.expires_ms, y.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
     from jsonb_to_record(coalesce(options, '{}')) as o (
       queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer, timeout_ms bigint,
       expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text

@@ -11,7 +11,5 @@ as $$
     'worker', case when not d.operator ? s.name and d.registered ? s.name then d.registered_by end
   ))
   from taskq.defaults d
-  cross join unnest(array[
-    'max_attempts', 'timeout_ms', 'backoff', 'retention', 'errors_retention', 'dead_retention'
-  ]) as s (name)
+  cross join unnest(taskq.default_options()) as s (name)
 $$;

@@ -1,6 +1,7 @@
 -- The types that are known, in order, with what their handlers say of them, the live workers that handle them, and
 -- how many tasks of each wait. No index knows that: it is counted for options.count_ms milliseconds (500), and `at_least`
--- in extra is true where that was not enough; queue and priority in extra are those of tasks that do not say theirs.
+-- in extra is true where that was not enough; queue, priority and expires_ms in extra are those of tasks that do not say
+-- theirs.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
   name text, max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, first_seen_at timestamptz,
@@ -30,7 +31,9 @@ begin
         and y.name = any (w.types)
       order by w.started_at, w.id
     ),
-    coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all, 'queue', y.queue, 'priority', y.priority)
+    coalesce(c.waiting, 0), jsonb_build_object(
+      'at_least', not tally.is_all, 'queue', y.queue, 'priority', y.priority, 'expires_ms', y.expires_ms
+    )
   from taskq.task_types y
   left join counted c on c.type = y.name
   order by y.name;

@@ -28,7 +28,9 @@ as $$
       else taskq.checked_type(t.type, t.payload, t.place)
     end,
     t.priority, t.payload, t.due,
-    t.due + interval '1 millisecond' * coalesce(t.expires_ms, (usual[1] ->> t.queue)::bigint),
+    t.due + interval '1 millisecond' * coalesce(
+      t.expires_ms, (usual[4] ->> t.type)::bigint, (usual[1] ->> t.queue)::bigint, (usual[5])::bigint
+    ),
     t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source
   from (
     select

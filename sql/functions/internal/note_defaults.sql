@@ -1,4 +1,4 @@
--- Stores what a worker's configuration says of all tasks (_said: {max_attempts, timeout_ms, backoff, retention}), for every
+-- Stores what a worker's configuration says of all tasks (_said: see taskq.default_options), for every
 -- producer. The last one that says a setting wins. One that says nothing of a setting leaves it while the worker lives
 -- that registered last, so that a worker from elsewhere takes nothing away; else the setting goes, for nothing says it
 -- now. What an operator has set is stronger and stays. False: another transaction has the defaults locked; ask again.
@@ -11,9 +11,7 @@ declare
   stored record;
   stands jsonb;
 begin
-  _said := jsonb_strip_nulls(taskq.checked_options(
-    'defaults', _said, array['max_attempts', 'timeout_ms', 'backoff', 'retention']
-  ));
+  _said := jsonb_strip_nulls(taskq.checked_options('defaults', _said, taskq.default_options()));
   select d.registered, d.registered_by into stored from taskq.defaults d for no key update skip locked;
   if not found then
     return false;

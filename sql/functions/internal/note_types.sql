@@ -28,13 +28,14 @@ begin
     for no key update skip locked
   );
   update taskq.task_types t
-  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, backoff = said.backoff,
-    retention = said.retention, queue = said.queue, priority = said.priority, registered = type.says,
+  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, expires_ms = said.expires_ms,
+    backoff = said.backoff, retention = said.retention, queue = said.queue, priority = said.priority, registered = type.says,
     registered_by = _by, last_seen_at = _ts
   from jsonb_each(_types) as type (name, says)
   join taskq.task_types old on old.name = type.name
   cross join lateral jsonb_to_record(type.says || old.operator) as said (
-    max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, queue text, priority smallint
+    max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
+    priority smallint
   )
   where t.name = type.name and t.name = any (known);
 

@@ -1,5 +1,4 @@
 import { checkPayload } from '../../domain/check-payload.ts';
-import type { EnqueueOptions } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
@@ -9,13 +8,13 @@ import { knownTypes } from '../../queue/known-types.ts';
 import { findHandlerFiles } from '../../worker/find-handlers.ts';
 import { loadHandler } from '../../worker/load-handler.ts';
 import type { Context } from '../context.ts';
-import { placeInConfig } from './task-options.ts';
+import { type Place, placeInConfig } from './task-options.ts';
 
 /** A type that a task may have. */
 export interface KnownType {
   readonly name: string;
   /** What the configuration here says of where its tasks go, where the database knows nothing of it. */
-  readonly place: Pick<EnqueueOptions, 'queue' | 'priority'>;
+  readonly place: Place;
   /** What the handler's schema has against a payload; null: nothing. Undefined: it has no schema. */
   readonly check: ((payload: unknown) => Promise<string | null>) | undefined;
 }
@@ -59,13 +58,14 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
 async function unlessRegistered(
   context: Context,
   type: string,
-  { queue, priority }: KnownType['place'],
-): Promise<KnownType['place']> {
-  if (queue === undefined && priority === undefined) return {};
+  { queue, priority, expires }: Place,
+): Promise<Place> {
+  if (queue === undefined && priority === undefined && expires === undefined) return {};
   const known = await getType(await context.database(), type);
   return {
     ...(queue !== undefined && known?.queue === undefined && { queue }),
     ...(priority !== undefined && known?.priority === undefined && { priority }),
+    ...(expires !== undefined && known?.expires_ms === undefined && { expires }),
   };
 }
 

@@ -45,17 +45,21 @@ function flagOf(option: keyof EnqueueOptions): string {
   return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+/** What of a task is settled when it is enqueued, and its type may say. */
+export type Place = Pick<EnqueueOptions, 'queue' | 'priority' | 'expires'>;
+
 /**
- * Where the configuration says that tasks of a type go, and how urgent they are: settled when they are enqueued, so it
- * counts before a worker has registered it. All else that the configuration says, workers register, and SQL resolves.
+ * Where the configuration says that tasks of a type go, how urgent they are, and how long they may wait: settled when they
+ * are enqueued, so it counts before a worker has registered it. All else that the configuration says, workers register, and SQL resolves.
  */
-export function placeInConfig(
-  { taskTypes }: Config,
-  type: string,
-): Pick<EnqueueOptions, 'queue' | 'priority'> {
+export function placeInConfig({ taskTypes }: Config, type: string): Place {
   const said = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
-  const { queue, priority } = said ?? {};
-  return { ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }) };
+  const { queue, priority, expires } = said ?? {};
+  return {
+    ...(queue !== undefined && { queue }),
+    ...(priority !== undefined && { priority }),
+    ...(expires !== undefined && { expires }),
+  };
 }
 
 /** Lay what is said over each other, the strongest last, and check it. Throws TaskqError that names the option. */

@@ -4,9 +4,15 @@ import type { ConfiguredSettings } from '../../worker/worker-options.ts';
 
 /** What the configuration says of tasks, for a worker to register: SQL resolves it, for every producer. */
 export function configuredSettings(config: Config): ConfiguredSettings {
-  const { maxAttempts, backoff, timeoutMs, retention, taskTypes } = config;
+  const { maxAttempts, backoff, timeoutMs, expiresMs, retention, taskTypes } = config;
   return {
-    defaults: normaliseEnqueueOptions({ maxAttempts, backoff, timeout: timeoutMs, retention }),
+    defaults: normaliseEnqueueOptions({
+      maxAttempts,
+      backoff,
+      timeout: timeoutMs,
+      expires: expiresMs,
+      retention,
+    }),
     types: Object.fromEntries(
       Object.entries(taskTypes ?? {}).map(([type, said]) => [type, normaliseEnqueueOptions(said)]),
     ),

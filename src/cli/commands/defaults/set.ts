@@ -13,6 +13,7 @@ import {
 const SETTINGS: readonly SettingName[] = [
   'maxAttempts',
   'timeout',
+  'expires',
   'backoff',
   'retention',
   'errorsRetention',

@@ -15,6 +15,7 @@ import {
 const SETTINGS: readonly SettingName[] = [
   'maxAttempts',
   'timeout',
+  'expires',
   'backoff',
   'retention',
   'queue',
