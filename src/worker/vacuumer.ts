@@ -1,5 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
-import { isVacuumDue, vacuum } from '../queue/vacuum.ts';
+import { findDueVacuum, vacuum } from '../queue/vacuum.ts';
 import type { EventLog } from './events.ts';
 
 export interface VacuumerOptions {
@@ -38,13 +38,14 @@ export class Vacuumer {
     if (performance.now() < this.#notBefore || ended() - this.#endedBefore < WORTH_ASKING) return;
     this.#endedBefore = ended();
     const waitedMs = this.#waitMs;
-    if (!(await isVacuumDue(db, { deadRows: WORTH_A_VACUUM, afterMs: waitedMs }))) return;
+    const statement = await findDueVacuum(db, { deadRows: WORTH_A_VACUUM, afterMs: waitedMs });
+    if (statement === undefined) return;
     // Should it fail, as it does where it takes too long.
     this.#wait(MOST_WAIT_MS);
     const began = performance.now();
-    await vacuum(db);
+    await vacuum(db, statement);
     const tookMs = performance.now() - began;
-    const wasInVain = await isVacuumDue(db, { deadRows: LEFT_IN_VAIN, afterMs: 0 });
+    const wasInVain = (await findDueVacuum(db, { deadRows: LEFT_IN_VAIN, afterMs: 0 })) !== undefined;
     const nextMs = wasInVain ? Math.min(2 * waitedMs, MOST_WAIT_MS) : LEAST_WAIT_MS;
     this.#wait(Math.max(nextMs, tookMs / SHARE));
     events.event('worker.vacuumed', { took_ms: Math.round(tookMs) });

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/lib/database.ts';
-import { isVacuumDue, vacuum } from '../../src/queue/vacuum.ts';
+import { findDueVacuum, vacuum } from '../../src/queue/vacuum.ts';
 import { enqueueSome } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
 
@@ -15,8 +15,16 @@ beforeEach(async () => {
   await queue.admin.rows('vacuum taskq.tasks');
 });
 
-function isDue({ afterMs = 0, session = queue.admin }: { afterMs?: number; session?: Session } = {}) {
-  return isVacuumDue(session, { deadRows: 1000, afterMs });
+function findDue({ afterMs = 0, session = queue.admin }: { afterMs?: number; session?: Session } = {}) {
+  return findDueVacuum(session, { deadRows: 1000, afterMs });
+}
+
+async function isDue(how?: Parameters<typeof findDue>[0]): Promise<boolean> {
+  return (await findDue(how)) !== undefined;
+}
+
+async function vacuumNow(): Promise<void> {
+  await vacuum(queue.admin, (await findDue())!);
 }
 
 async function leaveDeadRows(count: number): Promise<void> {
@@ -30,7 +38,7 @@ test('a vacuum is due with so many dead rows, and after it is not', async () => 
   expect(await isDue()).toBe(false);
   await leaveDeadRows(200);
   expect(await isDue()).toBe(true);
-  await vacuum(queue.admin);
+  await vacuumNow();
   expect(await isDue()).toBe(false);
 });
 
@@ -45,10 +53,10 @@ test('while an old snapshot is open it stays due: the vacuum was in vain', async
   await other.rows('begin isolation level repeatable read');
   await other.rows('select from taskq.tasks');
   await leaveDeadRows(1100);
-  await vacuum(queue.admin);
+  await vacuumNow();
   expect(await isDue()).toBe(true);
   await other.rows('commit');
-  await vacuum(queue.admin);
+  await vacuumNow();
   expect(await isDue()).toBe(false);
 });
 
@@ -99,10 +107,11 @@ test('one that takes long is not waited for; it goes on in the server, and nobod
     );
   try {
     await leaveDeadRows(3000);
-    await expect(vacuum(database)).rejects.toMatchObject({ code: 'deadline_passed' });
+    const due = (await findDue())!;
+    await expect(vacuum(database, due)).rejects.toMatchObject({ code: 'deadline_passed' });
     const [first] = await vacuums();
     expect(first).toBeDefined();
-    await vacuum(database);
+    await vacuum(database, due);
     expect(await vacuums()).toEqual([first]);
   } finally {
     await queue.admin.rows(`alter database ${name} reset all`);

@@ -129,7 +129,7 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
     'count_unfinished',
     async ({ me }) => void (await me.session.rows("select from taskq.count_unfinished('{work}')")),
   ],
-  ['vacuum_is_due', async ({ me }) => void (await me.session.rows('select taskq.vacuum_is_due(1, 1)'))],
+  ['due_vacuum', async ({ me }) => void (await me.session.rows('select taskq.due_vacuum(1, 1)'))],
   [
     'claim',
     async ({ me }) => {
