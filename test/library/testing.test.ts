@@ -80,6 +80,13 @@ describe('runTask', () => {
     expect(task.finishedAt!.getTime() - task.createdAt.getTime()).toBeGreaterThan(3 * 0.8 * 3_600_000);
   });
 
+  test('a task that was started once does not expire while it backs off, as with a worker', async () => {
+    expect(await run('flaky', {}, { expires: '1m', backoff: { kind: 'fixed', base: '2m' } })).toMatchObject({
+      status: 'completed',
+      attempts: 2,
+    });
+  });
+
   test('a task that polls leaves what it saw by attempt, and burns none', async () => {
     expect(await run('poll', { done: 3 }, { delay: '2d' })).toMatchObject({
       status: 'completed',
@@ -170,6 +177,8 @@ describe('refuses', () => {
       'no handler for work was given',
     );
     expect(await library.open().get(id)).toMatchObject({ status: 'pending' });
+    const live = 'select count(*) from taskq.workers where stopped_at is null';
+    expect(await library.admin.value(live), 'no worker stays behind').toBe('0');
   });
 
   test('a task that a worker has', async () => {

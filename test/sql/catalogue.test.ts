@@ -22,6 +22,7 @@ const PURE = [
   'is_retention',
   'is_usual',
   'is_whole',
+  'may_start',
   'options_fit',
   'period_ms',
   'priority_named',

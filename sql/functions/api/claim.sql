@@ -87,7 +87,7 @@ begin
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
         and t.lease_owner is null and t.type = any (_types)
-        and (t.expires_at is null or t.expires_at > ts or t.started_at is not null)
+        and taskq.may_start(t.expires_at, t.started_at, ts)
       order by t.available_at, t.id + 0
       limit _start + _ahead
       for no key update skip locked

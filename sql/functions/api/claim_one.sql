@@ -22,7 +22,7 @@ begin
   where t.id = (
     select l.id from taskq.tasks l
     where l.id = _id and l.status = 'pending' and l.lease_owner is null and l.available_at <= ts
-      and (l.expires_at is null or l.expires_at > ts)
+      and taskq.may_start(l.expires_at, l.started_at, ts)
     limit 1
     for no key update skip locked
   )

@@ -32,7 +32,7 @@ begin
     where t.queue = level.queue and t.priority = level.priority
       and (t.available_at, t.id + 0) <= (level.cursor_at, level.cursor_id)
       and t.lease_owner is null and t.type = any (_types)
-      and (t.expires_at is null or t.expires_at > ts or t.started_at is not null)
+      and taskq.may_start(t.expires_at, t.started_at, ts)
     order by t.available_at, t.id + 0
     limit 1
   ) as first;
