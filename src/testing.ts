@@ -61,7 +61,14 @@ async function onceBegun<T>(
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
   const run = await TestRun.begin(db, handlers);
-  const result = await work(run);
+  let result: T;
+  try {
+    result = await work(run);
+  } catch (error) {
+    // In a transaction that has failed nothing can be said, and nothing is left behind: what failed is told.
+    await run.end().catch(() => {});
+    throw error;
+  }
   await run.end();
   return result;
 }
