@@ -2,6 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
 import { buildProgram } from '../dist/cli/program.js';
+import { flagOf } from '../dist/cli/task-filter.js';
+import { FILTER_NAMES, FILTERED } from '../dist/queue/task-filter.js';
 import { membersOf } from './declared.mjs';
 import { table } from './table.mjs';
 
@@ -54,7 +56,7 @@ ${await members('queue/task-queue', 'WaitOptions')}
 ${await members('queue/task-queue', 'ReviveSettings')}
 ### \`list(filter)\`
 
-${await members('queue/task-list', 'ListFilter')}
+${await members('queue/task-filter', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
 ${await members('queue/task-list', 'PageOptions')}
@@ -77,7 +79,14 @@ ${await members('testing', 'TestOptions')}
 
 Every command takes these:
 
-${await commands()}`;
+${await commands()}
+### What filters which tasks
+
+A filter that a command does not take is refused, with the reason. \`--since\` and \`--before\` are about when a task ended, or,
+while it lives, when it was created; both take a duration back from now, or a time.
+
+${filters()}
+${reasons()}`;
 
 if (process.argv.includes('--check')) {
   if (written !== (await readFile(file, 'utf8')))
@@ -113,6 +122,39 @@ async function enqueueOptions() {
     says,
   ]);
   return table(['name', 'in SQL', 'type', 'what it is'], rows);
+}
+
+/** Commands that take the same filters share a column. */
+function filters() {
+  const verbs = alike(Object.keys(FILTERED), (verb) => JSON.stringify(FILTERED[verb]));
+  const rows = FILTER_NAMES.map((name) => [
+    code(flagOf(name)),
+    ...verbs.map(([verb]) => (FILTERED[verb].not[name] === undefined ? 'yes' : '')),
+  ]);
+  const titles = verbs.map((same) => same.map(code).join(', '));
+  const statuses = verbs.map(([verb]) => FILTERED[verb].statuses.join(', '));
+  return table(['', ...titles], [['acts on', ...statuses], ...rows]);
+}
+
+function reasons() {
+  const codes = (names) => [...new Set(names)].map(code).join(', ');
+  const why = Object.entries(FILTERED).flatMap(([verb, { not }]) =>
+    Object.entries(not).map(([name, reason]) => ({ verb, flag: flagOf(name), reason })),
+  );
+  return alike(why, ({ reason }) => reason)
+    .map((same) => {
+      const flags = codes(same.map(({ flag }) => flag));
+      const verbs = codes(same.map(({ verb }) => verb));
+      return `* ${flags} of ${verbs}: ${same[0].reason}\n`;
+    })
+    .join('');
+}
+
+/** Those of which `by` says the same, together. */
+function alike(all, by) {
+  const groups = new Map();
+  for (const one of all) groups.set(by(one), [...(groups.get(by(one)) ?? []), one]);
+  return [...groups.values()];
 }
 
 async function commands() {

@@ -26,7 +26,8 @@ export type { KeyRelease } from './queue/keys.ts';
 export type { RerunAnswer } from './queue/rerun.ts';
 export type { ReviveAnswer } from './queue/revive.ts';
 export type { TaskEnd } from './queue/task-end.ts';
-export type { ListFilter, TaskList, TaskPage } from './queue/task-list.ts';
+export type { ListFilter } from './queue/task-filter.ts';
+export type { TaskList, TaskPage } from './queue/task-list.ts';
 export {
   type EnqueueManyOptions,
   type Joining,

@@ -1,140 +1,146 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { checkedName } from '../domain/names.ts';
-import { PRIORITY_NAMES, parsePriority } from '../domain/priority.ts';
+import { PRIORITY_NAMES } from '../domain/priority.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { didYouMean } from '../lib/nearest.ts';
-import type { TaskFilter } from '../queue/find-tasks.ts';
-import { sinceOf } from '../queue/since.ts';
+import {
+  FILTER_NAMES,
+  type Filtered,
+  type FilterName,
+  type ListFilter,
+  type TaskFilter,
+} from '../queue/task-filter.ts';
 import type { Suggestions } from './command.ts';
 
 /** The options by which tasks are chosen, wherever tasks are listed or acted on. */
 export interface FilterOptions {
-  readonly queue?: string;
-  readonly type?: string;
   readonly status?: readonly string[];
+  readonly failed?: true;
+  readonly type?: string;
+  readonly queue?: string;
   readonly tag?: readonly string[];
   readonly reason?: string;
   readonly key?: string;
   readonly priority?: string;
   readonly since?: string;
-  readonly failed?: true;
+  readonly before?: string;
   readonly byHand?: true;
 }
 
-export type FilterName = keyof FilterOptions;
-
-/** Which tasks a command is about, and by what they are chosen. */
-export interface Choice {
-  readonly statuses: readonly TaskStatus[];
-  readonly by: readonly FilterName[];
-}
-
-interface FilterOption<Name extends FilterName> {
+interface FilterOption<Option extends keyof FilterOptions, Name extends FilterName> {
   readonly flags: string;
   readonly about: string;
-  /** It may be given many times. */
-  readonly isMany?: true;
-  readonly read: (given: NonNullable<FilterOptions[Name]>, choice: Choice) => TaskFilter;
+  readonly option: Option;
+  /** For one that may be given many times. */
+  readonly read?: (given: NonNullable<FilterOptions[Option]>) => ListFilter[Name];
 }
 
-const FILTERS: { readonly [Name in FilterName]: FilterOption<Name> } = {
-  queue: {
-    flags: '--queue <queue>',
-    about: 'only tasks of this queue',
-    read: (name) => ({ queue: checkedName('queue', name) }),
-  },
-  type: {
-    flags: '--type <type>',
-    about: 'only tasks of this type',
-    read: (name) => ({ type: checkedName('type', name) }),
-  },
+const OPTIONS: {
+  readonly [Name in FilterName]-?: FilterOption<
+    Name extends 'tags' ? 'tag' : Name & keyof FilterOptions,
+    Name
+  >;
+} = {
   status: {
     flags: '--status <status>',
     about: 'only these',
-    isMany: true,
-    read: (given, { statuses }) => ({
-      status: given.flatMap((text) => text.split(',')).map((status) => checkedStatus(status, statuses)),
-    }),
-  },
-  tag: {
-    flags: '--tag <name=value>',
-    about: 'only tasks with this tag; may be given again',
-    isMany: true,
-    read: (given) => ({ tags: parseTags(given) }),
-  },
-  reason: {
-    flags: '--reason <reason>',
-    about: 'only what is dead, or was cancelled, for this reason',
-    read: (reason) => ({ reason }),
-  },
-  key: {
-    flags: '--key <key>',
-    about: 'only tasks with this unique key',
-    read: (key) => ({ key: checkedName('key', key) }),
-  },
-  priority: {
-    flags: '--priority <0-9>',
-    about: 'only tasks of this priority',
-    read: (priority) => ({ priority: parsePriority(priority) }),
-  },
-  since: {
-    flags: '--since <time>',
-    about: 'only tasks created since then, dead letters: that died since then; 2h, or 2030-01-31T09:00:00Z',
-    read: (since) => ({ since: parseSince(since) }),
+    option: 'status',
+    // What is none is refused where all filters are checked.
+    read: (given) => given.flatMap((text) => text.split(',')) as TaskStatus[],
   },
   failed: {
     flags: '--failed',
     about: 'only tasks that failed: waiting for another attempt, or dead',
-    read: (failed) => ({ failed }),
+    option: 'failed',
   },
+  type: { flags: '--type <type>', about: 'only tasks of this type', option: 'type' },
+  queue: { flags: '--queue <queue>', about: 'only tasks of this queue', option: 'queue' },
+  tags: {
+    flags: '--tag <name=value>',
+    about: 'only tasks with this tag; may be given again',
+    option: 'tag',
+    read: parseTags,
+  },
+  reason: {
+    flags: '--reason <reason>',
+    about: 'only what is dead, or was cancelled, for this reason',
+    option: 'reason',
+  },
+  key: { flags: '--key <key>', about: 'only tasks with this unique key', option: 'key' },
+  priority: { flags: '--priority <0-9>', about: 'only tasks of this priority', option: 'priority' },
+  since: { flags: '--since <time>', about: '', option: 'since' },
+  before: { flags: '--before <time>', about: '', option: 'before' },
   byHand: {
     flags: '--by-hand',
     about: 'only dead letters that were put away by hand',
-    read: () => ({ by_hand: true }),
+    option: 'byHand',
   },
 };
 
-/** Declare the options that choose tasks. */
-export function declareFilter(command: Command, { by, statuses }: Choice): Command {
-  for (const name of by) {
-    const { flags, about, isMany } = FILTERS[name];
-    const said = name === 'status' ? `${about}: ${statuses.join(', ')}` : about;
-    if (isMany) command.option(flags, said, collect);
-    else command.option(flags, said);
+/**
+ * Declare the options that choose tasks. Those that make no sense there are declared too, and refused with the reason;
+ * but not what the command has an option of its own for.
+ */
+export function declareFilter(
+  command: Command,
+  filtered: Filtered,
+  own: readonly FilterName[] = [],
+): Command {
+  for (const name of FILTER_NAMES) {
+    if (own.includes(name)) continue;
+    const { flags, read } = OPTIONS[name];
+    const option = new Option(flags, aboutOf(name, filtered));
+    if (read !== undefined) option.argParser(collect);
+    if (filtered.not[name] !== undefined) option.hideHelp();
+    command.addOption(option);
   }
   return command;
 }
 
-/** Read them: what was given. Throws TaskqError (exit 2). */
-export function filterOf(options: FilterOptions, choice: Choice): TaskFilter {
-  const read = <Name extends FilterName>(name: Name): TaskFilter => {
-    const option: FilterOption<Name> = FILTERS[name];
-    const given = options[name];
-    return given === undefined ? {} : option.read(given, choice);
-  };
-  return Object.assign({}, ...choice.by.map((name) => read(name)));
+function aboutOf(name: FilterName, { statuses }: Filtered): string {
+  const { about } = OPTIONS[name];
+  if (name === 'status') return `${about}: ${statuses.join(', ')}`;
+  if (name === 'since')
+    return `only tasks that ${happened(statuses)} since then; 2h, or 2030-01-31T09:00:00Z`;
+  return name === 'before' ? `only tasks that ${happened(statuses)} before then` : about;
 }
 
-/** Their names as they are typed: `--queue, --type`. */
-export function filterFlags({ by }: Choice): string {
-  return by.map((name) => FILTERS[name].flags.split(' ')[0]!).join(', ');
+/** What the time is of by which these tasks are chosen. */
+function happened(statuses: readonly TaskStatus[]): string {
+  const areLive = statuses.includes('pending');
+  if (statuses.includes('dead')) return areLive ? 'ended, or were created and live,' : 'died';
+  return areLive ? 'were created' : 'ended';
+}
+
+/** Read them: what was given, unchecked. */
+export function filterOf(options: FilterOptions, own: readonly FilterName[] = []): ListFilter {
+  const given = FILTER_NAMES.filter((name) => !own.includes(name)).flatMap((name) => {
+    const { option, read }: { option: keyof FilterOptions; read?: (value: never) => unknown } = OPTIONS[name];
+    const value = options[option];
+    return value === undefined ? [] : [[name, read === undefined ? value : read(value as never)]];
+  });
+  return Object.fromEntries(given);
+}
+
+/** The name of a filter as it is typed: `--by-hand`. */
+export function flagOf(name: FilterName): string {
+  return OPTIONS[name].flags.split(' ')[0]!;
+}
+
+/** Those that are taken: `--queue, --type`. */
+export function filterFlags({ not }: Filtered): string {
+  return FILTER_NAMES.filter((name) => not[name] === undefined)
+    .map(flagOf)
+    .join(', ');
 }
 
 /** What a shell may offer for them. */
-export function filterSuggestions({ statuses }: Choice): Suggestions {
+export function filterSuggestions({ statuses }: Filtered): Suggestions {
   return {
     status: statuses,
     priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
   };
-}
-
-function checkedStatus(status: string, known: readonly TaskStatus[]): string {
-  if (known.some((name) => name === status)) return status;
-  throw badOption(
-    `--status ${JSON.stringify(status)}: expected ${known.join(', ')}${didYouMean(status, known)}`,
-  );
 }
 
 /** Collect an option that may be given many times. */
@@ -153,21 +159,16 @@ export function parseTags(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** Read `--since`: a duration back from now, or an instant. Returns ISO 8601. Throws TaskqError (exit 2). */
-export function parseSince(text: string): string {
-  return sinceOf(text, '--since');
-}
-
 /** Read the number of a task. Throws TaskqError (exit 2). */
 export function parseId(text: string, what = 'id'): string {
   return checkedTaskId(text, what);
 }
 
 /** Read `--limit`. Throws TaskqError (exit 2). */
-export function parseLimit(text: string): number {
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= 100_000) return limit;
-  throw badOption(`--limit ${JSON.stringify(text)}: expected a whole number from 1 to 100000`);
+export function parseLimit(text: string, most = 100_000): number {
+  const limit = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= most) return limit;
+  throw badOption(`--limit ${JSON.stringify(text)}: expected a whole number from 1 to ${most}`);
 }
 
 /** Declare the options of a page: `--limit` and `--after`. */

@@ -1,61 +1,49 @@
 import type { Command } from 'commander';
-import { TASK_STATUSES } from '../domain/task.ts';
-import type { TaskFilter } from '../queue/find-tasks.ts';
+import {
+  type BulkVerb,
+  bulkFilter,
+  FILTERED,
+  type Filtered,
+  type FilterName,
+  type TaskFilter,
+} from '../queue/task-filter.ts';
 import {
   badOption,
-  type Choice,
   declareFilter,
   type FilterOptions,
   filterFlags,
   filterOf,
+  flagOf,
   parseId,
+  parseLimit,
 } from './task-filter.ts';
 
 export interface SelectionOptions extends FilterOptions {
   readonly all?: true;
+  readonly limit?: string;
 }
 
-/** Which tasks are meant: those named, or all that fit. */
+/** Which tasks are meant: those named, or all that fit, up to a limit. */
 export type TaskSelection =
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
-  | { readonly kind: 'filter'; readonly filter: TaskFilter };
+  | { readonly kind: 'filter'; readonly filter: TaskFilter; readonly limit: number | undefined };
 
-export const ALL_TASKS: Choice = {
-  statuses: TASK_STATUSES,
-  by: ['status', 'failed', 'type', 'queue', 'tag', 'reason', 'key', 'priority', 'since', 'byHand'],
-};
-
-export const LIVE_TASKS: Choice = {
-  statuses: ['blocked', 'pending', 'leased', 'running'],
-  by: ['status', 'failed', 'type', 'queue', 'tag', 'key', 'priority', 'since'],
-};
-
-export const WAITING_TASKS: Choice = {
-  statuses: ['pending'],
-  by: ['failed', 'type', 'queue', 'tag', 'key', 'priority', 'since'],
-};
-
-export const FINISHED_TASKS: Choice = {
-  statuses: ['completed', 'cancelled', 'expired'],
-  by: ['status', 'type', 'queue', 'tag', 'reason', 'key', 'priority', 'since'],
-};
-
-export const DEAD_LETTERS: Choice = {
-  statuses: ['dead'],
-  by: ['type', 'queue', 'tag', 'reason', 'key', 'priority', 'since', 'byHand'],
-};
+/** Filters whose names are options of another meaning there. */
+const OWN: { readonly [Verb in BulkVerb]?: readonly FilterName[] } = { cancel: ['reason'] };
 
 /** Declare the ways to say which tasks a verb is for. */
-export function declareSelection(command: Command, choice: Choice): Command {
-  const isDead = choice === DEAD_LETTERS;
+export function declareSelection(command: Command, verb: BulkVerb): Command {
+  const filtered: Filtered = FILTERED[verb];
+  const isDead = filtered.statuses.includes('dead');
   command.argument('[ids...]', 'the numbers of the tasks');
-  return declareFilter(command, choice)
+  return declareFilter(command, filtered, OWN[verb])
     .option('--all', isDead ? 'all dead letters except those put away by hand' : 'all of them')
+    .option('--limit <n>', `at most n of those that fit, ${isDead ? 'the last to die' : 'the newest'} first`)
     .usage('[options] <id...> | <filter> | --all')
     .addHelpText(
       'after',
       `
-A filter is one or more of ${filterFlags(choice)}: all tasks that fit every one.${
+A filter is one or more of ${filterFlags(filtered)}: all tasks that fit every one.${
         isDead ? ' Without\n--by-hand, a filter leaves out what was put away by hand.' : ''
       }`,
     );
@@ -65,14 +53,21 @@ A filter is one or more of ${filterFlags(choice)}: all tasks that fit every one.
 export function selectionOf(
   ids: readonly string[],
   options: SelectionOptions,
-  choice: Choice,
+  verb: BulkVerb,
 ): TaskSelection {
-  const given = filterOf(options, choice);
+  const filtered: Filtered = FILTERED[verb];
+  const given = filterOf(options, OWN[verb]);
+  const filter = bulkFilter(given, filtered, flagOf);
   const isFiltered = Object.keys(given).length > 0 || options.all === true;
   if (ids.length > 0 === isFiltered) {
-    throw badOption(`name the tasks either by their ids or by ${filterFlags(choice)} or --all`);
+    throw badOption(`name the tasks either by their ids or by ${filterFlags(filtered)} or --all`);
   }
-  if (!isFiltered) return { kind: 'ids', ids: ids.map((id) => parseId(id)) };
-  const spared: TaskFilter = choice === DEAD_LETTERS ? { by_hand: false } : {};
-  return { kind: 'filter', filter: { status: choice.statuses, ...spared, ...given } };
+  if (isFiltered) {
+    const limit = options.limit === undefined ? undefined : parseLimit(options.limit, MOST);
+    return { kind: 'filter', filter, limit };
+  }
+  if (options.limit !== undefined) throw badOption('--limit is for a filter, or for --all');
+  return { kind: 'ids', ids: ids.map((id) => parseId(id)) };
 }
+
+const MOST = 1_000_000_000;

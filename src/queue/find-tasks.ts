@@ -1,23 +1,6 @@
 import type { Queryable } from '../lib/database.ts';
+import type { TaskFilter } from './task-filter.ts';
 import type { TaskRow } from './task-row.ts';
-
-/** Every field that is given must fit. */
-export interface TaskFilter {
-  readonly status?: readonly string[];
-  /** Waiting after a failed attempt, or dead. */
-  readonly failed?: true;
-  readonly type?: string;
-  readonly queue?: string;
-  readonly key?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-  /** 0 to 9. */
-  readonly priority?: number;
-  /** ISO 8601: created since then; dead letters: died since then. */
-  readonly since?: string;
-  /** Of a dead letter, or of a request to cancel. */
-  readonly reason?: string;
-  readonly by_hand?: boolean;
-}
 
 export interface TaskPage {
   /** Newest first; dead letters alone by time of death. */
@@ -46,12 +29,45 @@ export async function findTasks(
   return { tasks, nextAfter };
 }
 
-/** All ids that fit, a page of 1,000 at a time, for verbs that act on many. */
-export async function* findIds(db: Queryable, filter: TaskFilter): AsyncGenerator<string[]> {
+export interface Paging {
+  /** At most so many in all; as many as there are unless told. */
+  readonly limit?: number | undefined;
+  /** So many to a page. */
+  readonly pageSize?: number;
+}
+
+/** The tasks that fit, a page at a time, for verbs that act on many and have to know more than their ids. */
+export async function* findPages(
+  db: Queryable,
+  filter: TaskFilter,
+  { limit = Number.POSITIVE_INFINITY, pageSize = 1000 }: Paging = {},
+): AsyncGenerator<readonly TaskRow[]> {
+  let left = limit;
   let after: string | null = null;
   do {
-    const page: TaskPage = await findTasks(db, filter, 1000, after);
-    if (page.tasks.length > 0) yield page.tasks.map((task) => task.id);
+    const page: TaskPage = await findTasks(db, filter, Math.min(pageSize, left), after);
+    if (page.tasks.length > 0) yield page.tasks;
+    left -= page.tasks.length;
     after = page.nextAfter;
-  } while (after !== null);
+  } while (after !== null && left > 0);
+}
+
+/** The ids of all that fit, a page at a time, for verbs that act on many. */
+export async function* findIds(
+  db: Queryable,
+  filter: TaskFilter,
+  { limit = Number.POSITIVE_INFINITY, pageSize = 1000 }: Paging = {},
+): AsyncGenerator<readonly string[]> {
+  let left = limit;
+  let after: string | null = null;
+  do {
+    const rows: { ids: string[]; next_after: string | null }[] = await db.query({
+      text: 'select ids::text[] as ids, next_after from taskq.find_ids($1, $2, $3)',
+      values: [JSON.stringify(filter), Math.min(pageSize, left), after],
+    });
+    const { ids, next_after } = rows[0]!;
+    if (ids.length > 0) yield ids;
+    left -= ids.length;
+    after = next_after;
+  } while (after !== null && left > 0);
 }

@@ -1,37 +1,9 @@
-import { checkedName } from '../domain/names.ts';
-import { parsePriority } from '../domain/priority.ts';
-import { TASK_STATUSES, type TaskStatus } from '../domain/task.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { didYouMean } from '../lib/nearest.ts';
-import { findTasks, type TaskFilter } from './find-tasks.ts';
-import { sinceOf } from './since.ts';
+import { findTasks } from './find-tasks.ts';
+import { type ListFilter, storedFilter, type TaskFilter } from './task-filter.ts';
 import { recordOf, type TaskRecord } from './task-record.ts';
-
-/** Which tasks: every field that is given must fit. */
-export interface ListFilter {
-  /** One status, or several. */
-  readonly status?: TaskStatus | readonly TaskStatus[];
-  /** Waiting after a failed attempt, or dead. */
-  readonly failed?: true;
-  /** Of this type. */
-  readonly type?: string;
-  /** In this queue. */
-  readonly queue?: string;
-  /** With this key. */
-  readonly key?: string;
-  /** With all of these tags. */
-  readonly tags?: Readonly<Record<string, string>>;
-  /** Of this priority, as a number or a name. */
-  readonly priority?: number | string;
-  /** Why it is dead or was cancelled. */
-  readonly reason?: string;
-  /** True: only dead letters put away by hand. False: all but those. */
-  readonly byHand?: boolean;
-  /** Created since then, or died, if it is dead: a Date, ISO 8601, or a duration back from now. */
-  readonly since?: string | Date;
-}
 
 export interface TaskPage<Task> {
   /** Newest first; dead letters alone by time of death. */
@@ -89,47 +61,6 @@ function checkedPlace(after: string): string {
 function checkedLimit(limit: unknown): number {
   if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
   throw refused(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
-}
-
-function storedFilter({
-  status,
-  failed,
-  type,
-  queue,
-  key,
-  tags,
-  priority,
-  reason,
-  byHand,
-  since,
-  ...others
-}: ListFilter): TaskFilter {
-  const unknown = Object.keys(others)[0];
-  if (unknown !== undefined) throw refused(`unknown filter "${unknown}"${didYouMean(unknown, FILTERS)}`);
-  return {
-    ...(status !== undefined && { status: [status].flat().map(checkedStatus) }),
-    ...(failed && { failed }),
-    ...(type !== undefined && { type: checkedName('type', type) }),
-    ...(queue !== undefined && { queue: checkedName('queue', queue) }),
-    ...(key !== undefined && { key: checkedName('key', key) }),
-    ...(tags !== undefined && { tags }),
-    ...(priority !== undefined && { priority: parsePriority(priority) }),
-    ...(reason !== undefined && { reason }),
-    ...(byHand !== undefined && { by_hand: byHand }),
-    ...(since !== undefined && { since: sinceOf(since) }),
-  };
-}
-
-const FILTERS = [
-  ...['status', 'failed', 'type', 'queue', 'key', 'tags'],
-  ...['priority', 'reason', 'byHand', 'since'],
-];
-
-function checkedStatus(status: string): string {
-  if (TASK_STATUSES.some((known) => known === status)) return status;
-  throw refused(
-    `status ${JSON.stringify(status)}: expected ${TASK_STATUSES.join(', ')}${didYouMean(status, TASK_STATUSES)}`,
-  );
 }
 
 function refused(problem: string): TaskqError {

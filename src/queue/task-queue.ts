@@ -25,7 +25,8 @@ import { type RerunAnswer, rerun } from './rerun.ts';
 import { type ReviveAnswer, revive } from './revive.ts';
 import { showTask } from './show-task.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
-import { type ListFilter, TaskList } from './task-list.ts';
+import type { ListFilter } from './task-filter.ts';
+import { TaskList } from './task-list.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
 
 export type TaskQueueOptions<Handlers> = {

@@ -37,10 +37,10 @@ describe('what is offered', () => {
 
   test('the options of the command and the global ones, but for those that stand there', async () => {
     expect(await offered('purge', '--')).toEqual([
-      ...['--status', '--type', '--queue', '--tag', '--reason', '--key', '--priority', '--since', '--all'],
-      ...['--by', '--yes', ...GLOBAL],
+      ...['--status', '--type', '--queue', '--tag', '--reason', '--key', '--priority', '--since'],
+      ...['--before', '--all', '--limit', '--by', '--yes', ...GLOBAL],
     ]);
-    expect(await offered('--json', 'rerun', '--payload', '{}', '--delay', '1s', '7', '--')).toEqual([
+    expect(await offered('--json', 'dead', 'add', '--reason', 'x', '7', '--')).toEqual([
       '--by',
       ...GLOBAL.filter((name) => name !== '--json'),
     ]);

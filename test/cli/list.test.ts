@@ -60,6 +60,8 @@ describe('taskq list and show', () => {
     expect(await ids('--key', 'k')).toEqual([tagged]);
     expect(await ids('--since', '1h')).toEqual([dead, tagged, plain]);
     expect(await ids('--since', '2100-01-01')).toEqual([]);
+    expect(await ids('--before', '2100-01-01')).toEqual([dead, tagged, plain]);
+    expect(await ids('--before', '1h')).toEqual([]);
   });
 
   test('pages by --limit and --after', async () => {
@@ -134,47 +136,6 @@ describe('taskq list and show', () => {
     await project.json(['cancel', id, '--reason', 'it never will']);
     const shown = await project.run(['show', id]);
     expect(shown.stdout).toMatch(/\ncancelled {2}.* by \w+ \(\S+@\S+\): it never will\n/);
-  });
-
-  test('rerun: a finished task as a new one; a held key, and what is not finished, are said', async () => {
-    const done = await project.enqueue({ queue: 'again', key: 'again' });
-    const waiting = await project.enqueue({ queue: 'again', delay_ms: 60_000 });
-    await project.run(['work', '--max-tasks', '1', '--quiet', '--queues', 'again']);
-    const { code, stdout, stderr } = await project.run(['rerun', done, waiting]);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `taskq: task ${waiting} waits for its turn — run it now: taskq retry ${waiting}\n`,
-    });
-    const copy = new RegExp(`^${done} runs again as (\\d+)\n$`).exec(stdout)![1]!;
-    expect(await project.json(['show', copy])).toMatchObject({
-      status: 'pending',
-      source: `rerun of ${done}`,
-    });
-    expect(await project.run(['rerun', done])).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: `taskq: task ${done} does not run again: task ${copy} holds the key "again"\n`,
-    });
-  });
-
-  test('rerun: the payload, the old one or another, is checked by the schema of the handler', async () => {
-    const add = async (payload: object) => {
-      const { rows } = await project.client.query<{ id: string }>(
-        `select id from taskq.enqueue('send-email', $1, '{"allow_unknown": true}')`,
-        [JSON.stringify(payload)],
-      );
-      await project.json(['cancel', rows[0]!.id]);
-      return rows[0]!.id;
-    };
-    const [good, bad] = [await add({ to: 'ann' }), await add({})];
-    const refused = {
-      code: 2,
-      stderr: expect.stringMatching(/^taskq: the payload does not fit send-email: /),
-    };
-    expect(await project.run(['rerun', good, bad])).toMatchObject(refused);
-    expect(await project.run(['rerun', good, '--payload', '{}'])).toMatchObject(refused);
-    const { tasks } = await project.json(['rerun', bad, '--payload', '{"to":"bob"}']);
-    expect(tasks).toMatchObject([{ id: bad, answer: 'enqueued' }]);
   });
 
   test('show: what a task saw each time it was put off, which burned no attempt', async () => {

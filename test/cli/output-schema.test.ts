@@ -56,7 +56,10 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['$dead', '999999'],
     ['--type', 'double', '--yes'],
   ],
-  rerun: [['$completed', '$waiting', '999999']],
+  rerun: [
+    ['$completed', '$waiting', '999999'],
+    ['--type', 'double', '--yes'],
+  ],
   purge: [
     ['$completed', '$waiting', '999999', '--yes'],
     ['--status', 'cancelled', '--yes'],

@@ -50,6 +50,27 @@ describe('taskq purge', () => {
     });
   });
 
+  test('--before purges what finished before then, however old it is; --limit only so many of it', async () => {
+    const [old, older, fresh] = [await enqueueEnded(), await enqueueEnded(), await enqueueEnded()];
+    await project.client.query(
+      `update taskq.finished_tasks set finished_at = now() - interval '31 days' where id = any ($1)`,
+      [[old, older]],
+    );
+    await project.client.query(
+      `update taskq.finished_tasks set created_at = now() - interval '31 days' where id = $1`,
+      [fresh],
+    );
+    const aged = ['purge', '--before', '30d'];
+    expect(await project.run(aged)).toMatchObject({
+      stderr: expect.stringContaining('erase 2 finished tasks'),
+    });
+    expect(await project.json([...aged, '--limit', '1', '--yes'])).toMatchObject({ purged: 1 });
+    expect(await project.run(['show', older])).toMatchObject({ code: 1 });
+    expect(await project.json([...aged, '--yes'])).toMatchObject({ purged: 1 });
+    expect(await project.run(['show', old])).toMatchObject({ code: 1 });
+    expect(await project.json(['show', fresh])).toMatchObject({ status: 'cancelled' });
+  });
+
   test('what is not finished is named with the verb for it, and the rest is purged; exit 1', async () => {
     const [ended, waiting, dead] = [
       await enqueueEnded(),

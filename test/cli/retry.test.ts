@@ -85,11 +85,11 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
   test.each([
     [
       [],
-      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since or --all',
+      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
     ],
     [
       ['1', '--failed'],
-      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since or --all',
+      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
     ],
     [['one'], 'id "one": expected the number of a task, such as 12'],
   ])('taskq retry %j asks for what it needs, exit 2', async (args, said) => {

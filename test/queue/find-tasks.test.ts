@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { findIds, findTasks, type TaskFilter } from '../../src/queue/find-tasks.ts';
+import { findIds, findTasks } from '../../src/queue/find-tasks.ts';
 import { getEnds } from '../../src/queue/get-ends.ts';
+import type { TaskFilter } from '../../src/queue/task-filter.ts';
 import { enqueue, enqueueSome, makeDue } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -74,8 +75,36 @@ describe('a list', () => {
     expect(await idsOf({ reason: 'why cancelled' })).toEqual(of('cancelled'));
     expect(await idsOf({ key: 'dead', tags: { kind: 'dead' }, status: ['dead'] })).toEqual(of('dead'));
     expect(await idsOf({ since: '2100-01-01T00:00:00Z', status: ['dead'] })).toEqual([]);
+    expect(await idsOf({ before: '2000-01-01T00:00:00Z' })).toEqual([]);
+    expect(await idsOf({ before: '2100-01-01T00:00:00Z', status: ['dead'] })).toEqual(of('dead'));
     expect(await idsOf({ by_hand: true })).toEqual([]);
     expect(await idsOf({ by_hand: false, status: ['dead'] })).toEqual(of('dead'));
+  });
+
+  test('is of what ended within a time, of a live task what was created within it', async () => {
+    const ids = await oneOfEach();
+    const at = '2020-06-01T00:00:00Z';
+    // Each has a time within the span, and another one outside it.
+    await queue.admin.rows(
+      `update taskq.finished_tasks set finished_at = $2, created_at = '2020-01-01T00:00:00Z' where id = $1`,
+      ids.completed,
+      at,
+    );
+    await queue.admin.rows(
+      'update taskq.finished_tasks set created_at = $2 where id = $1',
+      ids.cancelled,
+      at,
+    );
+    await queue.admin.rows('update taskq.dead_tasks set died_at = $2 where id = $1', ids.dead, at);
+    await queue.admin.rows('update taskq.tasks set created_at = $2 where id = $1', ids.pending, at);
+    const span = { since: at, before: '2020-07-01T00:00:00Z' };
+    const newest = (...names: string[]) =>
+      names.map((name) => ids[name]!).toSorted((a, b) => Number(b) - Number(a));
+    expect(await idsOf(span)).toEqual(newest('completed', 'dead', 'pending'));
+    expect(await idsOf({ ...span, status: ['dead'] })).toEqual([ids.dead]);
+    expect(await idsOf({ before: at })).toEqual([]);
+    expect(await idsOf({ before: at, status: ['dead'] })).toEqual([]);
+    expect(await idsOf({ since: at, status: ['dead'] })).toEqual([ids.dead]);
   });
 
   test('in pages gives each task once, also while tasks are added', async () => {
@@ -144,10 +173,14 @@ describe('a list', () => {
 
   test('of ids alone, for verbs that act on many', async () => {
     const ids = await enqueueSome(queue.admin, 1500);
-    const pages: string[][] = [];
+    const pages: (readonly string[])[] = [];
     for await (const page of findIds(queue.admin, { type: 'work' })) pages.push(page);
     expect(pages.map((page) => page.length)).toEqual([1000, 500]);
     expect(pages.flat()).toEqual(ids.toReversed());
+    const some: (readonly string[])[] = [];
+    for await (const page of findIds(queue.admin, { type: 'work' }, { limit: 120, pageSize: 100 }))
+      some.push(page);
+    expect(some).toEqual([ids.toReversed().slice(0, 100), ids.toReversed().slice(100, 120)]);
   });
 });
 

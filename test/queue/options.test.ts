@@ -171,7 +171,7 @@ describe('a name that is no option is refused, and the one that is meant is name
     [
       'select from taskq.find_tasks($1, 1)',
       { typ: 'work' },
-      'find_tasks: unknown option typ (did you mean type?)',
+      'filter: unknown option typ (did you mean type?)',
     ],
     [
       "select taskq.set_queue('q', $1)",

@@ -226,6 +226,23 @@ function verbsOf(
         `select * from taskq.rerun($1, '{"delay_ms": 604800000}')`,
         await ids('select id from taskq.finished_tasks order by id desc limit 10'),
       ),
+    'rerun a page of a hundred': async () =>
+      session.rows(
+        `select * from taskq.rerun($1, '{"delay_ms": 604800000}')`,
+        await ids('select id from taskq.finished_tasks order by id desc limit 100'),
+      ),
+    'find a page of what finished': () =>
+      session.rows(
+        `select * from taskq.find_ids('{"status": ["completed", "cancelled"], "queue": "default"}', 100)`,
+      ),
+    'find what finished before anything did': () =>
+      session.rows(
+        `select * from taskq.find_ids('{"status": ["completed"], "before": "2000-01-01T00:00:00Z"}', 100)`,
+      ),
+    'find which dead letters died long ago': () =>
+      session.rows(
+        `select * from taskq.find_ids('{"status": ["dead"], "before": "2000-01-01T00:00:00Z"}', 100)`,
+      ),
     'a page of dead letters': () =>
       session.rows(`select * from taskq.find_tasks('{"status": ["dead"]}', 100)`),
     'the last page of dead letters': () =>
@@ -332,6 +349,11 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'a page of dead letters': 3000,
   'the last page of dead letters': 100,
   'rerun ten': 5000,
+  'rerun a page of a hundred': 30_000,
+  'find a page of what finished': 3000,
+  // 20,000 rows.
+  'find what finished before anything did': 5000,
+  'find which dead letters died long ago': 100,
   // 20,000 rows of each of three tables.
   'a page of a list that nothing fits': 10_000,
 };

@@ -1,14 +1,16 @@
--- Whether a task, by its columns, fits a filter of taskq.find_tasks; _statuses, _priority and _since are of the filter,
--- read once, and what the filter does not name fits. It is planned into its callers.
+-- Whether a task, by its columns, fits a filter of taskq.find_ids; _statuses, _priority, _since and _before are of the
+-- filter, read once, and what the filter does not name fits. It is planned into its callers.
 create or replace function taskq.fits_filter(
-  _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _status text, _type text, _queue text,
-  _its_priority smallint, _key text, _tags jsonb, _reason text, _by_hand boolean, _failed boolean, _at timestamptz
+  _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _before timestamptz, _status text,
+  _type text, _queue text, _its_priority smallint, _key text, _tags jsonb, _reason text, _by_hand boolean,
+  _failed boolean, _at timestamptz
 )
 returns boolean
 language sql stable parallel safe
 as $$
   select (_statuses is null or _status collate "C" = any (_statuses))
     and (_since is null or _at >= _since)
+    and (_before is null or _at < _before)
     and (_priority is null or _its_priority = _priority)
     and (not _filter ? 'type' or _type collate "C" = _filter ->> 'type')
     and (not _filter ? 'queue' or _queue collate "C" = _filter ->> 'queue')

@@ -1,28 +1,13 @@
 import { parseDuration } from '../../lib/duration.ts';
 import { cancel as cancelTasks } from '../../queue/cancel.ts';
-import {
-  actOnSelection,
-  type BulkAnswer,
-  type BulkResult,
-  countSelected,
-  NO_TASK_FITS,
-  refuseAll,
-} from '../bulk.ts';
+import { FILTERED } from '../../queue/task-filter.ts';
+import { type Asked, actIfMeant, askedOf, type BulkOptions, declareVerb, NO_TASK_FITS } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
-import { confirm } from '../confirm.ts';
 import type { Context } from '../context.ts';
 import { countOf } from '../count.ts';
-import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
 import { badOption, filterSuggestions } from '../task-filter.ts';
-import {
-  declareSelection,
-  LIVE_TASKS,
-  type SelectionOptions,
-  selectionOf,
-  type TaskSelection,
-} from '../task-selection.ts';
 
-interface CancelOptions extends SelectionOptions, ActingOptions {
+interface CancelOptions extends BulkOptions {
   /** Why; what is live was not cancelled for a reason yet. */
   readonly reason?: string;
   readonly wait?: string;
@@ -31,9 +16,9 @@ interface CancelOptions extends SelectionOptions, ActingOptions {
 
 /** `taskq cancel`: by id, or all that fit. */
 export const cancel: CliCommand<CancelOptions> = {
-  suggestions: filterSuggestions(LIVE_TASKS),
+  suggestions: filterSuggestions(FILTERED.cancel),
   declare(command) {
-    declareActing(declareSelection(command, LIVE_TASKS))
+    declareVerb(command, 'cancel')
       .option('--reason <text>', 'why, for those who look at the task later')
       .option(
         '--wait <duration>',
@@ -51,14 +36,14 @@ Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is
 still running after --wait; with --wait 0s, or a filter, what runs was asked to end, and that is 0.`,
       );
   },
-  async run(context, { args, options }) {
-    const selection = selectionOf(args, options, LIVE_TASKS);
-    const { reason = null, wait } = options;
+  async run(context, call) {
+    const asked = await askedOf(context, call, 'cancel');
+    const { selection, by } = asked;
+    const { reason = null, wait } = call.options;
     if (selection.kind === 'filter') {
       if (wait !== undefined) throw badOption('--wait is for tasks named by their ids');
-      return cancelMatches(context, selection, reason, options);
+      return cancelMatches(context, asked, reason, call.options);
     }
-    const by = await actingOf(options);
     const waitMs = wait === undefined ? USUAL_WAIT_MS : parseDuration(wait, '--wait');
     const { cancelIds } = await import('../cancel-ids.ts');
     return cancelIds(context, selection.ids, { reason, by }, waitMs);
@@ -70,18 +55,17 @@ const USUAL_WAIT_MS = 45_000;
 
 async function cancelMatches(
   context: Context,
-  selection: TaskSelection,
+  asked: Asked,
   reason: string | null,
-  options: CancelOptions,
+  { yes }: CancelOptions,
 ): Promise<void> {
-  const by = await actingOf(options);
-  const db = await context.database();
-  const which = options.yes ? 'all' : await countSelected(db, selection, LIVE_TASKS);
-  if (which !== null && !options.yes) await confirm(context, `cancel ${which}`);
-  const result: BulkResult<BulkAnswer> =
-    which === null
-      ? await refuseAll(db, selection, 'not_live')
-      : await actOnSelection(context, selection, (ids) => cancelTasks(db, ids, reason, { by }));
+  const { db, by } = asked;
+  const result = await actIfMeant(
+    context,
+    asked,
+    { isSure: yes, ask: (which) => `cancel ${which}`, refusal: 'not_live' },
+    (ids) => cancelTasks(db, ids, reason, { by }),
+  );
   const { cancelled = 0, requested = 0, not_live = 0 } = result.counts;
   await context.output.answer({ cancelled, requested, not_live }, () =>
     cancelled + requested === 0

@@ -1,4 +1,5 @@
 import { findTasks } from '../../queue/find-tasks.ts';
+import { FILTERED, storedFilter } from '../../queue/task-filter.ts';
 import type { CliCommand } from '../command.ts';
 import { isDue, obstaclesTo } from '../obstacle-text.ts';
 import {
@@ -7,10 +8,10 @@ import {
   type FilterOptions,
   filterOf,
   filterSuggestions,
+  flagOf,
   parseLimit,
   parsePlace,
 } from '../task-filter.ts';
-import { ALL_TASKS } from '../task-selection.ts';
 
 interface ListOptions extends FilterOptions {
   readonly limit: string;
@@ -19,12 +20,12 @@ interface ListOptions extends FilterOptions {
 
 /** `taskq list`: a page of tasks, newest first. */
 export const list: CliCommand<ListOptions> = {
-  suggestions: filterSuggestions(ALL_TASKS),
+  suggestions: filterSuggestions(FILTERED.list),
   declare(command) {
-    declarePage(declareFilter(command, ALL_TASKS));
+    declarePage(declareFilter(command, FILTERED.list));
   },
   async run(context, { options }) {
-    const filter = filterOf(options, ALL_TASKS);
+    const filter = storedFilter(filterOf(options), FILTERED.list, flagOf);
     const limit = parseLimit(options.limit);
     const after = parsePlace(options.after, filter);
     const db = await context.database();

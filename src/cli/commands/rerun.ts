@@ -1,77 +1,155 @@
 import { parseDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
-import { type RerunAnswer, rerun as rerunTasks } from '../../queue/rerun.ts';
+import type { BulkResult } from '../../queue/bulk.ts';
+import { findPages } from '../../queue/find-tasks.ts';
+import {
+  RERUN_PAGE,
+  type RerunAnswer,
+  type RerunOptions,
+  rerun as rerunTasks,
+  rerunValid,
+} from '../../queue/rerun.ts';
 import { showTask } from '../../queue/show-task.ts';
+import { FILTERED } from '../../queue/task-filter.ts';
+import type { TaskRow } from '../../queue/task-row.ts';
+import {
+  type Asked,
+  actOnIds,
+  actOnPages,
+  askedOf,
+  type BulkOptions,
+  declareVerb,
+  isMeant,
+  NO_TASK_FITS,
+} from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
-import { fitsSchema } from '../fits-schema.ts';
-import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
+import { countOf } from '../count.ts';
+import { fitsSchema, problemFinder } from '../fits-schema.ts';
 import { parsePayload } from '../payload.ts';
 import { printable } from '../printable.ts';
 import { refusedTask } from '../refused-task.ts';
-import { parseId } from '../task-filter.ts';
-import { FINISHED_TASKS } from '../task-selection.ts';
+import { filterSuggestions } from '../task-filter.ts';
+import type { TaskSelection } from '../task-selection.ts';
 
-interface RerunOptions extends ActingOptions {
+interface Options extends BulkOptions {
   readonly payload?: string;
   readonly delay?: string;
+  readonly yes?: true;
 }
 
 /** `taskq rerun`: finished tasks once more, as new ones. */
-export const rerun: CliCommand<RerunOptions> = {
+export const rerun: CliCommand<Options> = {
+  suggestions: filterSuggestions(FILTERED.rerun),
   declare(command) {
-    declareActing(command.argument('<ids...>', 'the numbers of the tasks'))
+    declareVerb(command, 'rerun')
       .option('--payload <json>', 'another payload')
       .option('--delay <duration>', 'wait this long first')
+      .option('--yes', 'do not ask')
       .addHelpText(
         'after',
         `
 Each becomes a new task with the payload and the options that the finished one had; its source says of which. A key that
 another task has by now is not taken from it, and one that the finished task holds for a period (--key-for) is still
-held. Dead letters come back by taskq dead revive.`,
+held. Dead letters come back by taskq dead revive.
+
+What fits a filter runs again in pages, each a transaction: what was done before the command is ended stays so, and a
+second run does it again. What the schema of its handler refuses is left out, and named.`,
       );
   },
-  async run(context, { args, options }) {
-    const ids = [...new Set(args.map((id) => parseId(id)))];
-    const told = {
-      ...(options.payload !== undefined && { payload: parsePayload(options.payload, '--payload').text }),
-      ...(options.delay !== undefined && { delayMs: parseDuration(options.delay, '--delay') }),
-      by: await actingOf(options),
+  async run(context, call) {
+    const { payload, delay, yes } = call.options;
+    const given = {
+      ...(payload !== undefined && { payload: parsePayload(payload, '--payload').text }),
+      ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     };
-    const db = await context.database();
-    await checkPayloads(context, ids, options.payload);
-    const answers = await rerunTasks(db, ids, told);
-    const tasks = answers.map(({ newId, ...answer }) => ({ ...answer, new_id: newId }));
-    await context.output.answer({ tasks }, () =>
-      answers.flatMap(({ id, newId }) => (newId === null ? [] : `${id} runs again as ${newId}`)).join('\n'),
+    const asked = await askedOf(context, call, 'rerun');
+    const { selection, db, by } = asked;
+    const told = { ...given, by };
+    if (selection.kind === 'ids') {
+      await checkPayloads(context, selection.ids, payload);
+      const result = await actOnIds(selection.ids, (ids) => rerunTasks(db, ids, told));
+      await answer(context, result, ({ answers }) =>
+        answers.flatMap(({ id, newId }) => (newId === null ? [] : `${id} runs again as ${newId}`)).join('\n'),
+      );
+      return result.answers.every((task) => task.answer === 'enqueued') ? EXIT.done : EXIT.failed;
+    }
+    const result = (await isMeant(context, asked, { isSure: yes, noun: 'finished task', ask: runAgain }))
+      ? await rerunMatches(context, asked, selection, { told, payload })
+      : NONE;
+    await answer(context, result, ({ counts }) =>
+      counts.enqueued === undefined ? NO_TASK_FITS : `${countOf(counts.enqueued, 'task')} enqueued again`,
     );
-    const refused = answers.filter(({ answer }) => answer !== 'enqueued');
-    if (context.output.format === 'text') for (const answer of refused) complain(context, answer);
-    return refused.length === 0 ? EXIT.done : EXIT.failed;
+    return result.answers.length === 0 ? EXIT.done : EXIT.failed;
   },
 };
+
+const NONE: BulkResult<RerunAnswer> = { counts: {}, answers: [] };
+
+function runAgain(which: string): string {
+  return `run ${which} again`;
+}
 
 /** As when they are enqueued: what a handler's schema takes may have changed since. */
 async function checkPayloads(context: Context, ids: readonly string[], payload: string | undefined) {
   const check = await fitsSchema(context);
   const db = await context.database();
-  for (const id of ids) {
+  for (const id of new Set(ids)) {
     const task = await showTask(db, id);
-    if (task === undefined || !FINISHED_TASKS.statuses.some((status) => status === task.status)) continue;
+    if (task === undefined || !FILTERED.rerun.statuses.some((status) => status === task.status)) continue;
     await check(task.type, payload === undefined ? task.payload : parsePayload(payload).value);
   }
 }
 
-function complain({ output }: Context, { id, answer, key, holder, status }: RerunAnswer): void {
-  if (answer === 'key_held') {
-    const by = holder === id ? 'it holds' : `task ${holder} holds`;
-    output.complain(`taskq: task ${id} does not run again: ${by} the key ${printable(JSON.stringify(key))}`);
-    return;
-  }
-  output.complain(
-    refusedTask(id, status, {
-      waiting: 'run it now: taskq retry <id>',
-      dead: 'revive it: taskq dead revive <id>',
-    }),
+/** What ended up elsewhere since it was looked for is none of them. */
+async function rerunMatches(
+  context: Context,
+  { db }: Asked,
+  { filter, limit }: Extract<TaskSelection, { readonly kind: 'filter' }>,
+  { told, payload }: { readonly told: RerunOptions; readonly payload: string | undefined },
+): Promise<BulkResult<RerunAnswer>> {
+  const find = await problemFinder(context);
+  const problemOf = (task: TaskRow) =>
+    find(task.type, payload === undefined ? task.payload : parsePayload(payload).value);
+  return actOnPages(
+    context,
+    findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
+    (tasks) => rerunValid(db, tasks, told, problemOf),
+    ({ answer }) => answer === 'key_held' || answer === 'invalid_payload',
   );
+}
+
+async function answer(
+  { output }: Context,
+  result: BulkResult<RerunAnswer>,
+  write: (result: BulkResult<RerunAnswer>) => string,
+): Promise<void> {
+  const { enqueued = 0, key_held = 0, invalid_payload = 0, not_finished = 0 } = result.counts;
+  const tasks = result.answers.map(({ newId, ...task }) => ({ ...task, new_id: newId }));
+  await output.answer({ enqueued, key_held, invalid_payload, not_finished, tasks }, () => write(result));
+  if (output.format === 'json') return;
+  for (const task of result.answers) {
+    const complaint = complaintOf(task);
+    if (complaint !== null) output.complain(complaint);
+  }
+}
+
+function complaintOf({ id, answer, key, holder, status, problem }: RerunAnswer): string | null {
+  const notAgain = `taskq: task ${id} does not run again`;
+  switch (answer) {
+    case 'enqueued':
+      return null;
+    case 'key_held': {
+      const by = holder === id ? 'it holds' : `task ${holder} holds`;
+      return `${notAgain}: ${by} the key ${printable(JSON.stringify(key))}`;
+    }
+    case 'invalid_payload':
+      return `${notAgain}: its payload does not fit its type: ${problem}`;
+    case 'not_finished': {
+      const advice = { waiting: 'run it now: taskq retry <id>', dead: 'revive it: taskq dead revive <id>' };
+      return refusedTask(id, status, advice);
+    }
+    default:
+      return answer satisfies never;
+  }
 }

@@ -1,48 +1,39 @@
 import { EXIT } from '../../lib/errors.ts';
+import type { BulkResult } from '../../queue/bulk.ts';
 import { type RetryAnswer, retry as retryTasks } from '../../queue/retry.ts';
-import { actOnSelection, type BulkResult } from '../bulk.ts';
+import { FILTERED } from '../../queue/task-filter.ts';
+import { type Asked, actOnSelection, askedOf, type BulkOptions, declareVerb } from '../bulk.ts';
 import type { CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { countOf, withCommas } from '../count.ts';
-import { type ActingOptions, actingOf, declareActing } from '../operator.ts';
 import { complainOfRefused } from '../refused-task.ts';
 import { filterSuggestions } from '../task-filter.ts';
-import {
-  declareSelection,
-  type SelectionOptions,
-  selectionOf,
-  type TaskSelection,
-  WAITING_TASKS,
-} from '../task-selection.ts';
 
 /** `taskq retry`: waiting tasks run now, by id or all that fit. */
-export const retry: CliCommand<SelectionOptions & ActingOptions> = {
-  suggestions: filterSuggestions(WAITING_TASKS),
+export const retry: CliCommand<BulkOptions> = {
+  suggestions: filterSuggestions(FILTERED.retry),
   declare(command) {
-    declareActing(declareSelection(command, WAITING_TASKS)).addHelpText(
+    declareVerb(command, 'retry').addHelpText(
       'after',
       `
 A task that waits for its time, or after a failed attempt, is due at once. Nothing else of it changes: attempts that
 failed count on. Dead letters come back by taskq dead revive.`,
     );
   },
-  async run(context, { args, options }) {
-    const selection = selectionOf(args, options, WAITING_TASKS);
-    const by = await actingOf(options);
-    const db = await context.database();
+  async run(context, call) {
+    const asked = await askedOf(context, call, 'retry');
+    const { db, by, selection } = asked;
     const act = (ids: readonly string[]) => retryTasks(db, ids, { by });
-    return selection.kind === 'ids'
-      ? retryIds(context, selection, act)
-      : retryMatches(context, selection, act);
+    return selection.kind === 'ids' ? retryIds(context, asked, act) : retryMatches(context, asked, act);
   },
 };
 
 async function retryIds(
   context: Context,
-  selection: TaskSelection,
+  asked: Asked,
   act: (ids: readonly string[]) => Promise<readonly RetryAnswer[]>,
 ): Promise<number> {
-  const result = await actOnSelection(context, selection, act);
+  const result = await actOnSelection(context, asked, act);
   const refused = result.answers.filter(({ answer }) => answer === 'not_waiting');
   await context.output.answer({ ...documentOf(result), tasks: result.answers }, () =>
     result.answers
@@ -57,10 +48,10 @@ async function retryIds(
 /** What has begun to run, or ended, since it was looked for is none of them. */
 async function retryMatches(
   context: Context,
-  selection: TaskSelection,
+  asked: Asked,
   act: (ids: readonly string[]) => Promise<readonly RetryAnswer[]>,
 ): Promise<void> {
-  const result = await actOnSelection(context, selection, act);
+  const result = await actOnSelection(context, asked, act);
   const { retried = 0, due = 0 } = result.counts;
   await context.output.answer(documentOf(result), () =>
     [

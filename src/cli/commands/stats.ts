@@ -1,21 +1,26 @@
 import { parseDuration } from '../../lib/duration.ts';
 import { stats as readStats } from '../../queue/stats.ts';
+import { FILTERED, storedFilter } from '../../queue/task-filter.ts';
 import type { CliCommand } from '../command.ts';
+import { declareFilter, type FilterOptions, filterOf, flagOf } from '../task-filter.ts';
 
 /** `taskq stats`: the queue in figures. */
-export const stats: CliCommand<{ readonly since: string }> = {
+export const stats: CliCommand<FilterOptions & { readonly since: string }> = {
   declare(command) {
-    command
+    declareFilter(command, FILTERED.stats, OWN)
       .option('--since <duration>', 'count tasks that ended in this period up to now', '24h')
       .addHelpText('after', COLUMNS);
   },
   async run(context, { options }) {
+    storedFilter(filterOf(options, OWN), FILTERED.stats, flagOf);
     const sinceMs = parseDuration(options.since, '--since');
     const figures = await readStats(await context.database(), sinceMs);
     const { formatStats } = await import('../format-stats.ts');
     await context.output.answer(figures, (screen) => formatStats(figures, sinceMs, screen));
   },
 };
+
+const OWN = ['since'] as const;
 
 const COLUMNS = `
 Columns:

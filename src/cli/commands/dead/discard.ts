@@ -1,52 +1,51 @@
 import { EXIT } from '../../../lib/errors.ts';
-import { type DiscardAnswer, discard } from '../../../queue/discard.ts';
+import type { BulkAnswer, BulkResult } from '../../../queue/bulk.ts';
+import { discard } from '../../../queue/discard.ts';
+import { FILTERED } from '../../../queue/task-filter.ts';
 import {
-  actOnSelection,
-  type BulkResult,
-  countSelected,
+  actIfMeant,
+  askedOf,
+  type BulkOptions,
+  byHandOf,
+  declareVerb,
   leftOutByHand,
   NO_TASK_FITS,
-  refuseAll,
   sparedByHand,
 } from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
-import { confirm } from '../../confirm.ts';
 import { countOf } from '../../count.ts';
 import { tellHeldKeys } from '../../format-keys.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { complainOfRefused } from '../../refused-task.ts';
 import { filterSuggestions } from '../../task-filter.ts';
-import { DEAD_LETTERS, declareSelection, type SelectionOptions, selectionOf } from '../../task-selection.ts';
 
-interface DiscardOptions extends SelectionOptions, ActingOptions {
+interface DiscardOptions extends BulkOptions {
   readonly yes?: true;
 }
 
 /** `taskq dead discard`: delete for good. */
 export const discardDead: CliCommand<DiscardOptions> = {
-  suggestions: filterSuggestions(DEAD_LETTERS),
+  suggestions: filterSuggestions(FILTERED['dead discard']),
   declare(command) {
-    declareActing(declareSelection(command, DEAD_LETTERS)).option('--yes', 'do not ask');
+    declareVerb(command, 'dead discard').option('--yes', 'do not ask');
   },
-  async run(context, { args, options }) {
-    const selection = selectionOf(args, options, DEAD_LETTERS);
-    const by = await actingOf(options);
-    const db = await context.database();
-    const which = options.yes ? 'all' : await countSelected(db, selection, DEAD_LETTERS, 'dead letter');
-    if (which !== null && !options.yes)
-      await confirm(context, `delete ${which} for good${await sparedByHand(db, selection)}`);
-    const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
-    const result: BulkResult<DiscardAnswer> =
-      which === null
-        ? await refuseAll(db, selection, 'not_dead')
-        : await actOnSelection(
-            context,
-            selection,
-            (ids) => discard(db, ids, { byHand, by }),
-            (answer) => answer.held_key !== null,
-          );
+  async run(context, call) {
+    const asked = await askedOf(context, call, 'dead discard');
+    const { db, by, selection } = asked;
+    const question = {
+      isSure: call.options.yes,
+      noun: 'dead letter',
+      ask: async (which: string) => `delete ${which} for good${await sparedByHand(asked)}`,
+      refusal: 'not_dead',
+    } as const;
+    const result = await actIfMeant(
+      context,
+      asked,
+      question,
+      (ids) => discard(db, ids, { byHand: byHandOf(asked), by }),
+      (answer) => answer.held_key !== null,
+    );
     const { discarded = 0 } = result.counts;
-    const left = await leftOutByHand(db, selection);
+    const left = await leftOutByHand(asked);
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
     await context.output.answer(documentOf(result), () => {
       if (discarded > 0) return `discarded ${countOf(discarded, 'task')}${left}`;
@@ -67,7 +66,7 @@ const ADVICE = {
   finished: 'purge it: taskq purge <id>',
 };
 
-function documentOf({ counts, answers }: BulkResult<DiscardAnswer>): object {
+function documentOf({ counts, answers }: BulkResult<BulkAnswer>): object {
   const { discarded = 0, not_dead = 0 } = counts;
   return { discarded, not_dead, tasks: answers };
 }

@@ -1,4 +1,5 @@
-import { findTasks, type TaskFilter } from '../../../queue/find-tasks.ts';
+import { findTasks } from '../../../queue/find-tasks.ts';
+import { FILTERED, storedFilter, type TaskFilter } from '../../../queue/task-filter.ts';
 import type { TaskRow } from '../../../queue/task-row.ts';
 import type { CliCommand } from '../../command.ts';
 import {
@@ -7,10 +8,12 @@ import {
   type FilterOptions,
   filterOf,
   filterSuggestions,
+  flagOf,
   parseLimit,
   parsePlace,
 } from '../../task-filter.ts';
-import { DEAD_LETTERS } from '../../task-selection.ts';
+
+const DEAD = FILTERED['dead list'];
 
 interface ListOptions extends FilterOptions {
   readonly limit: string;
@@ -19,12 +22,12 @@ interface ListOptions extends FilterOptions {
 
 /** `taskq dead list`: a page of dead letters, the last to die first. */
 export const listDead: CliCommand<ListOptions> = {
-  suggestions: filterSuggestions(DEAD_LETTERS),
+  suggestions: filterSuggestions(DEAD),
   declare(command) {
-    declarePage(declareFilter(command, DEAD_LETTERS));
+    declarePage(declareFilter(command, DEAD));
   },
   async run(context, { options }) {
-    const filter: TaskFilter = { status: ['dead'], ...filterOf(options, DEAD_LETTERS) };
+    const filter: TaskFilter = { status: DEAD.statuses, ...storedFilter(filterOf(options), DEAD, flagOf) };
     const limit = parseLimit(options.limit);
     const after = parsePlace(options.after, filter);
     const page = await findTasks(await context.database(), filter, limit, after);

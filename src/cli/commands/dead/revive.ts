@@ -1,27 +1,29 @@
 import { parseMaxAttempts } from '../../../domain/enqueue-options.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
+import type { BulkResult } from '../../../queue/bulk.ts';
 import { getEnds } from '../../../queue/get-ends.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/revive.ts';
-import { actOnSelection, type BulkResult, leftOutByHand } from '../../bulk.ts';
+import { FILTERED } from '../../../queue/task-filter.ts';
+import {
+  actOnSelection,
+  askedOf,
+  type BulkOptions,
+  byHandOf,
+  declareVerb,
+  leftOutByHand,
+} from '../../bulk.ts';
 import type { CliCommand } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countOf } from '../../count.ts';
 import { fitsSchema } from '../../fits-schema.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 import { parsePayload } from '../../payload.ts';
 import { printable } from '../../printable.ts';
 import { refusedTask } from '../../refused-task.ts';
 import { filterSuggestions } from '../../task-filter.ts';
-import {
-  DEAD_LETTERS,
-  declareSelection,
-  type SelectionOptions,
-  selectionOf,
-  type TaskSelection,
-} from '../../task-selection.ts';
+import type { TaskSelection } from '../../task-selection.ts';
 
-interface Options extends SelectionOptions, ActingOptions {
+interface Options extends BulkOptions {
   readonly payload?: string;
   readonly delay?: string;
   readonly maxAttempts?: string;
@@ -29,25 +31,25 @@ interface Options extends SelectionOptions, ActingOptions {
 
 /** `taskq dead revive`: the same id and history, all attempts anew. */
 export const reviveDead: CliCommand<Options> = {
-  suggestions: { ...filterSuggestions(DEAD_LETTERS), maxAttempts: ['unlimited'] },
+  suggestions: { ...filterSuggestions(FILTERED['dead revive']), maxAttempts: ['unlimited'] },
   declare(command) {
-    declareActing(declareSelection(command, DEAD_LETTERS))
+    declareVerb(command, 'dead revive')
       .option('--payload <json>', 'another payload')
       .option('--delay <duration>', 'wait this long first')
       .option('--max-attempts <n|unlimited>', 'attempts from now on');
   },
-  async run(context, { args, options }) {
-    const selection = selectionOf(args, options, DEAD_LETTERS);
-    const byHand = selection.kind === 'filter' ? selection.filter.by_hand : undefined;
-    const told = { ...reviveOptions(options), byHand, by: await actingOf(options) };
-    const db = await context.database();
-    const check = await payloadCheck(context, options.payload);
+  async run(context, call) {
+    const given = reviveOptions(call.options);
+    const asked = await askedOf(context, call, 'dead revive');
+    const { db, by, selection } = asked;
+    const told = { ...given, byHand: byHandOf(asked), by };
+    const check = await payloadCheck(context, call.options.payload);
     const act = async (ids: readonly string[]) => {
       await check(ids);
       return revive(db, ids, told);
     };
-    const result = await actOnSelection(context, selection, act, ({ answer }) => answer === 'key_held');
-    const left = await leftOutByHand(db, selection);
+    const result = await actOnSelection(context, asked, act, ({ answer }) => answer === 'key_held');
+    const left = await leftOutByHand(asked);
     await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);

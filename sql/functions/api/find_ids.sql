@@ -1,0 +1,124 @@
+-- The ids of a page of tasks that fit a filter, for verbs that act on many: {status: […], type, queue, priority, key,
+-- tags: {k: v}, reason (of a dead letter, or of a request to cancel), since, before, failed: true, by_hand: false}; an
+-- unknown name is an error. `since` (from then on) and `before` (until then) are about when a task ended, or, while it
+-- lives, when it was created. Newest first; dead letters alone (status ["dead"]) by time of death. Looks at no
+-- more than _window rows below _after (what next_after said; null: from the newest), so that a filter that nothing fits
+-- costs a page and not the table. next_after is where the next page begins; null: this was the last.
+create or replace function taskq.find_ids(
+  _filter jsonb, _limit integer default 1000, _after text default null, _window integer default 20000
+)
+returns table (ids bigint[], next_after text)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  known constant text[] := array[
+    'status', 'type', 'queue', 'priority', 'key', 'tags', 'reason', 'since', 'before', 'failed', 'by_hand'
+  ];
+  statuses text[] := case when _filter ? 'status'
+    then array(select jsonb_array_elements_text(_filter -> 'status')) end;
+  its_priority smallint := (_filter ->> 'priority')::smallint;
+  since timestamptz := (_filter ->> 'since')::timestamptz;
+  before timestamptz := (_filter ->> 'before')::timestamptz;
+  by_death boolean := coalesce(statuses = array['dead'], false);
+  after_id bigint;
+  after_death timestamptz := timestamptz 'infinity';
+  lowest text;
+  looked integer;
+begin
+  perform taskq.refuse_unknown_options('filter', _filter, known);
+  if _after !~ (case when by_death then '^-?[0-9]{1,18}-[0-9]{1,18}$' else '^[0-9]{1,18}$' end) then
+    raise exception 'after "%": expected what next_after of the page before says', _after
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  if by_death then
+    -- A death by its microseconds and the id, for the row may be gone when the next page is asked for.
+    if _after is not null then
+      after_death := timestamptz 'epoch' + regexp_replace(_after, '-[0-9]+$', '')::bigint * interval '1 microsecond';
+      after_id := regexp_replace(_after, '^.*-', '')::bigint;
+    end if;
+    with page as (
+      select d.id, d.died_at, taskq.fits_filter(
+        _filter, null, its_priority, null, null, 'dead', d.type, d.queue, d.priority, d.unique_key, d.tags, d.reason,
+        d.by_hand, true, d.died_at
+      ) as fits
+      from taskq.dead_tasks d
+      where (d.died_at, d.id) < (after_death, coalesce(after_id, 0)) and d.died_at >= coalesce(since, '-infinity')
+        and d.died_at < coalesce(before, 'infinity')
+      order by d.died_at desc, d.id desc
+      limit _window
+    ),
+    chosen as (
+      select page.id, page.died_at from page where page.fits order by page.died_at desc, page.id desc limit _limit
+    )
+    select array(select chosen.id from chosen), (select count(*) from page), (
+      select format('%s-%s', (extract(epoch from l.died_at) * 1000000)::bigint, l.id)
+      from (
+        select * from chosen where (select count(*) from chosen) = _limit
+        union all
+        select page.id, page.died_at from page where (select count(*) from chosen) < _limit
+      ) as l
+      order by l.died_at, l.id
+      limit 1
+    )
+    into ids, looked, lowest;
+  else
+    after_id := _after::bigint;
+    -- Each table is asked only when a status of its own is asked for; ids alone first: rows are fetched for hits.
+    with page as (
+      select p.id, p.fits
+      from (
+        (
+          select t.id, taskq.fits_filter(
+            _filter, statuses, its_priority, since, before, t.status::text, t.type, t.queue, t.priority, t.unique_key,
+            t.tags, t.cancel_reason, false, t.attempts > 0, t.created_at
+          ) as fits
+          from taskq.tasks t
+          where (after_id is null or t.id < after_id)
+            and (statuses is null or statuses && array['blocked', 'pending', 'leased', 'running'])
+          order by t.id desc
+          limit _window
+        )
+        union all
+        (
+          select f.id, taskq.fits_filter(
+            _filter, statuses, its_priority, since, before, f.status::text, f.type, f.queue, f.priority, f.unique_key,
+            f.tags, f.cancel_reason, false, false, f.finished_at
+          )
+          from taskq.finished_tasks f
+          where (after_id is null or f.id < after_id)
+            and (statuses is null or statuses && array['completed', 'cancelled', 'expired'])
+          order by f.id desc
+          limit _window
+        )
+        union all
+        (
+          select d.id, taskq.fits_filter(
+            _filter, statuses, its_priority, since, before, 'dead', d.type, d.queue, d.priority, d.unique_key, d.tags,
+            d.reason, d.by_hand, true, d.died_at
+          )
+          from taskq.dead_tasks d
+          where (after_id is null or d.id < after_id) and (statuses is null or 'dead' = any (statuses))
+          order by d.id desc
+          limit _window
+        )
+      ) as p
+      order by p.id desc
+      limit _window
+    ),
+    chosen as (
+      select page.id from page where page.fits order by page.id desc limit _limit
+    )
+    select array(select chosen.id from chosen), (select count(*) from page),
+      case when (select count(*) from chosen) = _limit then (select min(chosen.id) from chosen)
+        else (select min(page.id) from page) end::text
+    into ids, looked, lowest;
+  end if;
+
+  next_after := case when cardinality(ids) = _limit or looked = _window then lowest end;
+  return next;
+end
+$$;
