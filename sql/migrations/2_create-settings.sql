@@ -121,6 +121,8 @@ create table taskq.workers (
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,
+  -- For how long others have seen it stand at its last heartbeat, by clocks of their own, one after the other.
+  watched_ms bigint not null default 0,
   -- What an operator wants of it: the process asks for it with each heartbeat.
   paused_at timestamptz,
   paused_by text,

@@ -9,8 +9,12 @@ export interface RescueRequest {
   readonly own: boolean;
   /** Least time between two scans of all workers together, in milliseconds. */
   readonly gapMs: number;
-  /** Other workers that have not moved from this heartbeat for half a lease, by the caller's own clock. */
+  /** Other workers that are silent, and the heartbeat at which each has stood for long enough. */
   readonly watched: Readonly<Record<string, number>>;
+  /** For how long others were watched by now, for those who watch them later. */
+  readonly watching?: Readonly<Record<string, Watching>>;
+  /** Make no scan, be it due. */
+  readonly onlyLook?: boolean;
   /** Scan also where another transaction holds the row by which workers take turns. */
   readonly outOfTurn?: boolean;
   readonly signal: AbortSignal;
@@ -19,11 +23,21 @@ export interface RescueRequest {
 /** The transaction that holds a row; null: it was gone, or cannot be told. */
 export type Holder = Readonly<Record<string, unknown>> | null;
 
+/** For how long a worker was seen at this heartbeat. */
+export interface Watching {
+  readonly beat_us: number;
+  readonly watched_ms: number;
+}
+
 /** A worker whose last heartbeat is a while ago, or ahead of the database's clock. */
 export interface Quiet {
   readonly workerId: string;
   readonly beatUs: number;
   readonly leaseMs: number;
+  /** For how long it was watched at that heartbeat, by all who did before. */
+  readonly watchedMs: number;
+  /** Half a lease ago, or ahead: that of a live worker is only after a step of the clock. */
+  readonly isLate: boolean;
 }
 
 export interface Look {
@@ -53,22 +67,25 @@ export const PAGE_BLOCKS = 4096;
  * page where the table has more than so many blocks.
  */
 export async function rescue(db: Queryable, request: RescueRequest, pageBlocks = PAGE_BLOCKS): Promise<Look> {
-  const { own, gapMs, workerId, held, watched } = request;
+  const { own, gapMs, workerId, held, watched, watching = {}, onlyLook = false } = request;
+  const options = JSON.stringify({ watching, only_look: onlyLook });
   const rows = await db.query<{ blocks: string | null; rescued: RescuedRow[] | null; extra: Extra }>({
     name: 'taskq_begin_rescue',
-    text: 'select blocks, rescued, extra from taskq.begin_rescue($1, $2, $3, $4, $5, $6)',
-    values: [own, gapMs, workerId, held(), pageBlocks, JSON.stringify(watched)],
+    text: 'select blocks, rescued, extra from taskq.begin_rescue($1, $2, $3, $4, $5, $6, $7)',
+    values: [own, gapMs, workerId, held(), pageBlocks, JSON.stringify(watched), options],
   });
   const { blocks, rescued, extra } = rows[0]!;
-  const quiet = Object.entries(extra.quiet).map(([id, { beat_us, lease_ms }]) => ({
+  const quiet = Object.entries(extra.quiet).map(([id, one]) => ({
     workerId: id,
-    beatUs: beat_us,
-    leaseMs: lease_ms,
+    beatUs: one.beat_us,
+    leaseMs: one.lease_ms,
+    watchedMs: one.watched_ms,
+    isLate: one.is_late,
   }));
   if (extra.held !== undefined) {
-    const { by: heldBy, options } = extra.held;
+    const { by: heldBy } = extra.held;
     if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy };
-    const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options } };
+    const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
     return { quiet, rescued: await rescueInPages(db, request, scan), heldBy };
   }
   if (blocks === null) return { quiet, rescued: undefined };
@@ -115,10 +132,17 @@ async function rescuePage(
 }
 
 interface Extra {
-  readonly quiet: Readonly<Record<string, { readonly beat_us: number; readonly lease_ms: number }>>;
+  readonly quiet: Readonly<Record<string, StoredQuiet>>;
   /** What a scan that is due is to be passed on with. */
   readonly options?: object;
   readonly held?: { readonly by: Holder; readonly blocks: number; readonly options: object };
+}
+
+interface StoredQuiet {
+  readonly beat_us: number;
+  readonly lease_ms: number;
+  readonly watched_ms: number;
+  readonly is_late: boolean;
 }
 
 interface RescuedRow {

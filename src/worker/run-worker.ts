@@ -5,19 +5,16 @@ import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { checkSchema } from '../queue/check-schema.ts';
 import { type Registered, registerWorker } from '../queue/register-worker.ts';
-import { rescue } from '../queue/rescue.ts';
 import { claimLoop } from './claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
-import { HeldTurn } from './held-turn.ts';
 import { Housekeeper } from './housekeeper.ts';
 import { obey } from './obey.ts';
-import { RefusedTasks } from './refused-tasks.ts';
 import { sayingsOf, storeTypes, tellDifferences, unregister } from './registration.ts';
 import { reload } from './reload.ts';
-import { SilenceWatch } from './silence-watch.ts';
+import { Rescuer } from './rescuer.ts';
 import { catchStrays } from './strays.ts';
 import { Vacuumer } from './vacuumer.ts';
 import { watchExit } from './watch-exit.ts';
@@ -40,7 +37,7 @@ const LOOK_MS = 250;
  * lease. Throws before it starts where the database cannot be reached or the schema does not fit.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
-  const { events, leaseMs, heartbeatMs, graceMs, rescueMs, watched, synchronousCommit } = options;
+  const { events, leaseMs, heartbeatMs, graceMs, watched, synchronousCommit } = options;
   const pool = openDatabase({
     databaseUrl: options.databaseUrl,
     synchronousCommit,
@@ -99,18 +96,11 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.trouble(error);
     const housekeeper = new Housekeeper({ db, events, stop });
-    const watch = new SilenceWatch();
-    const refused = new RefusedTasks(events);
-    const turn = new HeldTurn(events, 'rescue');
     const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
     const loops = [
       state.settler.run(ended.signal),
       every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
-      every((signal) => rescueOnce(db, state, { watch, refused, turn }, signal), {
-        everyMs: rescueMs,
-        signal: ended.signal,
-        onError,
-      }),
+      new Rescuer(db, state).run(ended.signal),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
@@ -198,56 +188,5 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, h
       break;
     default:
       message satisfies never;
-  }
-}
-
-/** What a worker keeps in mind from one look at the others to the next. */
-interface RescueMemory {
-  readonly watch: SilenceWatch;
-  readonly refused: RefusedTasks;
-  readonly turn: HeldTurn;
-}
-
-/**
- * Only after a heartbeat interval without an interruption: after an outage, or when a whole machine was frozen, everybody
- * renews first. For who has been silent so long, see `SilenceWatch`.
- */
-async function rescueOnce(
-  db: ConnectionState,
-  state: WorkerState,
-  { watch, refused, turn }: RescueMemory,
-  signal: AbortSignal,
-): Promise<void> {
-  const { rescueMs, events } = state.options;
-  // Where every slot is taken, nothing else asks whether the database is back.
-  if (db.isLost) await db.query({ text: 'select 1' });
-  if (db.steadyMs < state.lease.heartbeatMs) return watch.forget();
-  const { claimLostAt } = state;
-  const own = state.isLostClaimOver;
-  const { quiet, rescued, heldBy } = await rescue(db, {
-    workerId: state.workerId,
-    held: () => state.held.ids(),
-    own,
-    outOfTurn: turn.isOverdue,
-    gapMs: rescueMs,
-    watched: watch.silent(performance.now(), db.steadyMs),
-    signal,
-  }).catch((error: unknown) => {
-    watch.forget();
-    throw error;
-  });
-  watch.looked(quiet, performance.now());
-  if (heldBy === undefined) turn.free();
-  else if (rescued === undefined) turn.missed(heldBy);
-  else turn.done();
-  // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
-  if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
-  for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
-    if (status === 'refused') {
-      refused.tell({ task_id: id, type, queue, error: error ?? 'unknown' });
-      continue;
-    }
-    events.event('task.rescued', { task_id: id, type, queue, status });
-    state.wake(queue, availableAtUs);
   }
 }

@@ -140,6 +140,43 @@ async function step(ms: number): Promise<void> {
   );
 }
 
+describe('for how long a worker was watched', () => {
+  /** Looks without a scan, and tells for how long workers were watched. */
+  const look = (watching: object = {}): Promise<Row> =>
+    queue.admin.value("select extra -> 'quiet' from taskq.begin_rescue(_worker => 0, options => $1)", {
+      watching,
+      only_look: true,
+    });
+
+  test('is kept for those who watch it next, until it has a heartbeat', async () => {
+    const worker = await registerWorker(queue.admin);
+    await silence(queue.admin, worker.id, LEASE_MS);
+    const [beat] = Object.values(await watchedWorkers(queue.admin));
+    const watched = (watched_ms: number, beat_us = beat) => ({ [worker.id]: { beat_us, watched_ms } });
+    expect(await look()).toMatchObject({ [worker.id]: { watched_ms: 0, is_late: true } });
+    expect(await look(watched(700))).toMatchObject(watched(700));
+    expect(await look(watched(300))).toMatchObject(watched(700));
+    expect(await look(watched(900, beat! + 1))).toMatchObject(watched(700));
+    await worker.heartbeat([]);
+    await silence(queue.admin, worker.id, LEASE_MS);
+    expect(await look(watched(900))).toMatchObject({ [worker.id]: { watched_ms: 0 } });
+  });
+
+  test('is left as it is while another transaction has its row, and no look scans', async () => {
+    const worker = await registerWorker(queue.admin);
+    await silence(queue.admin, worker.id, LEASE_MS);
+    const [beat_us] = Object.values(await watchedWorkers(queue.admin));
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select from taskq.workers for update');
+    await scanned(3_600_000, 3_600_000, 0);
+    const watching = { [worker.id]: { beat_us, watched_ms: 700 } };
+    expect(await look(watching)).toMatchObject({ [worker.id]: { watched_ms: 0 } });
+    await other.rows('rollback');
+    expect(await isDue()).toBe(true);
+  });
+});
+
 const HOUR_MS = 3_600_000;
 
 describe('after a step of the clock', () => {

@@ -6,8 +6,12 @@
 --
 -- Whether a worker is silent, the clock alone cannot say: after a step of an hour all of them look so, and after an outage
 -- too. extra ->> 'quiet' has those whose last heartbeat is a quarter of their lease ago, or ahead of now, as {id: {beat_us,
--- lease_ms}}. The caller remembers for how long, by a clock of its own that makes no steps, each stood at the same
--- heartbeat while its own heartbeats succeeded, and names those that did for half a lease in _watched ({id: beat_us}).
+-- lease_ms, watched_ms, is_late}}. The caller remembers for how long, by a clock of its own that makes no steps, each stood at
+-- the same heartbeat while its own heartbeats succeeded, and names those that did for half a lease in _watched ({id:
+-- beat_us}). A caller that does not live so long says for how long it was (options -> 'watching': {id: {beat_us,
+-- watched_ms}}): what it found as watched_ms when it began, and its own time. That is kept until the next heartbeat, so that
+-- the next caller goes on from there, and names those that were watched for a whole lease. is_late: it is worth keeping, as
+-- the heartbeat is half a lease ago, or ahead of now. options -> 'only_look': true makes no scan, be it due.
 --
 -- Always a row. blocks is null: no scan is due. Else it is the size of the table, and, where it has at most _page_blocks,
 -- rescued is what the whole scan found, as an array: an idle worker asks the server for nothing more. A larger table is
@@ -17,7 +21,7 @@
 -- held time and again scans without a turn.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
-  _page_blocks bigint default -1, _watched jsonb default '{}'
+  _page_blocks bigint default -1, _watched jsonb default '{}', options jsonb default '{}'
 )
 returns table (blocks bigint, rescued jsonb, extra jsonb)
 language plpgsql security definer
@@ -27,13 +31,29 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   clock_was timestamptz;
-  options jsonb;
+  scan jsonb;
   last record;
 begin
+  if options - '{watching,only_look}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('begin_rescue', options, '{watching,only_look}');
+  end if;
+  -- The heartbeat as it is: where none can be written, for whatever reason, nobody is silent.
+  update taskq.workers w
+  set heartbeat_at = w.heartbeat_at,
+    watched_ms = greatest(w.watched_ms, (options -> 'watching' -> w.id::text ->> 'watched_ms')::bigint)
+  where w.id = any (array(
+    select l.id
+    from jsonb_each(coalesce(options -> 'watching', '{}')) as watching (id, said)
+    join taskq.workers l on l.id = watching.id::integer
+    where l.stopped_at is null and taskq.epoch_us(l.heartbeat_at) = (said ->> 'beat_us')::bigint
+      and l.watched_ms < (said ->> 'watched_ms')::bigint
+    for no key update of l skip locked
+  ));
   select
     jsonb_build_object('quiet', coalesce(
       jsonb_object_agg(w.id, jsonb_build_object(
-        'beat_us', taskq.epoch_us(w.heartbeat_at), 'lease_ms', w.lease_ms
+        'beat_us', taskq.epoch_us(w.heartbeat_at), 'lease_ms', w.lease_ms, 'watched_ms', w.watched_ms,
+        'is_late', w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 2000.0) and ts + interval '1 second'
       )) filter (where w.id is distinct from _worker and w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 4000.0) and ts + interval '1 second'),
       '{}'
     )),
@@ -41,6 +61,10 @@ begin
   into extra, clock_was
   from taskq.workers w
   where w.stopped_at is null;
+  if (options -> 'only_look')::boolean then
+    return next;
+    return;
+  end if;
 
   select * into last from taskq.rescue_scan for update skip locked;
   -- To a second from now: another worker may have begun since the clock was read above.
@@ -76,19 +100,19 @@ begin
   end if;
   update taskq.rescue_scan set started_at = ts;
   blocks := pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint;
-  options := jsonb_build_object('watched', _watched, 'clock_was', clock_was);
-  extra := extra || jsonb_build_object('options', options);
+  scan := jsonb_build_object('watched', _watched, 'clock_was', clock_was);
+  extra := extra || jsonb_build_object('options', scan);
   if blocks <= _page_blocks then
     rescued := coalesce(
       (
         select jsonb_agg(to_jsonb(r) || jsonb_build_object('id', r.id::text))
-        from taskq.rescue(0, blocks, _worker, _held, options) as r
+        from taskq.rescue(0, blocks, _worker, _held, scan) as r
       ),
       '[]'
     );
     -- The clock may make its step just now; a table so small is read within a second.
     perform taskq.end_rescue(
-      least(greatest(extract(epoch from clock_timestamp() - ts) * 1000, 0), 1000)::double precision, options
+      least(greatest(extract(epoch from clock_timestamp() - ts) * 1000, 0), 1000)::double precision, scan
     );
   end if;
   return next;

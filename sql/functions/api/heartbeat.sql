@@ -35,7 +35,7 @@ begin
     perform taskq.refuse_option('heartbeat', 'lease_ms', to_jsonb(_lease_ms));
   end if;
   update taskq.workers
-  set heartbeat_at = ts, stopped_at = null, leases_until = null,
+  set heartbeat_at = ts, stopped_at = null, leases_until = null, watched_ms = 0,
     steady_since = case
       -- A lease that ends up to a second too late for a shorter one stays as it is.
       when (options ->> 'lease_ms')::bigint < lease_ms then ts
