@@ -33,12 +33,12 @@ async function makeNewer({ withView }: { withView: 'yes' | 'no' }): Promise<stri
     'alter table taskq.rescue_scan add column colour text;',
   );
   await writeFile(
-    join(sql, 'functions', 'colour_of.sql'),
+    join(sql, 'functions', 'internal', 'colour_of.sql'),
     `-- The colour of a scan.
 create or replace function taskq.colour_of(_name text) returns text language sql security definer
 set search_path = pg_catalog, taskq, pg_temp as $$ select s.colour from taskq.rescue_scan s where s.colour = _name $$;`,
   );
-  const view = join(sql, 'functions', 'all_tasks.sql');
+  const view = join(sql, 'functions', 'api', 'all_tasks.sql');
   if (withView === 'yes') await writeFile(view, `-- Another one.\n${await readFile(view, 'utf8')}`);
   return sql;
 }
