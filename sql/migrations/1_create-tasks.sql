@@ -199,7 +199,8 @@ create table taskq.task_errors (
   queue text collate "C" not null,
   type text collate "C" not null,
   error jsonb,
-  result jsonb
+  result jsonb,
+  result_note jsonb
 ) partition by list (kept_in);
 
 create index task_errors_task on taskq.task_errors (task_id);

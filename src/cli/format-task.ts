@@ -128,7 +128,9 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const title =
     failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
-  const said = [errorText(failed.error as ErrorJson), pretty(failed.result)].filter((text) => text !== '');
+  const said = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
+    (text) => text !== '',
+  );
   return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...said.map(indented)].join('\n');
 }
 

@@ -110,6 +110,7 @@ export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
     lease_no: leaseNo,
     ran_ms: ranMs === null ? null : Math.round(ranMs),
     ...fieldsOf(outcome),
+    ...('resultNote' in outcome && outcome.resultNote && { result_note: outcome.resultNote }),
   });
   const result = 'result' in outcome ? outcome.result : null;
   return result === null ? head : `${head.slice(0, -1)},"result":${result}}`;
@@ -119,7 +120,7 @@ function fieldsOf(outcome: Outcome): object {
   const crashed = outcome.reportedBy === 'worker' && outcome.kind === 'failed' ? { crashed: true } : {};
   switch (outcome.kind) {
     case 'completed':
-      return { outcome: 'completed', ...(outcome.resultNote && { result_note: outcome.resultNote }) };
+      return { outcome: 'completed' };
     case 'failed':
       return { outcome: 'failed', error: outcome.error, delay_ms: outcome.delayMs, ...crashed };
     case 'dead':

@@ -12,6 +12,7 @@ export interface AttemptError {
   readonly lease_no: number;
   readonly error: Readonly<Record<string, unknown>> | null;
   readonly result: unknown;
+  readonly result_note: unknown;
 }
 
 /** What somebody did to a task. */

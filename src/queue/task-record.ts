@@ -81,6 +81,8 @@ export interface AttemptRecord {
   readonly error: StoredError | null;
   /** What `Retry` or `Snooze` brought. */
   readonly result: unknown;
+  /** What is known of it where it could not be stored. */
+  readonly resultNote: unknown;
 }
 
 /** A record whose `type` tells what its payload and result are. */
@@ -147,6 +149,7 @@ function attemptOf(error: AttemptError): AttemptRecord {
     retryAt: timeOf(error.retry_at),
     error: error.error as StoredError | null,
     result: error.result ?? null,
+    resultNote: error.result_note ?? null,
   };
 }
 

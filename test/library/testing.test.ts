@@ -29,6 +29,13 @@ const handlers = {
   asks: () => {
     throw new Retry({ delay: '1m', message: 'the other side is busy', result: { status: 503 } });
   },
+  /** Brings more than can be stored, by each of the ways. */
+  chatty: (_: unknown, { attempt }: TaskContext) => {
+    const result = 'x'.repeat(300_000);
+    seen.push(String(attempt));
+    if (seen.length === 1) throw new Snooze('10m', { result });
+    throw new Retry({ delay: '1m', result });
+  },
   gone: () => {
     throw new Dead('no such mailbox');
   },
@@ -107,6 +114,18 @@ describe('runTask', () => {
         { attempt: 2, result: { status: 503 } },
       ],
     });
+  });
+
+  test('of what Retry and Snooze bring and is too large to store a note is kept', async () => {
+    const resultNote = {
+      bytes: 300_002,
+      head: expect.stringMatching(/^"x{400}/),
+      reason: 'larger than 262144 bytes',
+    };
+    expect((await run('chatty', {}, { maxAttempts: 1 })).errors).toMatchObject([
+      { outcome: 'snoozed', result: null, resultNote },
+      { outcome: 'failed', result: null, resultNote },
+    ]);
   });
 
   test.each([

@@ -52,11 +52,11 @@ begin
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
       json_to_recordset(_outcomes) as (
-        id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, error jsonb, reason text,
-        delay_ms bigint, crashed boolean, killed boolean
+        id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb, error jsonb,
+        reason text, delay_ms bigint, crashed boolean, killed boolean
       )
     ) with ordinality as all_of (
-      id, lease_no, outcome, ran_ms, result, error, reason, delay_ms, crashed, killed, place
+      id, lease_no, outcome, ran_ms, result, result_note, error, reason, delay_ms, crashed, killed, place
     )
     where all_of.outcome <> 'completed'
     order by all_of.id, all_of.lease_no, all_of.place
@@ -135,15 +135,15 @@ begin
   noted as (
     insert into taskq.task_errors (
       task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, kept_in, queue, type, error,
-      result
+      result, result_note
     )
     select
       d.id, d.lease_no, d.attempts_now, d.outcome, _ts, d.ran_ms,
       case d.fate when 'pending' then _ts + make_interval(secs => d.wait_ms / 1000.0) end, d.lease_owner,
-      p.drop_on, p.kept_in, d.queue, d.type, d.error, d.result
+      p.drop_on, p.kept_in, d.queue, d.type, d.error, d.result, d.result_note
     from decided d
     join places p on p.errors_retention = d.errors_retention
-    where d.outcome in ('failed', 'dead') or d.result is not null
+    where d.outcome in ('failed', 'dead') or d.result is not null or d.result_note is not null
   )
   select array_agg(d.id), array_agg(d.lease_no), array_agg(d.fate), array_agg(d.attempts_now), array_agg(d.wait_ms),
     array_agg(case
