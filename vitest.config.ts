@@ -1,58 +1,113 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { findPgbouncer } from './test/support/pgbouncer.ts';
 import { findSystemPostgres } from './test/support/system-postgres.ts';
 
+/*
+ * What runs where. A test runs once, on PostgreSQL 18, unless what it says depends on more:
+ *   unit       needs no server: `npm run test:fast`
+ *   pg18       everything else
+ *   pg15       what SQL decides (functions, migrations, catalogue, model), every verb once, and a worker once
+ *   pgbouncer  what a pooler can change: settings of sessions, prepared statements, LISTEN past it, transactions that
+ *              an application holds, locks, two connections that have to be one; every verb once, and a worker once
+ */
+
 /** The major version of the packaged binaries. */
 const PACKAGED = 18;
+
+const UNIT = [
+  'test/layers.test.ts',
+  'test/{config,domain,lib}/**/!(literal).test.ts',
+  'test/cli/{input,is-interactive,table}.test.ts',
+  'test/library/types.test.ts',
+  'test/queue/wake-hint.test.ts',
+  'test/queue/model/explore.test.ts',
+  'test/worker/{claim-room,cursor,lease-table,pace,silence-watch}.test.ts',
+  'test/worker/{ledger,decisions}/**/*.test.ts',
+];
+
+/** Every verb once, and a worker once. */
+const SMOKE = ['test/cli/output-schema.test.ts', 'test/worker/smoke.test.ts'];
+
+const POOLED = [
+  ...SMOKE,
+  'test/pgbouncer/**/*.test.ts',
+  'test/queue/{housekeeper,partitions,session-settings,two-phase,vacuum}.test.ts',
+  'test/library/{enqueue,keys,server-trouble,testing,wait,worker}.test.ts',
+  'test/cli/{cancel,enqueue-file,enqueue-wait,keys,migrate}.test.ts',
+];
 
 const system = findSystemPostgres(process.env.PATH ?? '');
 
 // Each project starts a server of its own. (Said at the top, it would be started once more, for nobody.)
 const globalSetup = ['test/support/global-setup.ts'];
 
-const packaged = {
+const unit = {
   extends: true as const,
-  test: { name: `pg${PACKAGED}`, globalSetup, include: ['test/**/*.test.ts'] },
+  test: { name: 'unit', globalSetup: ['test/support/scratch-setup.ts'], include: UNIT, isolate: false },
 };
 
-/** What SQL decides is tested on the system's server too, which is older. */
+const packaged = {
+  extends: true as const,
+  test: {
+    name: `pg${PACKAGED}`,
+    globalSetup,
+    include: ['test/**/*.test.ts'],
+    exclude: [...UNIT, 'test/pgbouncer/**', 'test/worker/smoke.test.ts'],
+  },
+};
+
 const older = system &&
   system.major !== PACKAGED && {
     extends: true as const,
     test: {
       name: `pg${system.major}`,
       globalSetup,
-      include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts'],
-      // What these say does not depend on the server.
-      exclude: ['test/queue/model/explore.test.ts', 'test/queue/model/mutants.test.ts'],
+      include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts', 'test/cli/migrate.test.ts', ...SMOKE],
+      // A mutant is killed on either server alike.
+      exclude: [...UNIT, 'test/queue/model/mutants.test.ts'],
       provide: { systemBinDir: system.binDir },
     },
   };
 
 const pgbouncer = findPgbouncer(process.env.PATH ?? '');
 
-/** What users notice works through a pooler too: the code under test reaches the server through it alone. */
+/** The code under test reaches the server through the pooler alone. */
 const pooled = pgbouncer && {
   extends: true as const,
-  test: {
-    name: 'pgbouncer',
-    globalSetup,
-    include: [
-      'test/queue/*.test.ts',
-      'test/cli/*.test.ts',
-      'test/library/*.test.ts',
-      // Not those whose faults are of processes or of the way to the server.
-      'test/worker/{claiming,ending,handlers,timeouts,transactions,zombies}.test.ts',
-    ],
-    provide: { pgbouncer },
-  },
+  test: { name: 'pgbouncer', globalSetup, include: POOLED, provide: { pgbouncer } },
 };
+
+/** Files that take long, longest first: begun last, they would end when all else has ended. */
+const LONG = [
+  'test/queue/model/replay',
+  'test/worker/supervise',
+  'test/worker/crashes',
+  'test/worker/claiming',
+  'test/package/installed',
+  'test/worker/connections',
+  'test/worker/outages',
+  'test/readme',
+  'test/queue/model/race',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONG.findIndex((name) => moduleId.includes(`/${name}.`));
+      return index === -1 ? LONG.length : index;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
+  }
+}
 
 export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
-    projects: [packaged, older, pooled].filter((project) => project !== undefined && project !== false),
+    // Of what a test takes, most is waiting for processes.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    projects: [unit, packaged, older, pooled].filter((project) => project !== undefined && project !== false),
   },
 });

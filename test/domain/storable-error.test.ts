@@ -5,7 +5,13 @@ import { STORABLE_LIMITS } from '../../src/domain/storable.ts';
 import { storableError } from '../../src/domain/storable-error.ts';
 import { expectStorableError, nested, oddValueMaker } from './odd-values.ts';
 
-test('an error keeps its name, message, stack, code and cause', () => {
+test('an error keeps its name, message, stack, code and cause', ({ onTestFinished }) => {
+  // What a runner has on its stack may be longer than what is kept.
+  const { stackTraceLimit } = Error;
+  onTestFinished(() => {
+    Error.stackTraceLimit = stackTraceLimit;
+  });
+  Error.stackTraceLimit = 5;
   const cause = Object.assign(new TypeError('below'), { code: 'ECONNRESET' });
   const error = new RangeError('above', { cause });
   expect(storableError(error)).toEqual({

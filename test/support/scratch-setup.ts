@@ -1,0 +1,11 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+
+/** Gives the tests of a project without a server a place for their directories. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const scratch = await mkdtemp(join(tmpdir(), 'taskq-scratch-'));
+  project.provide('scratchDirectory', scratch);
+  return () => rm(scratch, { recursive: true, force: true });
+}
