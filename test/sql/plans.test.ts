@@ -459,10 +459,20 @@ describe.sequential('on a table just drained, its dead rows held by an open snap
 
   afterAll(() => holder.rows('rollback'));
 
-  test.each(names.filter((name) => !/queues there are|as idle$|claims have passed/.test(name)))(
-    '%s',
-    (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? 1000),
-  );
+  const bounded = names.filter((name) => !/queues there are|as idle$|claims have passed/.test(name));
+
+  test.each(bounded)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? 1000));
+
+  // As a vacuum that could remove nothing leaves it: walking an index as a whole seems to cost less than ten rows by
+  // their place.
+  describe.sequential('and one row is what the planner believes in', () => {
+    beforeAll(async () => {
+      await admin.rows("update pg_class set reltuples = 1 where oid = 'taskq.tasks'::regclass");
+      await worker.session.rows('discard plans');
+    });
+
+    test.each(bounded)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? 1000));
+  });
 });
 
 /** Milliseconds, the second time. */

@@ -19,7 +19,7 @@ as $$
       limit 1
       for no key update
     ) as due
-    where t.id = due.id
+    where t.id = _id and t.id + 0 = due.id
     returning t.id
   )
   select exists (select from aged)

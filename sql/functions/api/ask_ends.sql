@@ -9,9 +9,11 @@ set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
   update taskq.tasks t set notify_done = true
-  from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
-  cross join lateral (
-    select l.id from taskq.tasks l where l.id = asked.id and not l.notify_done limit 1 for no key update skip locked
-  ) as locked
-  where t.id = locked.id
+  where t.id = any (array(
+    select locked.id
+    from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+    cross join lateral (
+      select l.id from taskq.tasks l where l.id = asked.id and not l.notify_done limit 1 for no key update skip locked
+    ) as locked
+  ))
 $$;

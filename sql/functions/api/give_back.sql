@@ -43,7 +43,7 @@ begin
       -- What was claimed ahead may have started without a write: it does not expire any more.
       started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
     from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
-    where t.id = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
+    where t.id + 0 = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
 
     select array_agg(t.id) filter (where t.cancel_requested_at is not null),
       array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)

@@ -77,7 +77,7 @@ begin
       else t.started_at
     end
   from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
-  where t.ctid = any (rows_at) and t.id = asked.id and t.lease_no = asked.lease_no;
+  where t.ctid = any (rows_at) and t.id + 0 = asked.id and t.lease_no = asked.lease_no;
 
   return query
   select asked.id, asked.lease_no,

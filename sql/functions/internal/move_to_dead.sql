@@ -19,7 +19,7 @@ declare
 begin
   with gone as (
     delete from taskq.tasks t using unnest(_ids, _reasons) as doomed (id, reason)
-    where t.id = any (_ids) and t.id = doomed.id
+    where t.id = any (_ids) and t.id + 0 = doomed.id
     returning t.*, doomed.reason
   ),
   kept as (

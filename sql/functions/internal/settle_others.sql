@@ -67,7 +67,7 @@ begin
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
       coalesce(q.errors_retention, d.errors_retention) as errors_retention
     from said o
-    join taskq.tasks t on t.id = o.id and t.lease_no = o.lease_no
+    join taskq.tasks t on t.id + 0 = o.id and t.lease_no = o.lease_no
     left join taskq.task_types y on y.name = t.type
     left join taskq.queues q on q.name = t.queue
     cross join taskq.defaults d
@@ -123,7 +123,7 @@ begin
       lease_expires_at = case d.fate when 'pending' then null else t.lease_expires_at end,
       settled_by = _worker
     from decided d
-    where t.id = d.id and t.id = any (held)
+    where t.id + 0 = d.id and t.id = any (held)
   ),
   places as (
     select k.errors_retention, k.drop_on, taskq.place_of('task_errors', k.drop_on) as kept_in
