@@ -9,7 +9,7 @@ import { waitUntil } from '../queue/waiting.ts';
 import { knowTypes } from '../support/know-types.ts';
 import { type RunOptions, runTaskq, type TaskqResult } from '../support/run-taskq.ts';
 import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../support/start-taskq.ts';
-import { TABLES as APPLICATION } from './application.ts';
+import { TABLES as APPLICATION } from './tables.ts';
 
 /** What a specification's tests have: a database, the application's tables in it, and the built binary. */
 export interface Specification {

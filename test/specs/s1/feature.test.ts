@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { knowTypes } from '../../support/know-types.ts';
 import { claims, complaints, failures, useSpecification, waitForRunning } from '../use-specification.ts';
-import { TABLES } from './vector-store.ts';
+import { TABLES } from './tables.ts';
 
 const s1 = useSpecification(import.meta.url, TABLES);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { failures, useSpecification } from '../use-specification.ts';
-import { TABLES } from './vector-store.ts';
+import { TABLES } from './tables.ts';
 
 const s1 = useSpecification(import.meta.url, TABLES);
 

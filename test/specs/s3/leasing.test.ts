@@ -24,7 +24,7 @@ test('no task is processed twice by many workers that lease one at a time', asyn
 test('the task of a worker that was killed is run by another when its lease has expired', async () => {
   const openGate = await s3.hold('app.gate');
   const { id } = await s3.enqueue(TYPE);
-  const killed = s3.work();
+  const killed = s3.work(['--lease', '4s']);
   await begun(s3.admin, 1);
   expect((await s3.task(id)).lease_owner).toMatch(`${hostname()}:${killed.pid}:`);
   killed.kill('SIGKILL');

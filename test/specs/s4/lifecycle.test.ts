@@ -50,7 +50,7 @@ test('a task that always fails runs four times, after 5, 10 and 20 seconds, and 
     error: {
       name: 'TypeError',
       message: 'the service is out',
-      stack: expect.stringContaining('flaky_task.ts'),
+      stack: expect.stringContaining('flaky_task.mjs'),
     },
   });
 });

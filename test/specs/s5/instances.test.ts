@@ -37,7 +37,7 @@ test('4 instances, one database: no duplicate, no error logged', async () => {
 test('2 instances, one down with checked-out tasks: the other continues to process, those too', async () => {
   const openGate = await s5.hold('app.gate');
   const ids = await enqueueOrders(20);
-  const first = s5.work();
+  const first = s5.work(['--lease', '4s']);
   await begun(s5.admin, 8);
   const second = s5.work(['--until-idle']);
   await claims(second);

@@ -1,6 +1,5 @@
-import type { HandlerDefinition } from 'taskq';
-import { sql } from '../../application.ts';
-import { type Entry, index } from '../vector-store.ts';
+import { sql } from '../../application.mjs';
+import { index } from '../vector-store.mjs';
 
 const BATCH_SIZE = 10;
 
@@ -10,7 +9,7 @@ export default {
   backoff: { kind: 'fixed', base: '10m', jitter: 0 },
   retention: 'none',
   async run(_, { log }) {
-    const pending = await sql<Entry>(
+    const pending = await sql(
       'select * from app.entries where indexed_content is not null and indexed_at is null order by id limit $1',
       BATCH_SIZE,
     );
@@ -28,4 +27,4 @@ export default {
       throw new Error('some entries are pending or failed');
     }
   },
-} satisfies HandlerDefinition;
+};

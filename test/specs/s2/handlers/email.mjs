@@ -1,9 +1,8 @@
-import type { HandlerDefinition } from 'taskq';
-import { failIfOut, witness } from '../../application.ts';
+import { failIfOut, witness } from '../../application.mjs';
 
 export default {
   async run(_, ctx) {
     await failIfOut(ctx);
     await witness(ctx, 'done');
   },
-} satisfies HandlerDefinition<{ send_email_attempt_id: number }>;
+};

@@ -1,5 +1,4 @@
-import type { HandlerDefinition } from 'taskq';
-import { failIfOut, passGate, witness } from '../../application.ts';
+import { failIfOut, passGate, witness } from '../../application.mjs';
 
 export default {
   backoff: { kind: 'quadratic', base: '5s', jitter: 0 },
@@ -10,4 +9,4 @@ export default {
     await witness(ctx, 'done');
     return { part, fits: true };
   },
-} satisfies HandlerDefinition<{ part: string }>;
+};

@@ -1,15 +1,12 @@
-import type { HandlerDefinition, StandardSchema } from 'taskq';
-import { passGate, witness } from '../../application.ts';
+import { passGate, witness } from '../../application.mjs';
 
 /** The argument is a number. */
-const schema: StandardSchema<{ x: number }> = {
+const schema = {
   '~standard': {
     version: 1,
     vendor: 'test',
     validate: (value) =>
-      typeof (value as { x?: unknown }).x === 'number'
-        ? { value: value as { x: number } }
-        : { issues: [{ message: 'expected a number', path: ['x'] }] },
+      typeof value.x === 'number' ? { value } : { issues: [{ message: 'expected a number', path: ['x'] }] },
   },
 };
 
@@ -21,4 +18,4 @@ export default {
     await witness(ctx, 'done');
     return { value: x * 2 };
   },
-} satisfies HandlerDefinition<{ x: number }>;
+};

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import type { HandlerDefinition } from 'taskq';
 
 /** Runs until it is asked to end. */
 export default {
@@ -7,4 +6,4 @@ export default {
     if (!signal.aborted) await once(signal, 'abort');
     throw signal.reason;
   },
-} satisfies HandlerDefinition;
+};

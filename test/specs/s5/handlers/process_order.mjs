@@ -1,5 +1,5 @@
-import { type HandlerDefinition, Retry } from 'taskq';
-import { failIfOut, passGate, witness } from '../../application.ts';
+import { Retry } from 'taskq';
+import { failIfOut, passGate, witness } from '../../application.mjs';
 
 export default {
   async run({ order }, ctx) {
@@ -13,4 +13,4 @@ export default {
     await witness(ctx, 'done');
     return { order, attempt: ctx.attempt };
   },
-} satisfies HandlerDefinition<{ order: number }>;
+};
