@@ -9,15 +9,22 @@ const MOST_GROWTH = 8;
  */
 export class Spacing {
   readonly #factor: number;
+  readonly #firstMs: number;
   #endedAt = -Infinity;
   #costMs: number | undefined;
+  /** What the last time is paid for. */
+  #paidMs = 0;
   /** Of the last two times; a machine that is busy for a moment makes nothing costly. */
   #lesserMs = 0;
   #failures = 0;
 
-  /** `factor`: a pause is at least so many times as long as what came before it took. */
-  constructor(factor: number) {
+  /**
+   * `factor`: a pause is at least so many times as long as what came before it took. `firstMs`: the first time counts
+   * for no more than this, where it is slow for being the first: a plan is made, pages are read.
+   */
+  constructor(factor: number, firstMs = Infinity) {
     this.#factor = factor;
+    this.#firstMs = firstMs;
   }
 
   /** Whether it may be done now, at least `leastMs` after the last time. */
@@ -28,7 +35,7 @@ export class Spacing {
   /** How long to pause after the last time, in milliseconds. */
   get pauseMs(): number {
     const growth = Math.min(MOST_GROWTH, 2 ** Math.max(0, this.#failures - 1));
-    return this.#factor * (this.#costMs ?? 0) * growth;
+    return this.#factor * this.#paidMs * growth;
   }
 
   /** Whether it was done, and took no time worth mentioning: the last time, or the one before. */
@@ -49,6 +56,7 @@ export class Spacing {
   done(costMs: number, now: number): void {
     this.#failures = 0;
     this.#lesserMs = Math.min(costMs, this.#costMs ?? costMs);
+    this.#paidMs = this.#costMs === undefined ? Math.min(costMs, this.#firstMs) : costMs;
     this.#costMs = costMs;
     this.#endedAt = now;
   }
@@ -57,6 +65,7 @@ export class Spacing {
   failed(costMs: number, now: number): void {
     this.#failures += 1;
     this.#costMs = Math.max(costMs, this.#costMs ?? 0);
+    this.#paidMs = this.#costMs;
     this.#endedAt = now;
   }
 

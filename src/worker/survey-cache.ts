@@ -28,6 +28,8 @@ const MOST_HINTED = 100;
 
 /** To find the queues that have tasks, or when the next is due, takes at most a hundredth of the time. */
 const SPACING = 100;
+/** For a cold first look a task of a new queue would else wait ten seconds, where no hint tells of it. */
+const FIRST_LOOK_MS = 10;
 
 /** Where it is not known when the next task is due, the worker looks again so soon. */
 const DUE_UNKNOWN_MS = 50;
@@ -45,8 +47,8 @@ export class SurveyCache {
   #found: readonly string[] | undefined;
   /** Named by hints since the queues were last found, and when: what came while they were looked for may be missing. */
   readonly #hinted = new Map<string, number>();
-  readonly #finds = new Spacing(SPACING);
-  readonly #dues = new Spacing(SPACING);
+  readonly #finds = new Spacing(SPACING, FIRST_LOOK_MS);
+  readonly #dues = new Spacing(SPACING, FIRST_LOOK_MS);
   #isFinding = false;
 
   constructor(options: SurveyCacheOptions) {

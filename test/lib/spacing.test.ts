@@ -11,6 +11,14 @@ test('what was done is due again after so many times its cost, and at least afte
   expect(spacing.isDue(3000, 3000)).toBe(true);
 });
 
+test('a first time that is slow for being the first puts off the second one little', () => {
+  const spacing = new Spacing(100, 25);
+  spacing.done(130, 0);
+  expect(spacing.pauseMs).toBe(2500);
+  spacing.done(130, 2500);
+  expect(spacing.pauseMs).toBe(13_000);
+});
+
 test('what failed is paid for as if it had been done, more with each failure, within bounds', () => {
   const spacing = new Spacing(10);
   const pauses: number[] = [];
