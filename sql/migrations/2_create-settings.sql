@@ -99,6 +99,72 @@ create table taskq.task_types (
   constraint priority_is_0_to_9 check (priority between 0 and 9)
 );
 
+-- What a type, a queue or the defaults (name '') said until then of what applies when a task ends, so that taskq.all_tasks can
+-- tell what applied to one that has ended; complete and settle write none of it. Housekeeping removes what no task
+-- that is kept ended under.
+create table taskq.past_settings (
+  level text collate "C" not null,
+  name text collate "C" not null,
+  until timestamptz not null,
+  settings jsonb not null,
+  primary key (level, name, until),
+  constraint settings_are_of_a_type_a_queue_or_all check (level in ('type', 'queue', 'defaults'))
+);
+
+-- As past_settings and taskq.all_tasks have them: without what is not said.
+create function taskq.settings_of(_max_attempts integer, _timeout_ms bigint, _backoff jsonb, _retention text)
+returns jsonb
+language sql stable parallel safe
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'max_attempts', case _max_attempts when 2147483647 then '"unlimited"' else to_jsonb(_max_attempts) end,
+    'timeout_ms', _timeout_ms, 'backoff', _backoff, 'retention', _retention
+  ))
+$$;
+
+-- What of a setting holds, by what the task, its type, its queue and the defaults say (see taskq.settings_of): its value,
+-- null where nobody says it, and `from`, whose it is. It is planned into taskq.all_tasks.
+create function taskq.applying(_name text, _task jsonb, _type jsonb, _queue jsonb, _defaults jsonb)
+returns jsonb
+language sql stable parallel safe
+as $$
+  select jsonb_build_object(
+    'value', coalesce(_task -> _name, _type -> _name, _queue -> _name, _defaults -> _name),
+    'from', case
+      when _task ? _name then 'task' when _type ? _name then 'type' when _queue ? _name then 'queue' else 'defaults'
+    end
+  )
+$$;
+
+create function taskq.keep_past_settings()
+returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  old_ones constant jsonb := taskq.settings_of(old.max_attempts, old.timeout_ms, old.backoff, old.retention);
+  new_ones constant jsonb := taskq.settings_of(new.max_attempts, new.timeout_ms, new.backoff, new.retention);
+begin
+  if old_ones <> new_ones then
+    insert into taskq.past_settings (level, name, until, settings)
+    values (
+      tg_argv[0], coalesce(to_jsonb(old) ->> 'name', to_jsonb(new) ->> 'name', ''), clock_timestamp(), old_ones
+    )
+    -- A second change within the microsecond: what it ended has applied to nothing.
+    on conflict (level, name, until) do nothing;
+  end if;
+  return null;
+end
+$$;
+
+-- By whatever way they change, by hand too. Deferred, for what a transaction changes applies from its commit.
+create constraint trigger past_settings_are_kept after insert or update or delete on taskq.task_types
+deferrable initially deferred for each row execute function taskq.keep_past_settings('type');
+create constraint trigger past_settings_are_kept after insert or update or delete on taskq.queues
+deferrable initially deferred for each row execute function taskq.keep_past_settings('queue');
+create constraint trigger past_settings_are_kept after update on taskq.defaults
+deferrable initially deferred for each row execute function taskq.keep_past_settings('defaults');
+
 -- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it. The id is
 -- drawn at random by taskq.register_worker: a sequence is set back by a restore, and by a crash that loses commits, and
 -- would then name two processes alike.

@@ -102,6 +102,8 @@ async function empty(admin: Session): Promise<void> {
     insert into taskq.housekeeping default values;
     delete from taskq.defaults;
     insert into taskq.defaults default values;
+    set constraints all immediate;
+    delete from taskq.past_settings;
   `);
   // What the tests enqueue when they say nothing else.
   await knowTypes(admin.client, 'work');

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { showTask } from '../../src/queue/show-task.ts';
 import { enqueue, lapse, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -64,10 +64,11 @@ test('all_tasks derives when a task was last changed', async () => {
 test('what applies is told with whose setting it is: the task, else its type, else its queue, else the defaults', async () => {
   const applies = async (id: string) => (await showTask(queue.admin, id))!.applies;
   const id = await enqueue(queue.admin, { queue: 'mail' });
-  const ends = [await enqueue(queue.admin, { queue: 'mail' }), await enqueue(queue.admin, { queue: 'mail' })];
-  await queue.admin.rows('select taskq.cancel($1)', [ends[0]]);
-  await queue.admin.rows("select taskq.move_to_dead($1, '{r}', clock_timestamp())", [ends[1]]);
-  for (const one of [id, ...ends]) {
+  const others = [
+    await enqueue(queue.admin, { queue: 'mail' }),
+    await enqueue(queue.admin, { queue: 'mail' }),
+  ];
+  for (const one of [id, ...others]) {
     expect(await applies(one)).toMatchObject({
       max_attempts: { value: 3, from: 'defaults' },
       timeout_ms: { value: null, from: 'defaults' },
@@ -78,7 +79,9 @@ test('what applies is told with whose setting it is: the task, else its type, el
   await queue.admin.rows(
     `select taskq.set_queue('mail', '{"max_attempts": 8, "timeout_ms": 1000, "retention": "9d"}')`,
   );
-  for (const one of [id, ...ends]) {
+  await queue.admin.rows('select taskq.cancel($1)', [others[0]]);
+  await queue.admin.rows("select taskq.move_to_dead($1, '{r}', clock_timestamp())", [others[1]]);
+  for (const one of [id, ...others]) {
     expect(await applies(one)).toMatchObject({
       max_attempts: { value: 8, from: 'queue' },
       timeout_ms: { value: 1000, from: 'queue' },
@@ -95,5 +98,104 @@ test('what applies is told with whose setting it is: the task, else its type, el
   expect(await applies(own)).toMatchObject({
     max_attempts: { value: 'unlimited', from: 'task' },
     retention: { value: 'ever', from: 'task' },
+  });
+});
+
+describe('of a task that has ended, what applied then is told', () => {
+  const set = (what: string, ...values: unknown[]) => queue.admin.rows(`select taskq.${what}`, ...values);
+  const said = (max_attempts: number | null) => JSON.stringify({ max_attempts, retention: 'ever' });
+
+  /** How often it is tried, and who says so, as it is shown and as it is listed. */
+  async function attempts(id: string): Promise<string> {
+    const shown = (await showTask(queue.admin, id))!.applies.max_attempts;
+    const listed = await queue.admin.value<{ id: string; applies: { max_attempts: object } }[]>(
+      "select tasks from taskq.find_tasks('{}', 100)",
+    );
+    expect(listed.find((task) => task.id === id)!.applies.max_attempts).toEqual(shown);
+    return `${shown.value} (${shown.from})`;
+  }
+
+  /** A task that completes, one that dies, one that is cancelled, and one that does not end: their ids. */
+  async function end(): Promise<{ ended: string[]; waits: string }> {
+    const worker = await registerWorker(queue.admin, {});
+    const ended = [await enqueue(queue.admin), await enqueue(queue.admin), await enqueue(queue.admin)];
+    await worker.settle(outcome(await claimOne(worker), 'completed'));
+    await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'r', error: { message: 'm' } }));
+    await queue.admin.rows('select taskq.cancel($1)', [ended[2]]);
+    return { ended, waits: await enqueue(queue.admin, { delay_ms: 3_600_000 }) };
+  }
+
+  async function allOf(ids: readonly string[]): Promise<string> {
+    const told = new Set<string>();
+    for (const id of ids) told.add(await attempts(id));
+    return [...told].join();
+  }
+
+  test.each([
+    ['the defaults', 'set_defaults($1)', '(defaults)', '3 (defaults)'],
+    ['its queue', "set_queue('default', $1)", '(queue)', '3 (defaults)'],
+    ['its type', "set_type('work', $1)", '(type)', '3 (defaults)'],
+  ])('where an operator changes what %s says', async (_level, door, from, before) => {
+    await queue.admin.rows("select taskq.add_types('{work}')");
+    const first = await end();
+    await set(door, said(5));
+    const second = await end();
+    await set(door, said(6));
+    await set(door, said(7));
+    const third = await end();
+    await set(door, said(null));
+    expect(await allOf(first.ended)).toBe(before);
+    expect(await allOf(second.ended)).toBe(`5 ${from}`);
+    expect(await allOf(third.ended)).toBe(`7 ${from}`);
+    expect(await allOf([first.waits, second.waits, third.waits])).toBe('3 (defaults)');
+  });
+
+  test('where another worker registers the type, and where it is removed and comes back', async () => {
+    await registerWorker(queue.admin, { work: { max_attempts: 5 } });
+    const { ended } = await end();
+    await registerWorker(queue.admin, { work: { max_attempts: 9 } });
+    expect(await allOf(ended)).toBe('5 (type)');
+    await queue.admin.rows('update taskq.workers set stopped_at = clock_timestamp()');
+    await set("remove_type('work')");
+    expect(await allOf(ended)).toBe('5 (type)');
+    const without = await enqueue(queue.admin, { allow_unknown: true });
+    await queue.admin.rows('select taskq.cancel($1)', [without]);
+    await set("set_type('work', $1)", said(2));
+    expect(await attempts(without)).toBe('3 (defaults)');
+    expect(await allOf(ended)).toBe('5 (type)');
+  });
+
+  test('to the commit of what changes it, and after a change by hand too', async () => {
+    await queue.admin.rows("insert into taskq.queues (name, max_attempts) values ('default', 5)");
+    await queue.admin.rows("select taskq.add_types('{work}')");
+    const operator = await queue.session();
+    await operator.rows('begin');
+    await operator.rows("update taskq.queues set max_attempts = 6 where name = 'default'");
+    const { ended } = await end();
+    await operator.rows('commit');
+    expect(await allOf(ended)).toBe('5 (queue)');
+    await queue.admin.rows('delete from taskq.queues');
+    expect(await allOf(ended)).toBe('5 (queue)');
+  });
+
+  test('for as long as it is kept, and no past settings are kept for longer', async () => {
+    await queue.admin.rows("select taskq.add_types('{work}')");
+    const { ended } = await end();
+    await set("set_queue('default', $1)", said(5));
+    await queue.admin.rows(`
+      update taskq.past_settings set until = until - interval '3 days';
+      update taskq.finished_tasks set created_at = created_at - interval '4 days',
+        finished_at = finished_at - interval '4 days';
+      update taskq.dead_tasks set died_at = died_at - interval '4 days';
+    `);
+    const kept = () => queue.admin.value('select count(*)::integer from taskq.past_settings');
+    await set('maintain()');
+    expect([await allOf(ended), await kept()]).toEqual(['3 (defaults)', 1]);
+    await queue.admin.rows('delete from taskq.dead_tasks');
+    await set('maintain()');
+    expect(await kept()).toBe(1);
+    await queue.admin.rows('delete from taskq.finished_tasks');
+    await set('maintain()');
+    expect(await kept()).toBe(0);
   });
 });

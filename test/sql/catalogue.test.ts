@@ -10,6 +10,7 @@ const NEVER_INDEXED =
 
 /** Functions without access to data: they may run with the rights of whoever calls them. */
 const PURE = [
+  'applying',
   'backoff_delay_ms',
   'can_be_said',
   'checked_type',
@@ -26,11 +27,12 @@ const PURE = [
   'options_fit',
   'period_ms',
   'priority_named',
+  'settings_of',
   'task_options',
   'type_options',
 ];
-/** What the domains are checked by: made by the migration that makes those. */
-const OF_DOMAINS = ['is_backoff', 'is_retention'];
+/** What domains, triggers and views call: made by the migration that makes those. */
+const OF_MIGRATIONS = ['applying', 'is_backoff', 'is_retention', 'keep_past_settings', 'settings_of'];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
 const PURE_PARTS = new RegExp(`\\btaskq\\.(${[...PURE, 'refuse_task', 'retention'].join('|')})\\b`, 'g');
 
@@ -186,7 +188,7 @@ describe('sql/functions', () => {
       "select relname as name from pg_class where relnamespace = 'taskq'::regnamespace and relkind = 'v'",
     );
     const there = [...(await routines()), ...views].map((routine) => routine.name).toSorted();
-    expect(there).toEqual([...files, ...OF_DOMAINS].toSorted());
+    expect(there).toEqual([...files, ...OF_MIGRATIONS].toSorted());
   });
 
   test('sql/release.json was stamped after the last change', async () => {
@@ -215,8 +217,9 @@ if (inject('systemBinDir') !== undefined) {
     const found = await queue.admin.rows(
       `select p.proname, c.lineno, c.level, c.sqlstate, c.message, c.detail, c.hint
        from pg_proc p
+       left join pg_trigger t on t.tgfoid = p.oid
        cross join lateral plpgsql_check_function_tb(
-         p.oid, fatal_errors => false, extra_warnings => true, security_warnings => true
+         p.oid, coalesce(t.tgrelid, 0), fatal_errors => false, extra_warnings => true, security_warnings => true
        ) as c
        where p.pronamespace = 'taskq'::regnamespace
          and p.prolang = (select oid from pg_language where lanname = 'plpgsql')

@@ -1,51 +1,49 @@
 -- Every task there is, waiting, held, finished or dead, under one `status`. `updated_at` is derived: the latest of
 -- creation, start, request to cancel, last error and end. max_attempts, timeout_ms, backoff and retention are what the
--- task says itself; `applies` is what holds for it by the settings of today, each with its value (null: no timeout;
--- 'unlimited' attempts) and `from`: task, type, queue or defaults. No rows for an id means that it never existed, was
+-- task says itself; `applies` is what holds for it by the settings of today, or held when it ended, each with its value
+-- (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults. It is one expression, so that who
+-- does not ask for it pays nothing for it. No rows for an id means that it never existed, was
 -- purged, or outlived its retention.
 create or replace view taskq.all_tasks as
 select
   a.*,
-  jsonb_build_object(
-    'max_attempts', jsonb_build_object(
-      'value', case coalesce(a.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts)
-        when 2147483647 then '"unlimited"'
-        else to_jsonb(coalesce(a.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts))
-      end,
-      'from', case
-        when a.max_attempts is not null then 'task'
-        when y.max_attempts is not null then 'type'
-        when q.max_attempts is not null then 'queue'
-        else 'defaults'
-      end
-    ),
-    'timeout_ms', jsonb_build_object(
-      'value', coalesce(a.timeout_ms, y.timeout_ms, q.timeout_ms, d.timeout_ms),
-      'from', case
-        when a.timeout_ms is not null then 'task'
-        when y.timeout_ms is not null then 'type'
-        when q.timeout_ms is not null then 'queue'
-        else 'defaults'
-      end
-    ),
-    'backoff', jsonb_build_object(
-      'value', coalesce(a.backoff, y.backoff, q.backoff, d.backoff),
-      'from', case
-        when a.backoff is not null then 'task'
-        when y.backoff is not null then 'type'
-        when q.backoff is not null then 'queue'
-        else 'defaults'
-      end
-    ),
-    'retention', jsonb_build_object(
-      'value', coalesce(a.retention, y.retention, q.retention, d.retention),
-      'from', case
-        when a.retention is not null then 'task'
-        when y.retention is not null then 'type'
-        when q.retention is not null then 'queue'
-        else 'defaults'
-      end
+  (
+    select jsonb_build_object(
+      'max_attempts', taskq.applying('max_attempts', h.task, h.type, h.queue, h.defaults),
+      'timeout_ms', taskq.applying('timeout_ms', h.task, h.type, h.queue, h.defaults),
+      'backoff', taskq.applying('backoff', h.task, h.type, h.queue, h.defaults),
+      'retention', taskq.applying('retention', h.task, h.type, h.queue, h.defaults)
     )
+    from (
+      select
+        taskq.settings_of(a.max_attempts, a.timeout_ms, a.backoff, a.retention) as task,
+        coalesce(
+          (
+            select p.settings from taskq.past_settings p
+            where p.level = 'type' and p.name = a.type and p.until >= a.finished_at
+            order by p.until limit 1
+          ),
+          taskq.settings_of(y.max_attempts, y.timeout_ms, y.backoff, y.retention)
+        ) as type,
+        coalesce(
+          (
+            select p.settings from taskq.past_settings p
+            where p.level = 'queue' and p.name = a.queue and p.until >= a.finished_at
+            order by p.until limit 1
+          ),
+          taskq.settings_of(q.max_attempts, q.timeout_ms, q.backoff, q.retention)
+        ) as queue,
+        coalesce(
+          (
+            select p.settings from taskq.past_settings p
+            where p.level = 'defaults' and p.name = '' and p.until >= a.finished_at
+            order by p.until limit 1
+          ),
+          taskq.settings_of(d.max_attempts, d.timeout_ms, d.backoff, d.retention)
+        ) as defaults
+      -- Each of these is computed once.
+      offset 0
+    ) as h
   ) as applies
 from (
   select

@@ -1,6 +1,6 @@
 -- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
 -- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
--- rows and actions that serve nobody removed. Returns the counts, `more` where a page was full, in `detached` the
+-- rows, actions and past settings that serve nobody removed. Returns the counts, `more` where a page was full, in `detached` the
 -- partitions that are needed and that somebody has detached, in `refused` the tasks that could not be expired, and in
 -- `failed` what was the matter with partitions, which keeps nothing else from being done. An empty document: another
 -- session is at it. It waits for the rows of no other transaction.
@@ -89,6 +89,7 @@ begin
   where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
     and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
   get diagnostics forgotten = row_count;
+  perform taskq.forget_settings(page, ts);
   -- Last: what it drops locks history against every settle until this transaction ends.
   begin
     for one in select d.partition, d.trouble from taskq.drop_partitions(most_dropped) as d loop

@@ -1,0 +1,23 @@
+-- Removes a page of past settings under which no task ended that is kept. A task has ended since it was created, and ids
+-- rise as tasks are created, but for those of transactions that went on meanwhile: a day is left for them.
+create or replace function taskq.forget_settings(_page integer, _ts timestamptz)
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  delete from taskq.past_settings p
+  where (p.level, p.name, p.until) in (
+    select o.level, o.name, o.until
+    from taskq.past_settings o
+    where o.until < least(
+      (select f.created_at from taskq.finished_tasks f order by f.id limit 1),
+      (select d.died_at from taskq.dead_tasks d order by d.died_at, d.id limit 1),
+      _ts
+    ) - interval '1 day'
+    order by o.until
+    limit _page
+    for update skip locked
+  )
+$$;
