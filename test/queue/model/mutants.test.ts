@@ -138,7 +138,7 @@ const MUTANTS: readonly Mutant[] = [
     from: ' or t.cancel_requested_at is not null',
     to: '',
   },
-  { name: 'an expired task is claimed', file: 'claim', from: 't.expires_at > ts', to: 'true' },
+  { name: 'an expired task is claimed', file: 'may_start', from: '_expires_at > _ts', to: 'true' },
   { name: 'a started task expires', file: 'expire', from: 'and t.started_at is null', to: '' },
 ];
 

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { knowTypes } from '../../support/know-types.ts';
 import { seeded } from './sequences.ts';
 
-const ROUNDS = 250;
+const ROUNDS = Number(process.env.TASKQ_ROUNDS ?? 60);
 const TASKS = 40;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 

@@ -7,11 +7,15 @@ import { chunksOf, growTree, rootedIn } from './paths.ts';
 import { randomSequence, seeded } from './sequences.ts';
 import { BEGINNINGS } from './world.ts';
 
-/** Servers differ in how they do things, hardly in what they do: on the older one a tenth is enough. */
+/**
+ * Servers differ in how they do things, hardly in what they do: the older one plays every sequence that is one event
+ * shorter, the other a third of the long ones, drawn anew in each run; all of them with TASKQ_FULL.
+ */
 const isOlder = inject('systemBinDir') !== undefined;
 const less = isOlder ? 1 : 0;
+const share = isOlder || process.env.TASKQ_FULL ? 1 : 1 / 3;
 /** From each beginning. */
-const SEQUENCES = isOlder ? 167 : 1667;
+const SEQUENCES = isOlder ? 167 : 500;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 let database: TestDatabase;
@@ -26,14 +30,20 @@ afterAll(() => database.drop());
 
 describe('the SQL functions do what the model does', { timeout: 300_000 }, () => {
   const beginnings = BEGINNINGS.map(({ depth, ...beginning }) => ({ ...beginning, depth: depth - less }));
-  it.each(beginnings)('in every sequence of up to $depth events from $name', async ({ world, depth }) => {
-    const { branches, count } = growTree(world, depth, LEASES);
-    expect(count).toBeGreaterThan(1000);
-    await begin(client, world);
-    for (const chunk of chunksOf(branches, 10_000)) {
-      expect(await walk(client, rootedIn(chunk))).toBeUndefined();
-    }
-  });
+  const which = share === 1 ? 'every sequence' : 'a third of the sequences';
+  it.each(beginnings)(
+    `in ${which} of up to $depth events from $name (TASKQ_SEED=${seed})`,
+    async ({ world, depth }) => {
+      const random = seeded(seed);
+      const { branches, count } = growTree(world, depth, LEASES);
+      expect(count).toBeGreaterThan(1000);
+      await begin(client, world);
+      for (const chunk of chunksOf(branches, 10_000)) {
+        if (random() > share) continue;
+        expect(await walk(client, rootedIn(chunk))).toBeUndefined();
+      }
+    },
+  );
 
   it(`in ${SEQUENCES * BEGINNINGS.length} longer sequences, half of them where history has no partition for a day (TASKQ_SEED=${seed})`, async () => {
     const random = seeded(seed);
