@@ -57,7 +57,12 @@ export interface Cancelled {
 /** How an attempt ended. One that was given back or whose lease was lost has no outcome and is not listed. */
 export type Ended =
   | { readonly kind: 'returned'; readonly value: unknown }
-  | { readonly kind: 'threw'; readonly thrown: unknown }
+  /** `isCaller`: a line of the stack is of what called the handler; it is cut there. */
+  | {
+      readonly kind: 'threw';
+      readonly thrown: unknown;
+      readonly isCaller?: (line: string) => boolean;
+    }
   /** It ran past its timeout, whatever the handler did about it. The stack is where it was, where that is known. */
   | { readonly kind: 'timedOut'; readonly timeoutMs: number; readonly stack?: string | null }
   /** It ended after a request to cancel the task, or (`killed`) was ended. */
@@ -66,7 +71,12 @@ export type Ended =
   | { readonly kind: 'childDied'; readonly exitCode: number | null; readonly signal: string | null }
   /** It kept the whole worker from answering. */
   | { readonly kind: 'unresponsive'; readonly blockedMs: number; readonly stack?: string | null }
-  | { readonly kind: 'invalidPayload'; readonly problem: string };
+  | { readonly kind: 'invalidPayload'; readonly problem: string }
+  /** The database refused to store what it came to. */
+  | { readonly kind: 'notStored'; readonly refusal: string; readonly code: string | null };
+
+/** The reason of a dead letter whose outcome could not be recorded as it was. */
+export const NOT_STORED = 'outcome_not_stored';
 
 /**
  * Decide what an attempt came to. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`) means the same returned as thrown.
@@ -77,7 +87,10 @@ export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS
     case 'returned':
       return signalled(ended.value, limits) ?? completed(ended.value, limits);
     case 'threw':
-      return signalled(ended.thrown, limits) ?? failed('handler', storableError(ended.thrown, limits));
+      return withoutCaller(
+        ended,
+        signalled(ended.thrown, limits) ?? failed('handler', storableError(ended.thrown, limits)),
+      );
     case 'timedOut':
       return failed('worker', {
         ...errorOf('TimeoutError', `ran longer than ${formatDuration(ended.timeoutMs)}`),
@@ -94,9 +107,25 @@ export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS
       });
     case 'invalidPayload':
       return dead('worker', 'invalid_payload', errorOf('InvalidPayload', ended.problem));
+    case 'notStored': {
+      const message = `the database refused to record the outcome: ${ended.refusal}`;
+      return dead('worker', NOT_STORED, { ...errorOf('OutcomeNotStored', message), code: ended.code });
+    }
     default:
       return ended satisfies never;
   }
+}
+
+function withoutCaller({ isCaller }: Ended & { readonly kind: 'threw' }, outcome: Outcome): Outcome {
+  if (isCaller === undefined || outcome.kind !== 'failed') return outcome;
+  return { ...outcome, error: cutAt(isCaller, outcome.error) };
+}
+
+function cutAt(isCaller: (line: string) => boolean, error: StoredError): StoredError {
+  const lines = error.stack?.split('\n') ?? [];
+  const end = lines.findIndex(isCaller);
+  const stack = end > 0 ? lines.slice(0, end).join('\n') : error.stack;
+  return { ...error, stack, cause: error.cause && cutAt(isCaller, error.cause) };
 }
 
 const MAX_REASON = 500;

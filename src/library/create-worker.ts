@@ -86,7 +86,8 @@ class ApplicationWorker implements TaskWorker {
       const running = runWorker({
         ...this.#settings,
         handlers,
-        events: hearStart(this.#events, started),
+        events: this.#events,
+        onStarted: started,
         stop: this.#stop.signal,
         hurry: NEVER,
       }).catch((error: unknown) => {
@@ -99,16 +100,6 @@ class ApplicationWorker implements TaskWorker {
 }
 
 const NEVER = new AbortController().signal;
-
-function hearStart(events: EventLog, onStart: () => void): EventLog {
-  return {
-    ...events,
-    event(name, fields) {
-      events.event(name, fields);
-      if (name === 'worker.started') onStart();
-    },
-  };
-}
 
 function endOf({ exitCode, completed, failed, left }: WorkerEnd): TaskWorkerEnd {
   return { how: exitCode === 0 ? 'drained' : 'retired', completed, failed, left };

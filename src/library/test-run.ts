@@ -14,12 +14,12 @@ import { registerWorker, unregisterWorker } from '../queue/register-worker.ts';
 import { settle } from '../queue/settle.ts';
 import { showTask } from '../queue/show-task.ts';
 import { type ShownTaskOf, shownOf } from '../queue/task-record.ts';
-import { Attempt } from '../worker/attempt.ts';
-import { Context } from '../worker/context.ts';
+import { Attempt } from '../worker/attempt/attempt.ts';
+import { Context } from '../worker/attempt/context.ts';
+import { runInline } from '../worker/attempt/run-inline.ts';
 import type { EventLog } from '../worker/events.ts';
 import type { Handler } from '../worker/load-handler.ts';
 import { type Handlers, settingsOf } from '../worker/load-handlers.ts';
-import { runInline } from '../worker/run-inline.ts';
 import { loadGiven } from './load-given.ts';
 
 /** As long as a test may take. */
@@ -90,18 +90,15 @@ export class TestRun {
   }
 
   async #run(task: ClaimedTask, handler: Handler): Promise<void> {
-    const attempt = new Attempt(
-      { task, slot: 0, claimedAt: 0 },
-      { timeoutMs: task.timeoutMs, isApart: false },
-    );
-    const { timeoutMs } = attempt;
+    const { timeoutMs } = task;
+    const attempt = new Attempt(task, timeoutMs);
     const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));
     const outcome = await runInline(attempt, handler, new Context(attempt, SILENT));
     callOff();
     const conclusion = attempt.conclude(outcome);
-    if (conclusion.kind !== 'settle') return;
+    if (typeof conclusion === 'string') return;
     const ranMs = performance.now() - attempt.startedAt;
-    const settlement = { id: task.id, leaseNo: task.leaseNo, outcome: conclusion.outcome, ranMs };
+    const settlement = { id: task.id, leaseNo: task.leaseNo, outcome: conclusion, ranMs };
     await settle(this.#db, this.#workerId, [settlement]);
   }
 

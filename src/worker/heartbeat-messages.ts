@@ -1,6 +1,6 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { Orders } from '../queue/orders.ts';
-import type { LeaseMemory } from './lease-table.ts';
+import type { HeldLease, LeaseMemory } from './lease/lease-table.ts';
 
 /** What the heartbeat thread is started with. */
 export interface HeartbeatSetup {
@@ -28,8 +28,8 @@ export type ToHeartbeat =
 
 /** What the heartbeat thread tells the main thread. */
 export type FromHeartbeat =
-  | { readonly kind: 'lost'; readonly id: string; readonly leaseNo: number }
-  | { readonly kind: 'cancel'; readonly id: string; readonly leaseNo: number; readonly reason: string | null }
+  | { readonly kind: 'lost'; readonly lease: HeldLease }
+  | { readonly kind: 'cancel'; readonly lease: HeldLease; readonly reason: string | null }
   /** What operators want, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
   /** Lease tasks for so long from now on, and answer `leaseTaken`. */

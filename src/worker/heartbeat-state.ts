@@ -5,13 +5,13 @@ export interface HeartbeatStateOptions {
   readonly leaseMs: () => number;
   readonly events: EventLog;
   /** Rung when heartbeats are answered again. */
-  readonly room: Bell;
+  readonly slotFreed: Bell;
 }
 
 /** What the heartbeat thread has told last: whether its connection hears hints, and when a heartbeat was answered. */
 export class HeartbeatState {
   readonly #options: HeartbeatStateOptions;
-  #hears = false;
+  #hearsHints = false;
   #isDeafnessTold = false;
   #lastBeatenAt = performance.now();
 
@@ -20,8 +20,8 @@ export class HeartbeatState {
   }
 
   /** Whether hints arrive. */
-  get hears(): boolean {
-    return this.#hears;
+  get hearsHints(): boolean {
+    return this.#hearsHints;
   }
 
   /** Without heartbeats what is claimed would be lost again: while it is silent, nothing is. */
@@ -30,21 +30,21 @@ export class HeartbeatState {
   }
 
   /** The connection that listens was tried. Once is told that nothing is heard on it. */
-  connected(hears: boolean): void {
-    this.#hears = hears;
-    if (hears || this.#isDeafnessTold) return;
+  connected(hearsHints: boolean): void {
+    this.#hearsHints = hearsHints;
+    if (hearsHints || this.#isDeafnessTold) return;
     this.#isDeafnessTold = true;
     this.#options.events.event('listening.failed');
   }
 
   disconnected(): void {
-    this.#hears = false;
+    this.#hearsHints = false;
   }
 
   /** What is held was renewed. */
   beaten(): void {
     const wasSilent = this.isSilent;
     this.#lastBeatenAt = performance.now();
-    if (wasSilent) this.#options.room.ring();
+    if (wasSilent) this.#options.slotFreed.ring();
   }
 }

@@ -8,10 +8,10 @@ import { sayTrouble } from '../lib/server-trouble.ts';
 import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
 import { wakeHintOf } from '../queue/wake-hint.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
-import type { CancelRequest } from './judge-silence.ts';
+import type { CancelRequest } from './isolation/decide-unresponsive.ts';
+import { watch } from './isolation/watchdog.ts';
+import { LeaseTable, type TableRow, wallClock } from './lease/lease-table.ts';
 import { heartbeatFor, LeaseChange } from './lease-change.ts';
-import { LeaseTable, wallClock } from './lease-table.ts';
-import { watch } from './watchdog.ts';
 
 /*
  * The entry of a worker's second thread. It renews the leases and listens, on a connection of its own, also while a
@@ -72,7 +72,7 @@ async function serve(onAnswer: () => void): Promise<void> {
     access: 'write',
     applicationName: `taskq worker ${setup.workerId} heartbeat`,
     channels: ['taskq_wake', 'taskq_cancel', 'taskq_orders'],
-    onNotification: hear,
+    onNotification,
     deadlineMs: deadlineMs(),
   });
   try {
@@ -108,7 +108,8 @@ type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; 
  * to 1 s: one that is locked for minutes must not keep the others from being renewed. So after a refusal, to no end.
  */
 async function beat(listener: Listener): Promise<Beat> {
-  const held = table.rows().map(({ id, leaseNo, startedAt }) => ({
+  const rows = table.rows();
+  const held = rows.map(({ id, leaseNo, startedAt }) => ({
     id,
     leaseNo,
     startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
@@ -128,7 +129,7 @@ async function beat(listener: Listener): Promise<Beat> {
       deadlineMs: deadlineMs(),
     });
     cancels = cancelsAmong(answers);
-    for (const answer of answers) act(answer);
+    passOn(rows, answers);
     const isBusy = answers.some(({ answer }) => answer === 'busy');
     goOn(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
     if (orders !== undefined) {
@@ -159,12 +160,19 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
   );
 }
 
-function act({ id, leaseNo, answer, cancelRequested, cancelReason }: HeartbeatAnswer): void {
-  if (answer === 'lost') tell({ kind: 'lost', id, leaseNo });
-  else if (cancelRequested) tell({ kind: 'cancel', id, leaseNo, reason: cancelReason });
+/** Pass on what was lost, or is to be cancelled. Most of what is not the database's any more has just been settled. */
+function passOn(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]): void {
+  const news = answers.filter(({ answer, cancelRequested }) => answer === 'lost' || cancelRequested);
+  if (news.length === 0) return;
+  const slots = new Map(rows.map((row) => [leaseKey(row), row.slot]));
+  for (const { id, leaseNo, answer, cancelReason } of news) {
+    const lease = { id, leaseNo, slot: slots.get(leaseKey({ id, leaseNo })) ?? -1 };
+    if (!table.has(lease)) continue;
+    tell(answer === 'lost' ? { kind: 'lost', lease } : { kind: 'cancel', lease, reason: cancelReason });
+  }
 }
 
-function hear(channel: string, payload: string): void {
+function onNotification(channel: string, payload: string): void {
   if (channel !== 'taskq_wake') {
     // Orders may be for all of us.
     if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === '')) bell.ring();

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { showCurrentLease } from './attempt.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
-import type { LeaseTable } from './lease-table.ts';
+import type { LeaseTable } from './lease/lease-table.ts';
 
 /** The heartbeat thread, seen from the main thread. */
 export interface Heartbeats {
@@ -37,7 +36,6 @@ export function startHeartbeats(
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
   const tell = (message: ToHeartbeat) => thread.postMessage(message);
-  showCurrentLease();
   table.beat();
   const pulse = setInterval(() => table.beat(), PULSE_MS);
   let stopping = false;

@@ -18,7 +18,7 @@ export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | u
 }
 
 /** Log what others say otherwise than this worker. */
-export function tellDifferences(events: EventLog, differing: readonly Difference[]): void {
+export function logDifferences(events: EventLog, differing: readonly Difference[]): void {
   for (const { type, setting, value, other, by } of differing) {
     const fields = { ...(type !== null && { type }), setting, value, other };
     if (by === null) events.event('setting.overruled', fields);

@@ -27,7 +27,7 @@ export class Rescuer {
   /** Look now and again until the signal aborts; the last look tells later workers what was seen. */
   async run(signal: AbortSignal): Promise<void> {
     const { rescueMs } = this.#state.options;
-    const onError = (error: unknown) => this.#state.trouble(error);
+    const onError = (error: unknown) => this.#state.onTrouble(error);
     const first = AbortSignal.any([signal, AbortSignal.timeout(rescueMs)]);
     let isFirst = true;
     const lookEarly = async () => {
@@ -58,13 +58,14 @@ export class Rescuer {
 
   async #ask(signal: AbortSignal, what: 'rescue' | 'only look'): Promise<void> {
     const state = this.#state;
-    const { claimLostAt } = state;
-    const own = state.isLostClaimOver;
+    const { ledger } = state;
+    const { lostClaim } = ledger;
     const now = performance.now();
+    const own = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
     const { quiet, rescued, heldBy } = await rescue(this.#db, {
       workerId: state.workerId,
-      held: () => state.held.ids(),
+      held: () => ledger.held().map(({ id }) => id),
       own,
       onlyLook: what === 'only look',
       outOfTurn: this.#turn.isOverdue,
@@ -81,8 +82,8 @@ export class Rescuer {
     if (heldBy === undefined) this.#turn.free();
     else if (rescued === undefined) this.#turn.missed(heldBy);
     else this.#turn.done();
-    // Only a whole scan has looked for it, and another answer may have been lost meanwhile.
-    if (own && rescued !== undefined && state.claimLostAt === claimLostAt) state.claimLostAt = undefined;
+    // Only a whole scan has looked for it.
+    if (own && rescued !== undefined) ledger.lookedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
         this.#refused.tell({ task_id: id, type, queue, error: error ?? 'unknown' });

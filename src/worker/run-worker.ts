@@ -5,17 +5,18 @@ import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { checkSchema } from '../queue/check-schema.ts';
 import { type Registered, registerWorker } from '../queue/register-worker.ts';
-import { claimLoop } from './claim-loop.ts';
+import { applyOrders } from './apply-orders.ts';
+import { catchUncaughtErrors } from './attempt/uncaught-errors.ts';
+import { claimLoop } from './claim/claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat-messages.ts';
 import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
 import { Housekeeper } from './housekeeper.ts';
-import { obey } from './obey.ts';
-import { sayingsOf, storeTypes, tellDifferences, unregister } from './registration.ts';
+import { showCurrentLease } from './isolation/show-current-lease.ts';
+import { logDifferences, sayingsOf, storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { Rescuer } from './rescuer.ts';
-import { catchStrays } from './strays.ts';
 import { Vacuumer } from './vacuumer.ts';
 import { watchExit } from './watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
@@ -72,16 +73,19 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         process: options.process,
         logDescriptor: 1,
       },
-      state.held.table,
-      (message) => hear(message, state, db, heartbeats),
+      state.table,
+      (message) => onMessage(message, state, db, heartbeats),
       (why) => state.shutdown.retire(`its heartbeats have ended: ${why}`),
     );
-    const endStrays =
-      options.process === 'own' ? catchStrays((attempt, thrown) => state.stray(attempt, thrown)) : () => {};
+    showCurrentLease((attempt) => state.ledger.started().find((held) => held.attempt === attempt));
+    const endCatching =
+      options.process === 'own'
+        ? catchUncaughtErrors((attempt, thrown) => state.onUncaughtError(attempt, thrown))
+        : () => {};
     if (options.process === 'own')
       endExitWatch = watchExit({
         workerId,
-        running: () => state.desk.runningIds(),
+        running: () => state.ledger.started().map(({ id }) => id),
         hurry: options.hurry,
       });
     events.event('worker.started', {
@@ -91,20 +95,22 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       concurrency: options.concurrency,
       paused: options.paused,
     });
-    tellDifferences(events, registered.differing);
+    logDifferences(events, registered.differing);
+    options.onStarted?.();
 
     const { stop, ended } = state.shutdown;
-    const onError = (error: unknown) => state.trouble(error);
+    const onError = (error: unknown) => state.onTrouble(error);
     const housekeeper = new Housekeeper({ db, events, stop });
-    const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.held.tally.ended });
+    const { ledger, departures } = state;
+    const vacuumer = new Vacuumer({ db: pool, events, ended: () => departures.tally.ended });
     const loops = [
-      state.settler.run(ended.signal),
-      every(() => state.giveBack('stale'), { everyMs: STALE_MS, signal: ended.signal, onError }),
+      state.reporter.run(ended.signal),
+      every(async () => state.executor.releaseStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
       new Rescuer(db, state).run(ended.signal),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
-      every(async () => state.tellProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
+      every(async () => state.logProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
       every(async () => heartbeats.tellCursors(state.cursor.snapshot()), {
         everyMs: heartbeatMs,
         signal: stop,
@@ -119,11 +125,12 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await drain(state, options, claiming);
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
-    endStrays();
-    state.tellProgress();
-    // What is left to its lease is looked for where a worker has gone silent, not where one has ended.
-    if (!db.isLost && state.held.size === 0) await unregister(pool, workerId).catch(onError);
-    events.event('worker.stopped', { worker_id: workerId, ...state.held.tally.total, left: state.left });
+    endCatching();
+    state.logProgress();
+    // Stay registered while tasks remain: rescue scans only silent workers.
+    if (!db.isLost && ledger.size === 0) await unregister(pool, workerId).catch(onError);
+    events.event('worker.stopped', { worker_id: workerId, ...departures.tally.total, left: state.left });
+    options.onStopped?.();
     return state.end();
   } finally {
     endExitWatch();
@@ -147,16 +154,21 @@ async function register(db: Queryable, options: WorkerOptions): Promise<Register
   });
 }
 
-function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, heartbeats: Heartbeats): void {
+function onMessage(
+  message: FromHeartbeat,
+  state: WorkerState,
+  db: ConnectionState,
+  heartbeats: Heartbeats,
+): void {
   switch (message.kind) {
     case 'lost':
-      state.desk.lose(message);
+      state.executor.lose(message.lease);
       break;
     case 'cancel':
-      state.desk.cancel(message, message.reason);
+      state.executor.cancel(message.lease, message.reason);
       break;
     case 'orders':
-      obey(state, message.orders);
+      applyOrders(state, message.orders);
       break;
     case 'lease':
       void state.lease
@@ -171,8 +183,8 @@ function hear(message: FromHeartbeat, state: WorkerState, db: ConnectionState, h
       break;
     case 'connected':
       state.heartbeat.connected(message.listening);
-      state.hintBell.ring(); // what was told before, nobody here has heard
-      state.roomBell.ring();
+      state.workArrived.ring(); // hints that came before have not arrived here
+      state.slotFreed.ring();
       break;
     case 'disconnected':
       state.heartbeat.disconnected();

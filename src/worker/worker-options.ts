@@ -37,7 +37,7 @@ export interface WorkerOptions {
   readonly paused: boolean;
   /** End when nothing is left to do. */
   readonly untilIdle: boolean;
-  /** End after so many tasks; null: never. */
+  /** Exit after n tasks; null: never. */
   readonly maxTasks: number | null;
   /**
    * Whether the process is the worker's own. In one shared with an application, errors that nobody catches are the
@@ -45,6 +45,9 @@ export interface WorkerOptions {
    */
   readonly process: 'own' | 'shared';
   readonly events: EventLog;
+  /** Called when it claims, and when it has ended. */
+  readonly onStarted?: () => void;
+  readonly onStopped?: () => void;
   /** Claim no more, and end when what runs has ended or the grace is over. */
   readonly stop: AbortSignal;
   /** Wait no longer. */

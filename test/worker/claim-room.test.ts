@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claimRoom, MOST_AHEAD } from '../../src/worker/claim-room.ts';
+import { claimRoom, type Load, MOST_AHEAD, type Room } from '../../src/worker/claim/claim-room.ts';
 
 const IDLE = {
   concurrency: 8,
@@ -11,45 +11,55 @@ const IDLE = {
   most: 5000,
 } as const;
 
+interface Question extends Load {
+  readonly waiting: number;
+  readonly batch: 'auto' | number;
+  readonly most: number;
+}
+
+function roomOf({ waiting, batch, most, ...load }: Question): Room {
+  return claimRoom(load, waiting, batch, most);
+}
+
 test('a worker that knows nothing yet claims for its slots alone', () => {
-  expect(claimRoom({ ...IDLE, meanRunMs: undefined })).toEqual({ start: 8, ahead: 0 });
+  expect(roomOf({ ...IDLE, meanRunMs: undefined })).toEqual({ start: 8, ahead: 0 });
 });
 
 test('slow handlers claim nothing ahead', () => {
-  expect(claimRoom({ ...IDLE, freeSlots: 1, meanRunMs: 5000 })).toEqual({ start: 1, ahead: 0 });
-  expect(claimRoom({ ...IDLE, freeSlots: 0, meanRunMs: 5000 })).toEqual({ start: 0, ahead: 0 });
+  expect(roomOf({ ...IDLE, freeSlots: 1, meanRunMs: 5000 })).toEqual({ start: 1, ahead: 0 });
+  expect(roomOf({ ...IDLE, freeSlots: 0, meanRunMs: 5000 })).toEqual({ start: 0, ahead: 0 });
 });
 
 test('fast handlers claim ahead what their slots will start in a moment, never without bound', () => {
-  expect(claimRoom({ ...IDLE, meanRunMs: 0.01 })).toEqual({ start: 8, ahead: MOST_AHEAD });
-  expect(claimRoom({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
+  expect(roomOf({ ...IDLE, meanRunMs: 0.01 })).toEqual({ start: 8, ahead: MOST_AHEAD });
+  expect(roomOf({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
 });
 
 test('of payloads of a megabyte a few are claimed ahead', () => {
-  expect(claimRoom({ ...IDLE, meanRunMs: 0.01, meanLength: 1_000_000 })).toEqual({ start: 8, ahead: 16 });
-  expect(claimRoom({ ...IDLE, meanRunMs: 0.01, meanLength: 100_000_000 })).toEqual({ start: 8, ahead: 0 });
+  expect(roomOf({ ...IDLE, meanRunMs: 0.01, meanLength: 1_000_000 })).toEqual({ start: 8, ahead: 16 });
+  expect(roomOf({ ...IDLE, meanRunMs: 0.01, meanLength: 100_000_000 })).toEqual({ start: 8, ahead: 0 });
 });
 
 test('while more than three quarters of that wait, nothing is claimed', () => {
-  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 61, meanRunMs: 2 })).toEqual({ start: 0, ahead: 0 });
-  expect(claimRoom({ ...IDLE, freeSlots: 0, waiting: 30, meanRunMs: 2 })).toEqual({ start: 0, ahead: 50 });
+  expect(roomOf({ ...IDLE, freeSlots: 0, waiting: 61, meanRunMs: 2 })).toEqual({ start: 0, ahead: 0 });
+  expect(roomOf({ ...IDLE, freeSlots: 0, waiting: 30, meanRunMs: 2 })).toEqual({ start: 0, ahead: 50 });
 });
 
 test('a fixed batch is claimed as far as it can start soon, and no more in one claim', () => {
-  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: undefined })).toEqual({ start: 8, ahead: 92 });
-  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 40 })).toEqual({ start: 8, ahead: 92 });
-  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 400 })).toEqual({ start: 8, ahead: 10 });
-  expect(claimRoom({ ...IDLE, batch: 100, meanRunMs: 5000 })).toEqual({ start: 8, ahead: 0 });
-  expect(claimRoom({ ...IDLE, batch: 1, meanRunMs: 0.01 })).toEqual({ start: 1, ahead: 0 });
+  expect(roomOf({ ...IDLE, batch: 100, meanRunMs: undefined })).toEqual({ start: 8, ahead: 92 });
+  expect(roomOf({ ...IDLE, batch: 100, meanRunMs: 40 })).toEqual({ start: 8, ahead: 92 });
+  expect(roomOf({ ...IDLE, batch: 100, meanRunMs: 400 })).toEqual({ start: 8, ahead: 10 });
+  expect(roomOf({ ...IDLE, batch: 100, meanRunMs: 5000 })).toEqual({ start: 8, ahead: 0 });
+  expect(roomOf({ ...IDLE, batch: 1, meanRunMs: 0.01 })).toEqual({ start: 1, ahead: 0 });
 });
 
 test.each(['auto', 100] as const)('while no slot becomes free nothing is claimed ahead (%s)', (batch) => {
   const busy = { ...IDLE, batch, freeSlots: 0, busyMs: 60_000 };
-  expect(claimRoom({ ...busy, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
-  expect(claimRoom({ ...busy, meanRunMs: undefined })).toEqual({ start: 0, ahead: 0 });
+  expect(roomOf({ ...busy, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
+  expect(roomOf({ ...busy, meanRunMs: undefined })).toEqual({ start: 0, ahead: 0 });
 });
 
 test('never more than there is room for', () => {
-  expect(claimRoom({ ...IDLE, most: 3, meanRunMs: 0.01 })).toEqual({ start: 3, ahead: 0 });
-  expect(claimRoom({ ...IDLE, most: 0, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
+  expect(roomOf({ ...IDLE, most: 3, meanRunMs: 0.01 })).toEqual({ start: 3, ahead: 0 });
+  expect(roomOf({ ...IDLE, most: 0, meanRunMs: 0.01 })).toEqual({ start: 0, ahead: 0 });
 });

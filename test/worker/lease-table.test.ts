@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LeaseTable } from '../../src/worker/lease-table.ts';
+import { LeaseTable } from '../../src/worker/lease/lease-table.ts';
 
 test('holds a lease of whatever id, a row may have been put in by hand', () => {
   const ids = ['0', '-1', '-9223372036854775808', '9223372036854775807'];

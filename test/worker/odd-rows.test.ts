@@ -116,6 +116,32 @@ describe('one that an application does not let finish is a dead letter, and the 
   });
 });
 
+describe('one that is refused again and again, as if that might pass, is kept, and the tasks beside it complete', () => {
+  test.each([
+    ['as a conflict would', '40001'],
+    ['as a lock would', '55P03'],
+  ])('%s', async (_, code) => {
+    await forbidPoison(`raise exception 'not now' using errcode = '${code}'`);
+    const [bad] = await queue.enqueueSome(1, 'succeed', { poison: true });
+    await queue.enqueueSome(19, 'succeed');
+    const worker = queue.work([], { handlers: await handlers() });
+    await until(
+      async () => (await queue.value('select count(*)::int from taskq.finished_tasks')) === 19,
+      async () => JSON.stringify(await queue.rows('select * from taskq.tasks')),
+    );
+    const late = await queue.enqueue('succeed');
+    await queue.hasStatus(late, 'completed');
+    expect(await queue.task(bad!)).toMatchObject({ status: 'running', lease_no: 1 });
+    expect(eventsOf(worker, 'outcome.not_stored')).toEqual([]);
+
+    await queue.rows('drop trigger forbid on taskq.finished_tasks');
+    await queue.hasStatus(bad!, 'completed', 40_000);
+    expect(await queue.task(bad!)).toMatchObject({ lease_no: 1, attempts: 0 });
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toMatchObject({ code: 0 });
+  });
+});
+
 test('one that no partition takes waits for it, and the tasks beside it complete', async () => {
   await queue.rows('alter table taskq.finished_tasks detach partition taskq.finished_tasks_unplaced');
   const holder = await queue.session();

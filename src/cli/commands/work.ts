@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load-config.ts';
 import type { SettingSource } from '../../config/setting.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import type { EventLog } from '../../worker/events.ts';
 import type { FromSupervised } from '../../worker/supervised-messages.ts';
 import type { Call, CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -89,7 +88,9 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       untilIdle: options.untilIdle === true,
       paused: options.paused === true,
       process: 'own',
-      events: isSupervised() ? tellingSupervisor(events) : events,
+      events,
+      onStarted: () => tellSupervisor({ kind: 'started' }),
+      onStopped: () => tellSupervisor({ kind: 'stopped' }),
       stop: signals.stop,
       hurry: signals.hurry,
     });
@@ -147,16 +148,8 @@ function isSupervised(): boolean {
   return process.send !== undefined;
 }
 
-function tellingSupervisor(events: EventLog): EventLog {
-  const tell = (message: FromSupervised) => process.connected && process.send?.(message);
-  return {
-    ...events,
-    event(name, fields) {
-      events.event(name, fields);
-      if (name === 'worker.started') tell({ kind: 'started' });
-      if (name === 'worker.stopped') tell({ kind: 'stopped' });
-    },
-  };
+function tellSupervisor(message: FromSupervised): void {
+  if (isSupervised() && process.connected) process.send?.(message);
 }
 
 function notWithProcesses(processes: number, source: SettingSource): TaskqError {

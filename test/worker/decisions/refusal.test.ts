@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { judgeRefusal } from '../../../src/worker/judge-refusal.ts';
+import { judgeRefusal } from '../../../src/worker/settle/judge-refusal.ts';
 
 /** An error as the driver gives it. */
 function refused(code: string, more: object = {}): pg.DatabaseError {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { leaseKey } from '../../../src/domain/task.ts';
-import { judge, patienceWith, type Silence } from '../../../src/worker/judge-silence.ts';
-import type { TableRow } from '../../../src/worker/lease-table.ts';
+import {
+  decideUnresponsive,
+  patienceWith,
+  type Silence,
+} from '../../../src/worker/isolation/decide-unresponsive.ts';
+import type { TableRow } from '../../../src/worker/lease/lease-table.ts';
 
 const NOW = 1_000_000;
 const GRACE_MS = 500;
@@ -54,7 +58,7 @@ describe('a main thread that is known to be busy with an attempt', () => {
   const [guilty, other, next] = [running(1, 10_000), running(2, 20_000), waiting(3)];
 
   test('has its task time out; all others are given back, whatever was entered last', () => {
-    const verdict = judge(silence([guilty, other, next], { lastEntered: 2 }), busyWith(guilty));
+    const verdict = decideUnresponsive(silence([guilty, other, next], { lastEntered: 2 }), busyWith(guilty));
     expect(verdict).toEqual({
       kind: 'end',
       blamed: { row: guilty, ended: { kind: 'timedOut', timeoutMs: 0, stack: 'at spin' } },
@@ -64,14 +68,17 @@ describe('a main thread that is known to be busy with an attempt', () => {
 
   test('may keep it for as long as that attempt has left, late as the others are', () => {
     const patient = running(1, -3000);
-    expect(judge(silence([patient, other]), busyWith(patient))).toEqual({
+    expect(decideUnresponsive(silence([patient, other]), busyWith(patient))).toEqual({
       kind: 'wait',
       ms: 3000 + GRACE_MS + ALLOWANCE_MS,
     });
   });
 
   test('has its task cancelled where that was asked for, rather than time out', () => {
-    const verdict = judge(silence([guilty], { cancels: cancelled(guilty, 5000) }), busyWith(guilty));
+    const verdict = decideUnresponsive(
+      silence([guilty], { cancels: cancelled(guilty, 5000) }),
+      busyWith(guilty),
+    );
     expect(verdict).toMatchObject({
       blamed: { ended: { kind: 'cancelled', reason: 'a test', killed: true } },
     });
@@ -79,7 +86,10 @@ describe('a main thread that is known to be busy with an attempt', () => {
 
   test('is unresponsive where its task has no timeout', () => {
     const endless = running(1);
-    const verdict = judge(silence([endless], { silentMs: WITHOUT_DEADLINE_MS }), busyWith(endless));
+    const verdict = decideUnresponsive(
+      silence([endless], { silentMs: WITHOUT_DEADLINE_MS }),
+      busyWith(endless),
+    );
     expect(verdict).toMatchObject({
       blamed: { row: endless, ended: { kind: 'unresponsive', blockedMs: 10_000 } },
     });
@@ -87,8 +97,11 @@ describe('a main thread that is known to be busy with an attempt', () => {
 
   test('with what is nobody’s is left alone for five minutes; then all is given back, and no task blamed', () => {
     const nobody = { lease: null, stack: 'at spin' };
-    expect(judge(silence([other]), nobody)).toEqual({ kind: 'wait', ms: WITHOUT_DEADLINE_MS - 5000 });
-    expect(judge(silence([other, next], { silentMs: WITHOUT_DEADLINE_MS }), nobody)).toEqual({
+    expect(decideUnresponsive(silence([other]), nobody)).toEqual({
+      kind: 'wait',
+      ms: WITHOUT_DEADLINE_MS - 5000,
+    });
+    expect(decideUnresponsive(silence([other, next], { silentMs: WITHOUT_DEADLINE_MS }), nobody)).toEqual({
       kind: 'end',
       blamed: undefined,
       givenBack: [other, next],
@@ -100,12 +113,15 @@ describe('a main thread that cannot be asked', () => {
   const [first, last, next, elsewhere] = [running(1, 10_000), running(2, 10_000), waiting(3), apart(4)];
 
   test('is taken to be busy with what was entered last; what ran beside it is left to its lease', () => {
-    const verdict = judge(silence([first, last, next, elsewhere], { lastEntered: 2 }), undefined);
+    const verdict = decideUnresponsive(
+      silence([first, last, next, elsewhere], { lastEntered: 2 }),
+      undefined,
+    );
     expect(verdict).toMatchObject({ kind: 'end', blamed: { row: last }, givenBack: [next, elsewhere] });
   });
 
   test('ends with nobody to blame where that has ended', () => {
-    expect(judge(silence([first, next], { lastEntered: 9 }), undefined)).toEqual({
+    expect(decideUnresponsive(silence([first, next], { lastEntered: 9 }), undefined)).toEqual({
       kind: 'end',
       blamed: undefined,
       givenBack: [next],

@@ -1,0 +1,72 @@
+import { inspect } from 'node:util';
+import { read } from '../../domain/thrown.ts';
+import type { Level } from '../../lib/level.ts';
+import type { EventLog } from '../events.ts';
+import type { TaskContext, TaskLog } from '../handler.ts';
+import type { Attempt } from './attempt.ts';
+
+/** Where a handler's own lines go. */
+export type HandlerLog = Pick<EventLog, 'say'>;
+
+/** What a handler is told of its task. */
+export class Context implements TaskContext {
+  readonly #attempt: Attempt;
+  readonly #lines: HandlerLog;
+
+  constructor(attempt: Attempt, lines: HandlerLog) {
+    this.#attempt = attempt;
+    this.#lines = lines;
+  }
+
+  get id(): string {
+    return this.#attempt.task.id;
+  }
+
+  get type(): string {
+    return this.#attempt.task.type;
+  }
+
+  get queue(): string {
+    return this.#attempt.task.queue;
+  }
+
+  get attempt(): number {
+    return this.#attempt.task.attempts + 1;
+  }
+
+  get traceparent(): string | null {
+    return this.#attempt.task.traceparent;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get log(): TaskLog {
+    const about = { task_id: this.id, type: this.type, attempt: this.attempt };
+    const say =
+      (level: Level): TaskLog['info'] =>
+      (message, fields = {}) =>
+        this.#lines.say(level, sayAnything(message), { ...copyReadable(fields), ...about });
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+  }
+}
+
+/** A handler without types may pass anything for a message. */
+function sayAnything(message: unknown): string {
+  if (typeof message === 'string') return message;
+  try {
+    return inspect(message);
+  } catch {
+    return 'an unreadable value';
+  }
+}
+
+/** Without those that cannot be read: a line of log fails no attempt. */
+function copyReadable(fields: unknown): Record<string, unknown> {
+  try {
+    return Object.fromEntries(Object.keys(Object(fields)).map((name) => [name, read(fields, name)]));
+  } catch {
+    return {};
+  }
+}

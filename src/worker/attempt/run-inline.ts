@@ -1,0 +1,40 @@
+import { checkPayload } from '../../domain/check-payload.ts';
+import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { TaskContext } from '../handler.ts';
+import type { Handler } from '../load-handler.ts';
+import { type Attempt, currentAttempt } from './attempt.ts';
+
+/** Run a handler in this process. Never rejects. */
+export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
+  try {
+    const { payload: text } = attempt.task;
+    const payload: unknown = handler.takes === 'text' ? text : JSON.parse(text);
+    const value = await currentAttempt.run(attempt, runChecked, handler, payload, ctx);
+    return value instanceof InvalidPayload
+      ? outcomeOf({ kind: 'invalidPayload', problem: value.problem })
+      : outcomeOf({ kind: 'returned', value });
+  } catch (thrown) {
+    return outcomeOf({ kind: 'threw', thrown, isCaller });
+  }
+}
+
+const HERE = new URL('..', import.meta.url);
+
+/** Whether a line of a stack is of what called the handler: that is the same for everyone, and tells nobody anything. */
+function isCaller(line: string): boolean {
+  return line.includes(HERE.href) || line.includes(HERE.pathname);
+}
+
+class InvalidPayload {
+  readonly problem: string;
+  constructor(problem: string) {
+    this.problem = problem;
+  }
+}
+
+function runChecked(handler: Handler, payload: unknown, ctx: TaskContext): unknown {
+  if (handler.schema === undefined) return handler.run(payload, ctx);
+  return checkPayload(handler.schema, payload).then((checked) =>
+    'problem' in checked ? new InvalidPayload(checked.problem) : handler.run(checked.value, ctx),
+  );
+}

@@ -1,0 +1,172 @@
+import type { ClaimedTask } from '../../domain/task.ts';
+import { isUnanswered, type Queryable } from '../../lib/database.ts';
+import type { Lane } from '../../lib/lane.ts';
+import { Spacing } from '../../lib/spacing.ts';
+import { markIdle, unmarkIdle } from '../../queue/mark-idle.ts';
+import { type Survey, survey } from '../../queue/survey.ts';
+import type { ClaimingWorker } from './claiming-worker.ts';
+
+export interface ClaimContextOptions {
+  readonly worker: ClaimingWorker;
+  /** For what may take its time: where it fails, that says nothing of the connection. */
+  readonly beside: Queryable;
+  /** What is done beside the claims takes one connection, not all. */
+  readonly lane: Lane;
+  /** Queues were found beside the claims that were not known. */
+  readonly onFound: () => void;
+}
+
+/** The queues are looked up at most this often. */
+const SURVEY_MS = 1000;
+/** Of queues that were not found, this many are taken from hints: anyone may send them. */
+const MOST_HINTED = 100;
+
+/** To find the queues that have tasks, or when the next is due, takes at most a hundredth of the time. */
+const SPACING = 100;
+/** For a cold first look a task of a new queue would else wait ten seconds, where no hint tells of it. */
+const FIRST_LOOK_MS = 10;
+
+/** Where it is not known when the next task is due, the worker looks again this soon. */
+const DUE_UNKNOWN_MS = 50;
+
+/** Where tasks go unless their producers say otherwise, should nothing else be known. */
+const USUAL_QUEUE = 'default';
+
+/**
+ * What was last found of the queues: which have tasks, and which timeouts apply. To find the queues is a part of other
+ * statements as long as it costs next to nothing; then it goes beside the claims, which use those known until it ends.
+ */
+export class ClaimContext {
+  readonly #options: ClaimContextOptions;
+  readonly #worker: ClaimingWorker;
+  #last: { readonly at: number; readonly types: readonly string[]; readonly found: Survey } | undefined;
+  #found: readonly string[] | undefined;
+  /** Named by hints since the queues were last found, and when: what came while they were looked for may be missing. */
+  readonly #hinted = new Map<string, number>();
+  readonly #finds = new Spacing(SPACING, FIRST_LOOK_MS);
+  readonly #dues = new Spacing(SPACING, FIRST_LOOK_MS);
+  #isFinding = false;
+
+  constructor(options: ClaimContextOptions) {
+    this.#options = options;
+    this.#worker = options.worker;
+  }
+
+  /** Look which queues to claim from, at most once a second. */
+  async queuesNow(): Promise<readonly string[]> {
+    const isDue = this.#servesAll && this.#finds.isDue(performance.now(), SURVEY_MS);
+    if (isDue && this.#finds.isCostly) this.#findBeside();
+    else if (isDue) await this.#surveyWithQueues(this.#worker.db);
+    while (!this.#isFresh) await this.#survey();
+    return this.#served;
+  }
+
+  /** None where nobody has looked since the types changed: with the queues come the timeouts. */
+  queuesKnown(): readonly string[] {
+    return this.#last?.types === this.#worker.types ? this.#served : [];
+  }
+
+  /** Mark the worker as asleep for at most `ms`; what it is to know before its last claim comes with the mark. */
+  async markIdle(ms: number): Promise<{ dueMs: number | null; queues: readonly string[] }> {
+    const now = performance.now();
+    const finds = this.#servesAll && !this.#finds.isCostly && this.#finds.isDue(now);
+    if (this.#servesAll && this.#finds.isCostly && this.#finds.isDue(now, SURVEY_MS)) this.#findBeside();
+    const dueMs = await this.#markIdle(ms, { finds, asks: !this.#dues.isCostly || this.#dues.isDue(now) });
+    while (!this.#isFresh) await this.#survey();
+    return { dueMs, queues: this.#served };
+  }
+
+  /** The worker is asleep no longer. */
+  unmarkIdle(): Promise<void> {
+    return unmarkIdle(this.#worker.db, this.#worker.workerId);
+  }
+
+  /** A hint says that this queue has a task. */
+  add(queue: string): void {
+    if (this.#hinted.has(queue) || this.#hinted.size < MOST_HINTED)
+      this.#hinted.set(queue, performance.now());
+  }
+
+  /** The longest an attempt of this task may take, in milliseconds; null: for ever. */
+  timeoutOf({ timeoutMs, type, queue }: ClaimedTask): number | null {
+    const found = this.#last?.found;
+    return timeoutMs ?? found?.typeTimeouts[type] ?? found?.queueTimeouts[queue] ?? found?.timeoutMs ?? null;
+  }
+
+  get #servesAll(): boolean {
+    return this.#worker.queues === null;
+  }
+
+  get #served(): readonly string[] {
+    return this.#worker.queues ?? [...new Set([...(this.#found ?? [USUAL_QUEUE]), ...this.#hinted.keys()])];
+  }
+
+  get #isFresh(): boolean {
+    return this.#last?.types === this.#worker.types && performance.now() - this.#last.at <= SURVEY_MS;
+  }
+
+  /** Take in what was asked then. */
+  #take(found: Survey, types: readonly string[], askedAt: number): void {
+    this.#last = { at: performance.now(), types, found };
+    if (found.queues === null) return;
+    this.#found = found.queues;
+    for (const [queue, at] of this.#hinted) if (at < askedAt) this.#hinted.delete(queue);
+  }
+
+  async #survey(): Promise<void> {
+    const types = this.#worker.types;
+    const began = performance.now();
+    this.#take(await survey(this.#worker.db, types, { queues: false }), types, began);
+  }
+
+  async #surveyWithQueues(db: Queryable): Promise<void> {
+    const types = this.#worker.types;
+    const began = performance.now();
+    try {
+      this.#take(await survey(db, types), types, began);
+      this.#finds.done(performance.now() - began, performance.now());
+    } catch (error) {
+      this.#finds.failed(performance.now() - began, performance.now());
+      if (db === this.#worker.db && isUnanswered(error)) throw error;
+      this.#worker.onTrouble(error);
+    }
+  }
+
+  #findBeside(): void {
+    if (this.#isFinding) return;
+    this.#isFinding = true;
+    const before = new Set(this.#served);
+    const { lane, beside } = this.#options;
+    void lane
+      .run(() => this.#surveyWithQueues(beside))
+      .finally(() => {
+        this.#isFinding = false;
+        if (this.#served.some((queue) => !before.has(queue))) this.#options.onFound();
+      });
+  }
+
+  /** Returns in how many milliseconds to look again; null: nothing is to come. */
+  async #markIdle(ms: number, { finds, asks }: { finds: boolean; asks: boolean }): Promise<number | null> {
+    const { db, workerId, types, queues } = this.#worker;
+    const worker = { workerId, queues, types };
+    const known = this.#served;
+    const began = performance.now();
+    try {
+      const idle = { ...worker, ...(!finds && { known }), ...(!asks && { due: false as const }) };
+      const { dueMs, survey: found } = await markIdle(db, idle, ms);
+      const now = performance.now();
+      // Which of the two has taken its time says the next time, when only one of them is done.
+      if (finds) this.#finds.done(now - began, now);
+      else if (asks) this.#dues.done(now - began, now);
+      this.#take(found, types, began);
+      return asks ? dueMs : DUE_UNKNOWN_MS;
+    } catch (error) {
+      const now = performance.now();
+      if (finds) this.#finds.failed(now - began, now);
+      if (asks) this.#dues.failed(now - began, now);
+      if (isUnanswered(error) || !(finds || asks)) throw error;
+      this.#worker.onTrouble(error);
+      return this.#markIdle(ms, { finds: false, asks: false });
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { backingOffMs } from '../../lib/backing-off.ts';
+import type { Bell } from '../../lib/bell.ts';
+import { ArrivalRate } from './arrival-rate.ts';
+import type { ClaimContext } from './claim-context.ts';
+import { isNone, type Room } from './claim-room.ts';
+import type { Claimer } from './claimer.ts';
+
+/** The worker of a claim loop. */
+export interface ClaimLoopHost {
+  /** How many tasks to claim now. */
+  room(): Room;
+  /** How often to look where nothing is due. */
+  readonly pollMs: number;
+  /** Whether hints arrive: then an idle worker looks less often. */
+  readonly hearsHints: boolean;
+  /** Nothing is due. True: the worker ends. */
+  isDone(): Promise<boolean>;
+  /** A statement failed that is tried again. */
+  onTrouble(error: unknown): void;
+}
+
+export interface ClaimLoopOptions {
+  readonly host: ClaimLoopHost;
+  readonly claimer: Claimer;
+  readonly context: ClaimContext;
+  /** Rung when there may be room again. */
+  readonly slotFreed: Bell;
+  /** Rung when there may be something to claim. */
+  readonly workArrived: Bell;
+  readonly stop: AbortSignal;
+}
+
+/** Where tasks trickle in, the next look is so much later: they come in handfuls. */
+const TRICKLE_MS = 5;
+/** How long an idle worker that hears hints goes without a look. */
+const POLL_HEARING_MS = 5000;
+/**
+ * So soon after it was marked as idle it looks again, and twice as late each time. Who enqueued before the mark stood and
+ * commits after the last look has sent no hint: it is found after about as long again as its transaction was open.
+ */
+const FIRST_NAP_MS = 50;
+
+/** When a worker was marked as idle, and for how long the mark stands that has been renewed since. */
+interface Mark {
+  since: number;
+  until: number;
+}
+
+/** Claim whenever there is room and something to claim, until `stop`. */
+export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
+  const { host, claimer, context, slotFreed, workArrived, stop } = options;
+  const arrivals = new ArrivalRate();
+  /** It stands while the worker is marked as idle: producers send hints. A task now and then leaves the mark alone. */
+  let mark: Mark | undefined;
+  let isWoken = false;
+  for (let failures = 0; !stop.aborted; ) {
+    try {
+      const room = host.room();
+      if (mark !== undefined && (isNone(room) || arrivals.isDense(performance.now()))) {
+        await context.unmarkIdle();
+        mark = undefined;
+      }
+      if (isNone(room)) {
+        await slotFreed.wait(host.pollMs, stop);
+        continue;
+      }
+      // What woke it waits: no look comes before the claim.
+      const queues = isWoken ? context.queuesKnown() : await context.queuesNow();
+      const got = await claimer.claim(room, queues, stop);
+      isWoken = false;
+      failures = 0;
+      const now = performance.now();
+      arrivals.count(got, now);
+      // Of several workers one is often too late, and no more idle than the others.
+      if (got === 0 && !(host.hearsHints && arrivals.isDense(now))) {
+        mark ??= { since: now, until: now };
+        arrivals.count(await sleepIdle(options, mark), performance.now());
+        isWoken = true;
+      } else if (got < room.start + room.ahead) await workArrived.wait(TRICKLE_MS, stop);
+    } catch (error) {
+      failures += 1;
+      host.onTrouble(error);
+      await slotFreed.wait(backingOffMs(failures, Math.random()), stop);
+    }
+  }
+}
+
+/**
+ * Sleep until a hint, the next due task or the next poll. The mark comes before the last look: what was committed
+ * before it stood has sent no hint. Returns how many tasks that look claimed, which ends the sleep.
+ */
+async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
+  const { host, claimer, context, workArrived, stop } = options;
+  if (performance.now() > mark.until || !host.hearsHints) mark.since = performance.now();
+  // The longer it has stood, the fewer transactions are open that have not seen it.
+  for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
+    if (stop.aborted || (await host.isDone())) return 0;
+    const pollMs = host.hearsHints ? Math.max(host.pollMs, POLL_HEARING_MS) : host.pollMs;
+    const markMs = pollMs + 1000;
+    mark.until = performance.now() + markMs;
+    const { dueMs, queues } = await context.markIdle(markMs);
+    const got = await claimer.claim(host.room(), queues, stop);
+    if (got > 0) return got;
+    const sleepMs = Math.min(pollMs, napMs);
+    const waited = await workArrived.wait(Math.max(1, Math.min(sleepMs, dueMs ?? sleepMs)), stop);
+    if (waited !== 'elapsed' || (dueMs !== null && dueMs <= sleepMs)) return 0;
+  }
+}

@@ -1,0 +1,68 @@
+import type { ClaimedTask } from '../../domain/task.ts';
+import { isUndone } from '../../lib/database.ts';
+import { type Claimed, claim } from '../../queue/claim.ts';
+import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
+import type { Ledger, Reservation } from '../lease/ledger.ts';
+import type { ClaimCursor } from './claim-cursor.ts';
+import { isNone, type Room } from './claim-room.ts';
+import type { ClaimingWorker } from './claiming-worker.ts';
+import type { Sweeper } from './sweeper.ts';
+
+export interface ClaimerOptions {
+  readonly worker: ClaimingWorker;
+  readonly ledger: Ledger;
+  readonly cursor: ClaimCursor;
+  readonly sweeper: Sweeper;
+  /** A claim brought these. */
+  readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
+}
+
+/** Claims tasks, each time under a reservation in the ledger. */
+export class Claimer {
+  readonly #options: ClaimerOptions;
+
+  constructor(options: ClaimerOptions) {
+    this.#options = options;
+  }
+
+  /** Claim once from these queues. Returns how many tasks it brought. */
+  async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
+    if (isNone(room) || queues.length === 0 || stop.aborted) return 0;
+    const { worker, ledger, sweeper } = this.#options;
+    await sweeper.look(queues, stop);
+    if (stop.aborted) return 0;
+    const reservation = ledger.reserve(room.start + room.ahead);
+    if (reservation === undefined) return 0;
+    return worker.lease.during((leaseMs) => this.#claim(reservation, room, queues, leaseMs));
+  }
+
+  async #claim(
+    reservation: Reservation,
+    room: Room,
+    queues: readonly string[],
+    leaseMs: number,
+  ): Promise<number> {
+    const { worker, ledger, cursor, onClaimed } = this.#options;
+    const { db, workerId, types } = worker;
+    const began = performance.now();
+    const look = cursor.next(began, queues);
+    // The answer is worth nothing after a lease.
+    const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
+    const request = { workerId, types, queues: cursor.inTurn(queues), ...room, ...look };
+    let claimed: Claimed;
+    try {
+      claimed = await claim(db, { ...request, leaseMs, deadlineMs });
+    } catch (error) {
+      const now = performance.now();
+      cursor.failed(look, now - began, now);
+      if (isUndone(error)) ledger.refused(reservation);
+      else ledger.answerLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
+      throw error;
+    }
+    const { tasks } = claimed;
+    const now = performance.now();
+    cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
+    onClaimed(reservation, tasks);
+    return tasks.length;
+  }
+}

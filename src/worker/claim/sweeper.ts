@@ -1,0 +1,75 @@
+import { Bell } from '../../lib/bell.ts';
+import type { Queryable } from '../../lib/database.ts';
+import type { Lane } from '../../lib/lane.ts';
+import { findMissed } from '../../queue/find-missed.ts';
+import type { ClaimCursor, Sweep } from './claim-cursor.ts';
+
+export interface SweeperOptions {
+  /** Where it fails, or takes too long, that says nothing of the connection. */
+  readonly db: Queryable;
+  /** What is done beside the claims takes one connection, not all. */
+  readonly lane: Lane;
+  readonly cursor: ClaimCursor;
+  /** Those handled now. */
+  readonly types: () => readonly string[];
+  /** Claims have passed something that is due. */
+  readonly onMissed: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+interface Running {
+  readonly endedBell: Bell;
+  readonly startedAt: number;
+}
+
+/** The first claims from a queue wait so long for the sweep that says where they begin; then they only look back. */
+const FIRST_SWEEP_MS = 1000;
+
+/** Looks beside the claims at what they have passed. */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #running: Running | undefined;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  /** Start a sweep if one is due. Resolves at once, unless a claim from these queues would not know where to begin. */
+  async look(queues: readonly string[], stop: AbortSignal): Promise<void> {
+    const { cursor } = this.#options;
+    for (;;) {
+      this.#running ??= this.#start(cursor.nextSweep(performance.now(), queues));
+      if (this.#running === undefined || !cursor.isBlindIn(queues)) return;
+      const { endedBell, startedAt } = this.#running;
+      const leftMs = startedAt + FIRST_SWEEP_MS - performance.now();
+      if (leftMs <= 0 || (await endedBell.wait(leftMs, stop)) !== 'rung') return;
+    }
+  }
+
+  #start(sweep: Sweep | undefined): Running | undefined {
+    if (sweep === undefined) return undefined;
+    const endedBell = new Bell();
+    void this.#options.lane
+      .run(() => this.#sweep(sweep))
+      .finally(() => {
+        this.#running = undefined;
+        endedBell.ring();
+      });
+    return { endedBell, startedAt: performance.now() };
+  }
+
+  async #sweep(sweep: Sweep): Promise<void> {
+    const { db, cursor, types, onMissed, onTrouble } = this.#options;
+    const began = performance.now();
+    try {
+      const missed = await findMissed(db, { ...sweep, types: types() });
+      const now = performance.now();
+      cursor.sweptBeside(sweep, missed, now - began, now);
+      if (missed.first.length > 0) onMissed();
+    } catch (error) {
+      const now = performance.now();
+      cursor.sweepFailed(now - began, now);
+      onTrouble(error);
+    }
+  }
+}

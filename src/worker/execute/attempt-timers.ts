@@ -1,0 +1,56 @@
+import { after } from '../../lib/after.ts';
+import type { AbortReason } from '../handler.ts';
+import type { StartedTask } from '../lease/held-task.ts';
+
+/** What calls off the timeout of an attempt, and the end of its grace. */
+interface Timers {
+  timeout?: () => void;
+  grace?: () => void;
+}
+
+/**
+ * Asks attempts to end, at their timeout or for another reason, and calls back for an inline one that has not ended after
+ * the grace.
+ */
+export class AttemptTimers {
+  readonly #graceMs: number;
+  readonly #onIgnored: (held: StartedTask) => void;
+  /** Of attempts that have a timeout, or were asked to end. */
+  readonly #timers = new Map<StartedTask, Timers>();
+
+  constructor(graceMs: number, onIgnored: (held: StartedTask) => void) {
+    this.#graceMs = graceMs;
+    this.#onIgnored = onIgnored;
+  }
+
+  /** The attempt has started: its timeout runs, if it has one. */
+  start(held: StartedTask): void {
+    const { timeoutMs } = held.attempt;
+    if (timeoutMs === null) return;
+    this.#timers.set(held, { timeout: after(timeoutMs, () => this.askToEnd(held, 'timeout')) });
+  }
+
+  /** Ask it to end. Its grace begins when it is first asked. */
+  askToEnd(held: StartedTask, reason: AbortReason, cancelReason: string | null = null): void {
+    held.attempt.abort(reason, cancelReason);
+    const timers = this.#timers.get(held) ?? {};
+    if (timers.grace !== undefined) return;
+    this.#timers.set(held, {
+      ...timers,
+      grace: after(this.#graceMs, () => {
+        // The process of one that is apart is being killed.
+        if (!held.attempt.isApart) this.#onIgnored(held);
+      }),
+    });
+  }
+
+  /** The attempt has ended: call off what waits for it. */
+  clear(held: StartedTask): void {
+    if (this.#timers.size === 0) return;
+    const timers = this.#timers.get(held);
+    if (timers === undefined) return;
+    this.#timers.delete(held);
+    timers.timeout?.();
+    timers.grace?.();
+  }
+}

@@ -1,0 +1,236 @@
+import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { ClaimedTask } from '../../domain/task.ts';
+import type { Bell } from '../../lib/bell.ts';
+import { Attempt, type Place } from '../attempt/attempt.ts';
+import type { EventLog } from '../events.ts';
+import type { AbortReason } from '../handler.ts';
+import { HandlerProcesses, isLoaded } from '../isolation/handler-processes.ts';
+import type { HeldTask, StartedTask } from '../lease/held-task.ts';
+import type { HeldLease } from '../lease/lease-table.ts';
+import type { Ledger, Reservation } from '../lease/ledger.ts';
+import { isSuspect, mayStart } from '../lease/suspects.ts';
+import type { Handler } from '../load-handler.ts';
+import type { Handlers } from '../load-handlers.ts';
+import { AttemptTimers } from './attempt-timers.ts';
+import { type AttemptHost, conclude, INTERRUPTED, runAttempt } from './run-attempt.ts';
+
+export interface ExecutorSettings {
+  readonly handlers: Handlers;
+  readonly graceMs: number;
+  /** For handlers in a process that do not say how long after an abort they are killed. */
+  readonly killAfterMs: number;
+  readonly events: EventLog;
+}
+
+/** The worker of an executor. */
+export interface ExecutorHost {
+  /** How many tasks it may run at a time. */
+  readonly concurrency: number;
+  /** The longest an attempt of this task may take; null: for ever. */
+  timeoutOf(task: ClaimedTask): number | null;
+  /** Mark a suspect as running in the database. False: it is not ours any more. */
+  markRunning(held: StartedTask): Promise<boolean>;
+  /** Whether a task may run here now. */
+  serves(task: ClaimedTask): boolean;
+  /** There is something new to report. */
+  onReport(): void;
+  /** The lease of a task is somebody else's. */
+  onLost(held: HeldTask): void;
+}
+
+/**
+ * So many start before the event loop comes round. Handlers that end at once would keep it until nothing waits any more,
+ * and the next claim, which they make room for, would leave only then.
+ */
+const AT_A_TURN = 100;
+
+/** A claimed-ahead task waits no longer than this for its start. */
+const UNSTARTED_MS = 1000;
+
+/** Runs what was claimed, in at most `concurrency` slots: the most urgent that may start does so when a slot is free. */
+export class Executor {
+  readonly #ledger: Ledger;
+  readonly #host: ExecutorHost;
+  readonly #events: EventLog;
+  readonly #slotFreed: Bell;
+  readonly #timers: AttemptTimers;
+  readonly #attempts: AttemptHost;
+  #handlers: Handlers;
+  /** Since the event loop last came round. */
+  #startedNow = 0;
+  #meanRunMs: number | undefined;
+  #meanLength = 0;
+  #startedAt = 0;
+
+  /** `slotFreed` is rung when there is room for more. */
+  constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Bell) {
+    const { handlers, graceMs, events } = settings;
+    this.#ledger = ledger;
+    this.#host = host;
+    this.#events = events;
+    this.#slotFreed = slotFreed;
+    this.#handlers = handlers;
+    this.#timers = new AttemptTimers(graceMs, (held) => this.#abandon(held));
+    this.#attempts = {
+      markRunning: (held) => host.markRunning(held),
+      processes: new HandlerProcesses(settings),
+      lines: events,
+      onEnded: (held, outcome) => this.#end(held, outcome),
+    };
+  }
+
+  get concurrency(): number {
+    return this.#host.concurrency;
+  }
+
+  get freeSlots(): number {
+    return this.#host.concurrency - this.#ledger.running;
+  }
+
+  /** How long an attempt takes of late, in milliseconds; undefined: none has ended yet. */
+  get meanRunMs(): number | undefined {
+    return this.#meanRunMs;
+  }
+
+  /** How long the payloads of the last claim were, in characters; 0: there was none. */
+  get meanLength(): number {
+    return this.#meanLength;
+  }
+
+  /** For how long no slot has become free, in milliseconds; 0: one is. */
+  get busyMs(): number {
+    return this.freeSlots > 0 ? 0 : performance.now() - this.#startedAt;
+  }
+
+  /** Take in what a claim brought, and start what finds a slot. */
+  take(reservation: Reservation, tasks: readonly ClaimedTask[]): void {
+    this.#ledger.answered(reservation, tasks, performance.now());
+    if (tasks.length > 0)
+      this.#meanLength = tasks.reduce((sum, { payload }) => sum + payload.length, 0) / tasks.length;
+    if (reservation.isOutdated) this.releaseUnserved();
+    this.fill();
+    if (this.#ledger.reporting > 0) this.#host.onReport();
+  }
+
+  /** Start what finds a slot. */
+  fill(): void {
+    const ledger = this.#ledger;
+    for (let next = 0; this.#startedNow < AT_A_TURN && this.freeSlots > 0; ) {
+      const held = ledger.waitingAt(next);
+      if (held === undefined) return;
+      const handler = this.#handlers.get(held.task.type);
+      if (handler !== undefined && mayStart(held.task, isLoaded(handler), ledger)) {
+        if (this.#startedNow === 0) setImmediate(this.#beginTurn);
+        this.#startedNow += 1;
+        this.#start(held, handler);
+      } else {
+        next += 1;
+      }
+    }
+  }
+
+  /** Use other handlers from the next start on. */
+  exchange(handlers: Handlers): void {
+    this.#handlers = handlers;
+    this.#attempts.processes.retire();
+  }
+
+  /** Give back what has waited too long for its start. */
+  releaseStale(): void {
+    const limit = performance.now() - UNSTARTED_MS;
+    const next = this.#ledger.abandoned === 0 ? this.#ledger.nextLastChance() : undefined;
+    this.#release((held) => held.claimedAt < limit && held !== next);
+  }
+
+  /** Give back what waits and may not run here now. */
+  releaseUnserved(): void {
+    this.#release(({ task }) => !this.#host.serves(task));
+  }
+
+  /** Ask everything that runs to end. */
+  abortAll(reason: AbortReason): void {
+    for (const { attempt } of this.#ledger.started()) attempt.abort(reason);
+  }
+
+  /**
+   * The lease is gone: whatever this worker does with the task changes nothing. One whose outcome is under way answers
+   * for itself.
+   */
+  lose(lease: HeldLease): void {
+    const held = this.#ledger.find(lease);
+    if (held === undefined) return;
+    if (isRunning(held)) this.#timers.askToEnd(held, 'lost');
+    else if (this.#ledger.lost(held)) this.#host.onLost(held);
+  }
+
+  /**
+   * Somebody asked to cancel the task: what runs is asked to end, and an inline handler that has not after the grace is
+   * abandoned; what waits ends.
+   */
+  cancel(lease: HeldLease, reason: string | null): void {
+    const held = this.#ledger.find(lease);
+    if (held === undefined) return;
+    if (isRunning(held)) this.#timers.askToEnd(held, 'cancelled', reason);
+    else if (this.#ledger.report(held, outcomeOf({ kind: 'cancelled', reason, killed: false }), null))
+      this.#host.onReport();
+  }
+
+  /** Conclude all that still runs as if it had been interrupted, for a worker that ends: it is waited for no longer. */
+  giveUp(): void {
+    for (const held of this.#ledger.started()) {
+      held.attempt.killed = true;
+      this.#end(held, INTERRUPTED);
+    }
+    this.#attempts.processes.close();
+  }
+
+  /** The event loop has come round. */
+  readonly #beginTurn = (): void => {
+    this.#startedNow = 0;
+    this.fill();
+  };
+
+  #start(held: HeldTask, handler: Handler): void {
+    const { task } = held;
+    const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#placeOf(task, handler));
+    if (!this.#ledger.start(held, attempt)) return;
+    this.#startedAt = attempt.startedAt;
+    if (this.#events.tellsDebug)
+      this.#events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
+    this.#timers.start(held);
+    runAttempt(held, handler, this.#attempts);
+  }
+
+  #placeOf(task: ClaimedTask, handler: Handler): Place {
+    if (!isLoaded(handler)) return 'inline';
+    if (isSuspect(task)) return 'fresh process';
+    return handler.isolation === 'process' || this.#ledger.lastChances > 0 ? 'process' : 'inline';
+  }
+
+  #end(held: StartedTask, outcome: Outcome): void {
+    if (!isRunning(held)) return; // the worker has given it up
+    this.#timers.clear(held);
+    const ranMs = performance.now() - held.attempt.startedAt;
+    this.#meanRunMs =
+      this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
+    if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport();
+    else this.#host.onLost(held);
+    this.fill();
+    this.#slotFreed.ring();
+  }
+
+  #abandon(held: StartedTask): void {
+    if (!this.#ledger.abandon(held)) return;
+    const { id, type } = held.task;
+    this.#events.event('task.abandoned', { task_id: id, type, abandoned: this.#ledger.abandoned });
+    this.#slotFreed.ring();
+  }
+
+  #release(isMeant: (held: HeldTask) => boolean): void {
+    if (this.#ledger.releaseWaiting(isMeant) > 0) this.#host.onReport();
+  }
+}
+
+function isRunning(held: HeldTask): held is StartedTask {
+  return held.standing === 'running';
+}

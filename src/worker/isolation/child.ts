@@ -1,0 +1,80 @@
+import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { messageOf } from '../../domain/thrown.ts';
+import { Attempt } from '../attempt/attempt.ts';
+import { Context, type HandlerLog } from '../attempt/context.ts';
+import { runInline } from '../attempt/run-inline.ts';
+import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
+import { type Handler, loadHandler } from '../load-handler.ts';
+import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
+import { endWithParent } from './end-with-parent.ts';
+
+/*
+ * The entry of a process in which handlers run: it runs one task after the other, reports each outcome, and is ended
+ * by its worker. When the worker is gone, so is it.
+ */
+
+endWithParent();
+// With what it has started: it leads a process group.
+process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
+// The group is killed by the worker; a Ctrl-C meant for the worker is no business of the handler.
+process.on('SIGINT', () => {});
+
+const LINES: HandlerLog = {
+  say: (level, message, fields) => send({ kind: 'log', level, message, fields: plain(fields) }),
+};
+
+/** By path. */
+const loaded = new Map<string, Promise<Handler>>();
+let current: Attempt | undefined;
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'abort') current?.abort(message.reason);
+  else void run(message);
+});
+catchUncaughtErrors((culprit, thrown) => {
+  send({ kind: 'spoilt' });
+  if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
+  else
+    new Context(culprit, LINES).log.warn('what this task left behind has failed', {
+      error: messageOf(thrown),
+    });
+});
+
+async function run({ path, task }: RunRequest): Promise<void> {
+  const attempt = new Attempt(task);
+  current = attempt;
+  const outcome = await load(task.type, path).then(
+    (handler) => runInline(attempt, handler, new Context(attempt, LINES)),
+    (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),
+  );
+  if (current === attempt) report(outcome);
+}
+
+/** Send what the task came to that runs now. What comes of it later is too late. */
+function report(outcome: Outcome): void {
+  if (current === undefined) return;
+  current = undefined;
+  send({ kind: 'outcome', outcome });
+}
+
+function load(type: string, path: string): Promise<Handler> {
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const loading = loadHandler(type, path);
+  loaded.set(path, loading);
+  return loading;
+}
+
+/** Only what can be sent; a log line is no reason to fail. */
+function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  try {
+    return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
+  } catch (error) {
+    const { task_id, type, attempt } = fields;
+    return { fields_lost: String(error), task_id, type, attempt };
+  }
+}
+
+function send(message: FromChild): void {
+  process.send!(message);
+}

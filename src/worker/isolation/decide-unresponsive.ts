@@ -1,0 +1,87 @@
+import type { Ended } from '../../domain/outcome.ts';
+import { leaseKey } from '../../domain/task.ts';
+import type { TableRow } from '../lease/lease-table.ts';
+import type { Busy } from './inspect-main-thread.ts';
+
+/** A request to cancel a task that this worker holds, and when it was heard of (`wallClock()`). */
+export interface CancelRequest {
+  readonly heardAt: number;
+  readonly reason: string | null;
+}
+
+/** By lease. */
+export type CancelRequests = ReadonlyMap<string, CancelRequest>;
+
+/** What is known of a main thread that does not answer. */
+export interface Silence {
+  /** Every lease of the process. */
+  readonly rows: readonly TableRow[];
+  /** The slot whose handler was entered last. */
+  readonly lastEntered: number;
+  /** `wallClock()`. */
+  readonly now: number;
+  readonly silentMs: number;
+  readonly graceMs: number;
+  readonly cancels: CancelRequests;
+}
+
+export type Verdict =
+  /** Whoever keeps the thread may do so for so long. */
+  | { readonly kind: 'wait'; readonly ms: number }
+  | {
+      readonly kind: 'end';
+      /** Undefined: no task is to blame. */
+      readonly blamed: { readonly row: TableRow; readonly ended: Ended } | undefined;
+      /** What is in neither is left to its lease: it may have been to blame, and is a suspect from now on. */
+      readonly givenBack: readonly TableRow[];
+    };
+
+/** How long the main thread may be silent while it runs a task without a deadline, or nobody's. */
+const WITHOUT_DEADLINE_MS = 300_000;
+
+/** Beyond timeout and grace. */
+const ALLOWANCE_MS = 2000;
+
+/** How long nobody can be to blame yet, in milliseconds; not above 0: it is time to ask who it is. */
+export function patienceWith(silence: Silence): number {
+  const patience = runningHere(silence).map((row) => leftTo(row, silence));
+  return Math.min(WITHOUT_DEADLINE_MS - silence.silentMs, ...patience);
+}
+
+/**
+ * Decide what is to be done about a silent main thread that is busy with this; undefined: it could not be asked, and
+ * then who entered last is taken for the one.
+ */
+export function decideUnresponsive(silence: Silence, busy: Busy | undefined): Verdict {
+  const here = runningHere(silence);
+  const row = here.find((one) =>
+    busy === undefined ? one.slot === silence.lastEntered : leaseKey(one) === busy.lease,
+  );
+  const ms = row === undefined && busy === undefined ? 0 : leftTo(row, silence);
+  if (ms > 0) return { kind: 'wait', ms };
+  const innocent = silence.rows.filter((one) => one !== row && (busy !== undefined || !here.includes(one)));
+  const blamed = row && { row, ended: endOf(row, silence, busy?.stack ?? null) };
+  return { kind: 'end', blamed, givenBack: innocent };
+}
+
+function runningHere({ rows }: Silence): TableRow[] {
+  return rows.filter(({ startedAt, isApart }) => startedAt > 0 && !isApart);
+}
+
+/** Undefined: what runs is nobody's. */
+function leftTo(row: TableRow | undefined, { now, silentMs, graceMs, cancels }: Silence): number {
+  const untilLimit = WITHOUT_DEADLINE_MS - silentMs;
+  if (row === undefined) return untilLimit;
+  const cancelledAt = cancels.get(leaseKey(row))?.heardAt ?? Infinity;
+  const askedAt = Math.min(cancelledAt, row.deadlineAt === 0 ? Infinity : row.deadlineAt);
+  return askedAt === Infinity ? untilLimit : askedAt + graceMs + ALLOWANCE_MS - now;
+}
+
+function endOf(row: TableRow, { now, cancels }: Silence, stack: string | null): Ended {
+  const { startedAt, deadlineAt } = row;
+  const cancel = cancels.get(leaseKey(row));
+  if (cancel !== undefined) return { kind: 'cancelled', reason: cancel.reason, killed: true };
+  return deadlineAt > 0
+    ? { kind: 'timedOut', timeoutMs: deadlineAt - startedAt, stack }
+    : { kind: 'unresponsive', blockedMs: now - startedAt, stack };
+}

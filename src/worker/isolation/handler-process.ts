@@ -1,0 +1,111 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { EventLog } from '../events.ts';
+import type { AbortReason } from '../handler.ts';
+import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
+
+const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
+
+/** How a run in a process ended. `died`: without a word, in whatever way the outcome says. */
+export interface EndOfRun {
+  readonly outcome: Outcome;
+  readonly died: boolean;
+}
+
+/** A process of its own, and a process group, in which handlers run: one task at a time, and then perhaps the next. */
+export class HandlerProcess {
+  readonly #child: ChildProcess;
+  readonly #events: EventLog;
+  #end: ((how: EndOfRun) => void) | undefined;
+  #runs = 0;
+  #spent = false;
+
+  constructor(events: EventLog) {
+    this.#events = events;
+    this.#child = fork(CHILD, { serialization: 'advanced', detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
+    this.#child.on('message', (message: FromChild) => this.#onMessage(message));
+    this.#child.on('error', (thrown) => this.#died(outcomeOf({ kind: 'threw', thrown })));
+    this.#child.on('exit', (exitCode, signal) =>
+      this.#died(outcomeOf({ kind: 'childDied', exitCode, signal })),
+    );
+  }
+
+  /** How many tasks it has run, or begun to run. */
+  get runs(): number {
+    return this.#runs;
+  }
+
+  /** Whether another task may run in it. */
+  get isReusable(): boolean {
+    return !this.#spent && this.#child.connected;
+  }
+
+  /** Run a handler. Whatever happens to the process is an outcome; never rejects. */
+  run(request: RunRequest): Promise<EndOfRun> {
+    this.#runs += 1;
+    this.#child.ref();
+    this.#child.channel?.ref();
+    return new Promise((resolve) => {
+      this.#end = resolve;
+      this.#send({ kind: 'run', ...request });
+    });
+  }
+
+  /** Ask the handler to end. */
+  abort(reason: AbortReason): void {
+    this.#send({ kind: 'abort', reason });
+  }
+
+  /** Let no other task run in it. */
+  spend(): void {
+    this.#spent = true;
+  }
+
+  /** End it, with whatever its handlers have left running. */
+  kill(): void {
+    this.#spent = true;
+    try {
+      if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // It is gone.
+    }
+  }
+
+  /** Let it wait for its next task, and keep nobody from ending. */
+  rest(): void {
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  #onMessage(message: FromChild): void {
+    switch (message.kind) {
+      case 'outcome':
+        this.#ended({ outcome: message.outcome, died: false });
+        break;
+      case 'log':
+        this.#events.say(message.level, message.message, message.fields);
+        break;
+      case 'spoilt':
+        this.#spent = true;
+        break;
+      default:
+        message satisfies never;
+    }
+  }
+
+  #died(outcome: Outcome): void {
+    this.kill();
+    this.#ended({ outcome, died: true });
+  }
+
+  #ended(how: EndOfRun): void {
+    const end = this.#end;
+    this.#end = undefined;
+    end?.(how);
+  }
+
+  #send(message: ToChild): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+}

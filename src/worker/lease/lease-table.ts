@@ -1,0 +1,144 @@
+import type { Lease } from '../../domain/task.ts';
+
+/** What the table says of a held task. Times are `wallClock()`; 0: not started, no deadline. */
+export interface TableRow extends HeldLease {
+  readonly startedAt: number;
+  readonly deadlineAt: number;
+  /** It runs in a process of its own. */
+  readonly isApart: boolean;
+}
+
+/** A lease, and its row in the table. */
+export interface HeldLease extends Lease {
+  readonly slot: number;
+}
+
+/** How a task runs that starts. */
+export interface Start {
+  /** `performance.now()`. */
+  readonly startedAt: number;
+  /** Null: for ever. */
+  readonly timeoutMs: number | null;
+  readonly isApart: boolean;
+}
+
+/** The table's memory, as it is handed to another thread. */
+export interface LeaseMemory {
+  readonly memory: SharedArrayBuffer;
+  readonly capacity: number;
+}
+
+/**
+ * The leases that this process holds, in memory shared by two threads: the main thread writes it with every claim and
+ * every end, the heartbeat thread reads it whenever it is time, also while the main thread is blocked. A row read
+ * while it is being written may mix two leases; the pair of id and lease_no then fits no lease, and the database
+ * answers `lost` for something nobody holds, which nobody acts on.
+ */
+export class LeaseTable {
+  readonly shared: LeaseMemory;
+  /** [0] when the main thread was last seen, [1] the slot whose handler it entered last. */
+  readonly #pulse: Float64Array;
+  readonly #ids: BigInt64Array;
+  readonly #startedAt: Float64Array;
+  readonly #deadlineAt: Float64Array;
+  readonly #leaseNos: Int32Array;
+  readonly #apart: Int32Array;
+  /** 1 where a slot holds a lease: every number is an id of a row that somebody put in by hand. */
+  readonly #taken: Int32Array;
+  readonly #free: number[];
+
+  constructor(shared: number | LeaseMemory) {
+    this.shared =
+      typeof shared === 'number'
+        ? { memory: new SharedArrayBuffer(16 + shared * ROW_BYTES), capacity: shared }
+        : shared;
+    const { memory, capacity } = this.shared;
+    this.#pulse = new Float64Array(memory, 0, 2);
+    this.#ids = new BigInt64Array(memory, 16, capacity);
+    this.#startedAt = new Float64Array(memory, 16 + 8 * capacity, capacity);
+    this.#deadlineAt = new Float64Array(memory, 16 + 16 * capacity, capacity);
+    this.#leaseNos = new Int32Array(memory, 16 + 24 * capacity, capacity);
+    this.#apart = new Int32Array(memory, 16 + 28 * capacity, capacity);
+    this.#taken = new Int32Array(memory, 16 + 32 * capacity, capacity);
+    this.#free = Array.from({ length: capacity }, (_, index) => capacity - 1 - index);
+  }
+
+  /** How many more leases it can hold. */
+  get room(): number {
+    return this.#free.length;
+  }
+
+  /** Enter a claimed task. Returns its slot. */
+  take({ id, leaseNo }: Lease): number {
+    const slot = this.#free.pop();
+    if (slot === undefined) throw new Error('the lease table is full');
+    this.#startedAt[slot] = 0;
+    this.#deadlineAt[slot] = 0;
+    this.#leaseNos[slot] = leaseNo;
+    this.#ids[slot] = BigInt(id);
+    this.#taken[slot] = 1;
+    return slot;
+  }
+
+  /** Note that the task of a slot starts. */
+  start(slot: number, { startedAt, timeoutMs, isApart }: Start): void {
+    const at = TIME_ORIGIN + startedAt;
+    this.#apart[slot] = isApart ? 1 : 0;
+    this.#deadlineAt[slot] = timeoutMs === null ? 0 : at + timeoutMs;
+    this.#startedAt[slot] = at;
+    if (!isApart) this.#pulse[1] = slot;
+  }
+
+  /** Forget the lease of a slot: its outcome is recorded, or it is somebody else's. */
+  leave(slot: number): void {
+    this.#taken[slot] = 0;
+    this.#free.push(slot);
+  }
+
+  /** Whether a lease is still held there. */
+  has({ slot, id, leaseNo }: HeldLease): boolean {
+    return this.#taken[slot] === 1 && this.#leaseNos[slot] === leaseNo && this.#ids[slot] === BigInt(id);
+  }
+
+  /** Say that the main thread answers. */
+  beat(): void {
+    this.#pulse[0] = wallClock();
+  }
+
+  /** When the main thread was last seen. */
+  get lastBeat(): number {
+    return this.#pulse[0]!;
+  }
+
+  /** The slot whose handler the main thread entered last. */
+  get lastEntered(): number {
+    return this.#pulse[1]!;
+  }
+
+  /** Every lease in it. */
+  rows(): TableRow[] {
+    const rows: TableRow[] = [];
+    for (let slot = 0; slot < this.shared.capacity; slot++) {
+      if (this.#taken[slot] === 0) continue;
+      rows.push({
+        slot,
+        id: String(this.#ids[slot]!),
+        leaseNo: this.#leaseNos[slot]!,
+        startedAt: this.#startedAt[slot]!,
+        deadlineAt: this.#deadlineAt[slot]!,
+        isApart: this.#apart[slot] === 1,
+      });
+    }
+    return rows;
+  }
+}
+
+const ROW_BYTES = 36;
+
+/** Of this thread. */
+const TIME_ORIGIN = performance.timeOrigin;
+
+/** Milliseconds of a clock that never jumps and is the same in every thread of the process. */
+export function wallClock(): number {
+  return TIME_ORIGIN + performance.now();
+}

@@ -1,0 +1,45 @@
+import type { SettleAnswer } from '../../queue/settle.ts';
+import type { EventLog } from '../events.ts';
+import type { EndedTask } from '../lease/held-task.ts';
+import type { End } from './tally.ts';
+
+/** Log what became of an attempt, and say what to count it as. */
+export function logOutcome(
+  events: EventLog,
+  { task, outcome, ranMs }: EndedTask,
+  { answer, consequence }: SettleAnswer,
+): End {
+  if (answer !== 'lost' && outcome.kind === 'completed' && !events.tellsDebug) return 'completed';
+  const about = {
+    task_id: task.id,
+    type: task.type,
+    queue: task.queue,
+    attempt: task.attempts + 1,
+    ran_ms: ranMs === null ? null : Math.round(ranMs),
+  };
+  if (answer === 'lost') {
+    events.event('lease.lost', about);
+    return 'lost';
+  }
+  const error = 'error' in outcome && outcome.error !== null ? { error: outcome.error } : {};
+  if (consequence?.status === 'dead' || (outcome.kind === 'dead' && consequence === null)) {
+    events.event('task.died', { ...about, reason: consequence?.reason, ...error });
+    return 'died';
+  }
+  if (consequence?.status === 'cancelled' || outcome.kind === 'cancelled') {
+    events.event('task.cancelled', { ...about, reason: 'reason' in outcome ? outcome.reason : null });
+    return 'cancelled';
+  }
+  const retry = { retry_in_ms: consequence?.retry_in_ms };
+  switch (outcome.kind) {
+    case 'completed':
+      events.event('task.completed', about);
+      return 'completed';
+    case 'snoozed':
+      events.event('task.snoozed', { ...about, ...retry });
+      return 'snoozed';
+    default:
+      events.event('task.failed', { ...about, ...retry, ...error });
+      return 'failed';
+  }
+}

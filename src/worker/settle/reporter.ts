@@ -1,0 +1,330 @@
+import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { leaseKey } from '../../domain/task.ts';
+import { messageOf } from '../../domain/thrown.ts';
+import { backingOffMs } from '../../lib/backing-off.ts';
+import { Bell } from '../../lib/bell.ts';
+import { isServerError, isUnanswered, isUndone } from '../../lib/database.ts';
+import { giveBack } from '../../queue/give-back.ts';
+import { ensurePartitions } from '../../queue/maintain.ts';
+import { type SettleAnswer, settle, settleNothing } from '../../queue/settle.ts';
+import type { EndedTask, HeldTask } from '../lease/held-task.ts';
+import type { Ledger } from '../lease/ledger.ts';
+import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import { judgeRefusal } from './judge-refusal.ts';
+
+export interface ReporterHooks {
+  /** The outcome has its answer. */
+  readonly onSettled: (held: EndedTask, answer: SettleAnswer) => void;
+  /** The task waits in the queue again. */
+  readonly onGivenBack: (held: HeldTask) => void;
+  /** The database refused the data of this outcome and has stored that instead. */
+  readonly onNotStored: (held: HeldTask, error: unknown) => void;
+  /** The database refuses that as well; the task is left to its lease. */
+  readonly onRefused: (held: HeldTask, error: unknown) => void;
+  /** A statement failed; it is sent again. */
+  readonly onTrouble: (error: unknown) => void;
+  /** What was sent last is dealt with: there may be room for more. */
+  readonly onSent: () => void;
+}
+
+/** More in one statement gains nothing. */
+const MOST_AT_ONCE = 2000;
+/** Nor is a statement to be much longer than this many characters of results. */
+const MOST_LENGTH = 16_000_000;
+/** Of those that are sent alone, at most this many between two statements of the others. */
+const MOST_ALONE_AT_ONCE = 4;
+
+/** A report that could not be taken is sent again after 50 ms, doubling to this. Locked by another transaction. */
+const MOST_BUSY_MS = 1000;
+/** It waits for somebody to make a partition. */
+const MOST_UNPLACED_MS = 30_000;
+/** It is refused by itself, for a reason that may pass. */
+const MOST_ALONE_MS = 30_000;
+
+/** When the server has refused a batch this often, with a reason that may pass, one row may be to blame. */
+const REFUSALS = 3;
+/** Halving finds it within this many refusals on end; else the trouble is everybody's. */
+const REFUSALS_IN_SEARCH = 40;
+/** So it is when more than this many are refused by themselves. */
+const MOST_ALONE = 20;
+
+/** What a refusal says of one outcome. */
+type RefusalOfOne = 'data' | 'no partition' | 'one row';
+
+/**
+ * Reports to the database what stands at `reporting`: outcomes, and tasks to be given back. It sends natural batches: one
+ * is under way at a time, and what arrives meanwhile goes together in the next. Nothing is dropped: a report stays in the
+ * ledger until the database has answered it.
+ */
+export class Reporter {
+  readonly #worker: Omit<RegisteredWorker, 'lease'>;
+  readonly #ledger: Ledger;
+  readonly #hooks: ReporterHooks;
+  readonly #arrived = new Bell();
+  /** Not rung by what arrives: as long as the database refuses, that is no reason to ask it again. */
+  readonly #retry = new Bell();
+  /** How often on end nothing could be sent. */
+  #failures = 0;
+  /** How often on end the server itself has refused outcomes, for a reason that may pass. */
+  #refusals = 0;
+  #search: Search = newSearch();
+
+  constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
+    this.#worker = worker;
+    this.#ledger = ledger;
+    this.#hooks = hooks;
+  }
+
+  /** True while the database takes no reports: then nothing new should be started. */
+  get isStuck(): boolean {
+    return this.#failures > 0 || this.#ledger.sentAlone > MOST_ALONE;
+  }
+
+  /** There is something new to report. */
+  wake(): void {
+    this.#arrived.ring();
+  }
+
+  /** The database answers again: what failed is tried at once. */
+  retry(): void {
+    if (this.#failures > 0) this.#retry.ring();
+  }
+
+  /** Report until the signal ends it. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const batch = this.#takeBatch();
+      if (batch.length === 0) {
+        const waitMs = this.#ledger.nextReportAt - performance.now();
+        await this.#arrived.wait(Math.max(1, Math.min(60_000, waitMs)), signal);
+      } else if (!(await this.#send(batch, signal))) {
+        await this.#retry.wait(backingOffMs(this.#failures, Math.random()), signal);
+      }
+    }
+  }
+
+  #takeBatch(): HeldTask[] {
+    let count = 0;
+    let alone = 0;
+    let length = 0;
+    return this.#ledger.takeReports(performance.now(), ({ outcome, delivery }) => {
+      if (count >= MOST_AT_ONCE || length >= MOST_LENGTH) return false;
+      if (delivery?.isAlone && ++alone > MOST_ALONE_AT_ONCE) return false;
+      count += 1;
+      if (outcome !== null) length += lengthOf(outcome);
+      return true;
+    });
+  }
+
+  /** False: the database could not take it all now; the rest waits again. */
+  async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
+    const outcomes = batch.filter(isEnded);
+    const released = outcomes.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
+    const isTaken = await Promise.all([
+      this.#tried(outcomes, () => this.#record(outcomes, signal)),
+      this.#tried(released, () => this.#giveBack(released)),
+    ]);
+    this.#failures = isTaken.every(Boolean) ? 0 : this.#failures + 1;
+    this.#hooks.onSent();
+    return this.#failures === 0;
+  }
+
+  async #tried(batch: readonly HeldTask[], send: () => Promise<void>): Promise<boolean> {
+    if (batch.length === 0) return true;
+    try {
+      await send();
+      return true;
+    } catch (error) {
+      this.#hooks.onTrouble(error);
+      this.#ledger.unanswered(batch, !isUndone(error));
+      return false;
+    }
+  }
+
+  async #record(batch: readonly EndedTask[], signal: AbortSignal): Promise<void> {
+    this.#search = newSearch(signal);
+    try {
+      await this.#settle(batch.filter(({ delivery }) => !delivery?.isAlone));
+      for (const held of batch) if (held.delivery?.isAlone) await this.#settle([held]);
+      this.#refusals = 0;
+    } catch (error) {
+      this.#refusals = isAnswered(error) ? this.#refusals + 1 : 0;
+      throw error;
+    }
+  }
+
+  /**
+   * What cannot be stored is found by halving, so that it holds up no other outcome.
+   */
+  async #settle(batch: readonly EndedTask[]): Promise<void> {
+    if (batch.length === 0) return;
+    const { db, workerId } = this.#worker;
+    try {
+      this.#answer(batch, await settle(db, workerId, batch));
+    } catch (error) {
+      const refusal = await this.#judge(batch, error);
+      if (refusal === 'trouble') throw error;
+      if (batch.length === 1) {
+        await this.#dealWith(batch[0]!, refusal, error);
+        return;
+      }
+      const half = Math.ceil(batch.length / 2);
+      await this.#settle(batch.slice(0, half));
+      await this.#settle(batch.slice(half));
+    }
+  }
+
+  async #dealWith(held: EndedTask, refusal: RefusalOfOne, error: unknown): Promise<void> {
+    switch (refusal) {
+      case 'data':
+        return this.#settleWithoutData(held, error);
+      case 'no partition':
+        return this.#sendLater(held, MOST_UNPLACED_MS);
+      case 'one row':
+        this.#hooks.onTrouble(error);
+        return this.#sendLater(held, MOST_ALONE_MS, true);
+      default:
+        refusal satisfies never;
+    }
+  }
+
+  /** What refuses an empty batch as well is no task's fault; nor is a missing partition that could be made. */
+  async #judge(batch: readonly EndedTask[], error: unknown): Promise<'trouble' | RefusalOfOne> {
+    const refusal = judgeRefusal(error);
+    if (refusal === 'unclear') {
+      await this.#settleNothing();
+      return 'data';
+    }
+    if (refusal === 'trouble') return (await this.#isOfOneRow(batch, error)) ? 'one row' : 'trouble';
+    if (refusal === 'data' || this.#search.isUnplaced) return refusal;
+    if (await this.#makePartitions()) return 'trouble';
+    this.#search.isUnplaced = true;
+    this.#hooks.onTrouble(error);
+    return refusal;
+  }
+
+  /**
+   * Whether a refusal that speaks of the server's trouble, or of a conflict, may be that of one row: a trigger of the
+   * application may raise any state. The server has refused the batch again and again, and takes an empty one.
+   */
+  async #isOfOneRow(batch: readonly EndedTask[], error: unknown): Promise<boolean> {
+    const search = this.#search;
+    const isKnown = batch.length === 1 && batch[0]!.delivery?.isAlone === true;
+    if (!isAnswered(error) || (this.#refusals < REFUSALS && !isKnown)) return false;
+    search.refusals += 1;
+    if (search.refusals > REFUSALS_IN_SEARCH || search.signal?.aborted) return false;
+    if (!search.isAnswering) await this.#settleNothing();
+    search.isAnswering = true;
+    return true;
+  }
+
+  #settleNothing(): Promise<void> {
+    return settleNothing(this.#worker.db, this.#worker.workerId);
+  }
+
+  async #makePartitions(): Promise<boolean> {
+    try {
+      return (await ensurePartitions(this.#worker.db)) > 0;
+    } catch (error) {
+      if (!isServerError(error)) throw error;
+      this.#hooks.onTrouble(error);
+      return false;
+    }
+  }
+
+  /**
+   * It reads nothing of the task's settings. If even that cannot be stored, something else forbids to write the row (a
+   * constraint of the application's, say): then the task is let go, so that no other outcome waits for it.
+   */
+  async #settleWithoutData(held: EndedTask, error: unknown): Promise<void> {
+    if (held.delivery?.refusal !== undefined) {
+      this.#hooks.onRefused(held, error);
+      if (this.#ledger.settled(held)) this.#hooks.onSettled(held, { answer: 'lost', consequence: null });
+      return;
+    }
+    this.#ledger.replaceOutcome(held, notStored(error), error);
+    await this.#settle([held]);
+  }
+
+  #answer(batch: readonly EndedTask[], answers: readonly SettleAnswer[]): void {
+    this.#search.refusals = 0;
+    for (let index = 0; index < batch.length; index++) {
+      const held = batch[index]!;
+      const answer = answers[index]!;
+      if (answer.answer === 'busy') this.#sendLater(held, MOST_BUSY_MS);
+      else if (this.#ledger.settled(held)) this.#tell(held, answer);
+    }
+  }
+
+  #tell(held: EndedTask, answer: SettleAnswer): void {
+    const { delivery } = held;
+    const isRepeat = answer.answer === 'lost' && delivery?.isRepeat === true;
+    this.#hooks.onSettled(held, isRepeat ? { ...answer, answer: 'already' } : answer);
+    if (delivery?.refusal !== undefined && (isRepeat || answer.answer !== 'lost'))
+      this.#hooks.onNotStored(held, delivery.refusal);
+  }
+
+  /** What the server refuses of these holds up nothing else. */
+  async #giveBack(batch: readonly HeldTask[]): Promise<void> {
+    const { db, workerId } = this.#worker;
+    const asked = batch.map(({ id, leaseNo, attempt }) => ({ id, leaseNo, started: attempt !== undefined }));
+    let busy: ReadonlySet<string>;
+    try {
+      const answers = await giveBack(db, workerId, asked);
+      busy = new Set(answers.filter(({ answer }) => answer === 'busy').map(leaseKey));
+    } catch (error) {
+      if (!isAnswered(error)) throw error;
+      this.#hooks.onTrouble(error);
+      busy = new Set(asked.map(leaseKey));
+    }
+    for (const held of batch) {
+      if (busy.has(leaseKey(held))) this.#sendLater(held, MOST_BUSY_MS);
+      else if (this.#ledger.givenBack(held)) this.#hooks.onGivenBack(held);
+    }
+  }
+
+  #sendLater(held: HeldTask, mostMs: number, isAlone = held.delivery?.isAlone === true): void {
+    const waitMs = Math.min(mostMs, 2 * (held.delivery?.waitMs || 25));
+    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, isAlone });
+  }
+}
+
+/** What one sending of outcomes has found out. */
+interface Search {
+  /** They need a partition that cannot be made now. */
+  isUnplaced: boolean;
+  /** The server takes an empty batch. */
+  isAnswering: boolean;
+  /** Refusals on end that speak of trouble. */
+  refusals: number;
+  /** Aborted when there is no time for halving any more. */
+  readonly signal: AbortSignal | undefined;
+}
+
+function newSearch(signal?: AbortSignal): Search {
+  return { isUnplaced: false, isAnswering: false, refusals: 0, signal };
+}
+
+function isEnded(held: HeldTask): held is EndedTask {
+  return held.outcome !== null;
+}
+
+function isAnswered(error: unknown): boolean {
+  return isServerError(error) && !isUnanswered(error);
+}
+
+function lengthOf(outcome: Outcome): number {
+  return ('result' in outcome && outcome.result?.length) || 0;
+}
+
+/** What becomes of a task whose own outcome the database refuses, and what the database says of it. */
+function notStored(error: unknown): Outcome {
+  const code = isServerError(error) ? (error.code ?? null) : null;
+  return outcomeOf({ kind: 'notStored', refusal: sayRefusal(error), code });
+}
+
+/** Say what the server has refused a statement with: its words, and SQLSTATE. */
+export function sayRefusal(error: unknown): string {
+  const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';
+  return `${messageOf(error)}${state}`;
+}

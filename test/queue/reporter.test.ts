@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { outcomeOf } from '../../src/domain/outcome.ts';
+import type { ClaimedTask } from '../../src/domain/task.ts';
+import type { Queryable } from '../../src/lib/database.ts';
+import { LeaseTable } from '../../src/worker/lease/lease-table.ts';
+import { Ledger } from '../../src/worker/lease/ledger.ts';
+import { Reporter } from '../../src/worker/settle/reporter.ts';
+import { enqueueSome, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+let ended: AbortController;
+beforeEach(() => {
+  ended = new AbortController();
+});
+afterEach(() => ended.abort());
+
+/** Two tasks that a worker has claimed, and what reports them by way of `db`. */
+async function holding(db: Queryable = queue.admin) {
+  await enqueueSome(queue.admin, 2);
+  const worker = await registerWorker(queue.admin);
+  const ledger = new Ledger(new LeaseTable(2));
+  const tasks = (await worker.claim({ start: 2 })).map(
+    ({ id, lease_no: leaseNo }) => ({ id, leaseNo, losses: 0 }) as ClaimedTask,
+  );
+  ledger.answered(ledger.reserve(2)!, tasks, 0);
+  const told: string[] = [];
+  const troubles: unknown[] = [];
+  const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
+    onSettled: ({ id }, { answer }) => told.push(`${answer} ${id}`),
+    onGivenBack: ({ id }) => told.push(`given back ${id}`),
+    onNotStored: ({ id }) => told.push(`not stored ${id}`),
+    onRefused: ({ id }) => told.push(`refused ${id}`),
+    onTrouble: (error) => troubles.push(error),
+    onSent: () => {},
+  });
+  const held = ledger.held();
+  return { ledger, reporter, told, troubles, held, ids: held.map(({ id }) => id) };
+}
+
+test('outcomes and tasks to be given back go to the database, and the ledger is empty when all are answered', async () => {
+  const { ledger, reporter, told, held, ids } = await holding();
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  ledger.release(held[1]!);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(told.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
+  expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'pending', releases: 0 });
+});
+
+test('what the database does not answer is sent again until it does', async () => {
+  let failures = 2;
+  const { ledger, reporter, told, troubles, held, ids } = await holding({
+    async query(statement) {
+      if (failures-- > 0) throw new Error('the connection is gone');
+      return queue.admin.query(statement);
+    },
+  });
+  for (const task of held) ledger.release(task);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(troubles).toHaveLength(2);
+  expect(told.toSorted()).toEqual(ids.map((id) => `given back ${id}`).toSorted());
+});
+
+test('a task whose answer was lost is not counted as a lost lease when it is sent again', async () => {
+  let isLost = true;
+  const { ledger, reporter, told, held, ids } = await holding({
+    async query(statement) {
+      const rows = await queue.admin.query(statement);
+      if (!isLost) return rows as never;
+      isLost = false;
+      throw new Error('the connection is gone');
+    },
+  });
+  await queue.admin.rows("update taskq.defaults set retention = 'none'");
+  for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(told.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
+});
+
+test('what somebody else has locked is asked for until it is free, and nothing waits for it', async () => {
+  const { ledger, reporter, told, held, ids } = await holding();
+  const [locked, free] = ids as [string, string];
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows('select from taskq.tasks where id = $1 for update', locked);
+  for (const task of held) ledger.release(task);
+  void reporter.run(ended.signal);
+  await expect.poll(() => told).toEqual([`given back ${free}`]);
+  await other.rows('commit');
+  await ledger.untilEmpty();
+  expect(told).toEqual([`given back ${free}`, `given back ${locked}`]);
+  expect(await liveRow(queue.admin, locked)).toMatchObject({ status: 'pending', releases: 0 });
+});

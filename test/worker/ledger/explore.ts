@@ -1,0 +1,159 @@
+import type { LedgerClass } from './load-ledger.ts';
+import { CAPACITY, GIVE_UP, STEPS, type Step, stepOf, World } from './world.ts';
+
+export interface Explored {
+  readonly states: number;
+  readonly steps: number;
+}
+
+export interface Violation {
+  readonly complaint: string;
+  readonly trace: readonly string[];
+}
+
+/** Try every order of steps, up to so many, from an empty ledger; of those that lead to the same state, one. */
+export async function explore(ledger: LedgerClass, depth: number): Promise<Explored | Violation> {
+  const known = new Set<string>();
+  let steps = 0;
+  let level: (readonly Step[])[] = [[]];
+  for (let taken = 0; taken < depth && level.length > 0; taken++) {
+    const next: (readonly Step[])[] = [];
+    for (const path of level) {
+      const here = play(ledger, path);
+      for (const step of STEPS) {
+        if (!step.isPossible(here)) continue;
+        steps += 1;
+        const longer = [...path, step];
+        const world = play(ledger, longer);
+        const complaint = complaintOf(world);
+        if (complaint !== undefined) return { complaint, trace: longer.map(({ name }) => name) };
+        const key = keyOf(world);
+        if (known.has(key)) continue;
+        known.add(key);
+        next.push(longer);
+        const trace = longer.map(({ name }) => name);
+        const broken = await brokenPromiseOf(world);
+        if (broken !== undefined) return { complaint: broken, trace };
+        const atTheEnd = await drainOf(play(ledger, longer));
+        if (atTheEnd !== undefined) return { complaint: atTheEnd, trace: [...trace, 'drain'] };
+      }
+    }
+    level = next;
+  }
+  return { states: known.size, steps };
+}
+
+function play(ledger: LedgerClass, path: readonly Step[]): World {
+  const world = new World(ledger);
+  world.notePromises();
+  for (const step of path) {
+    step.run(world);
+    world.notePromises();
+  }
+  return world;
+}
+
+/** What does not hold; undefined: all does. */
+function complaintOf(world: World): string | undefined {
+  const { ledger, table, tasks, claims } = world;
+  if (world.complaints.length > 0) return world.complaints[0];
+  const held = tasks.filter(({ place }) => place !== 'gone');
+  const running = held.filter(({ place }) => place === 'running');
+  const beside = running.map(({ held: { task, attempt } }) => ({
+    ...task,
+    isInline: !attempt!.isApart,
+  }));
+  const suspects = beside.filter(({ losses }) => losses > 0);
+  const atRisk = held.filter(({ place, held: { task } }) => /waiting|running/.test(place) && task.losses > 1);
+  const reserved = claims.filter(({ state }) => state === 'open');
+  const expected = {
+    reserved: reserved.reduce((sum, { reservation }) => sum + reservation.size, 0),
+    waiting: held.filter(({ place }) => place === 'waiting').length,
+    running: running.length,
+    reporting: held.filter(({ place }) => place === 'to report' || place === 'with the database').length,
+    abandoned: running.filter(({ isAbandoned }) => isAbandoned).length,
+    sentAlone: held.filter(({ isAlone }) => isAlone).length,
+    size: held.length,
+    lastChances: atRisk.length,
+    runningInline: beside.filter(({ isInline }) => isInline).length,
+    runningSuspects: suspects.length,
+    runningSuspectsInline: suspects.filter(({ isInline }) => isInline).length,
+  };
+  for (const [name, count] of Object.entries(expected)) {
+    const counted = ledger[name as keyof typeof expected];
+    if (counted !== count) return `${name} is ${counted}, not ${count}`;
+  }
+  const room = world.isClosed ? 0 : CAPACITY - held.length - expected.reserved;
+  if (ledger.room !== room) return `the room is ${ledger.room}, not ${room}`;
+  if (ledger.lostClaim !== world.lost) return 'a lost claim is forgotten, or one that was looked for is not';
+
+  const said = ledger.held();
+  if (said.length !== held.length || held.some((seen) => !said.includes(seen.held)))
+    return 'something is dropped, or held too long';
+  const standings = { waiting: 'waiting', running: 'running', gone: 'gone' } as Record<string, string>;
+  const wrong = tasks.find(({ place, held: { standing } }) => (standings[place] ?? 'reporting') !== standing);
+  if (wrong !== undefined) return `${wrong.held.id} stands at ${wrong.held.standing}, and is ${wrong.place}`;
+  const waiting = Array.from({ length: expected.waiting }, (_, index) => ledger.waitingAt(index));
+  if (waiting.some((one, index) => index > 0 && one!.task.priority < waiting[index - 1]!.task.priority))
+    return 'what waits is not in the order of its urgency';
+  const next = atRisk.find(({ place }) => place === 'waiting')?.held;
+  const mayBeNext = !running.some(({ held: { task } }) => task.losses > 1);
+  if (ledger.nextLastChance() !== (mayBeNext ? next : undefined)) return 'the next last chance is another';
+
+  const rows = table
+    .rows()
+    .map(({ slot, id, leaseNo, startedAt }) => `${slot} ${id} ${leaseNo} ${startedAt > 0}`);
+  const leases = held.map(
+    ({ held: one }) => `${one.slot} ${one.id} ${one.leaseNo} ${one.attempt !== undefined}`,
+  );
+  if (rows.toSorted().join() !== leases.toSorted().join())
+    return `the lease table has ${rows.join(', ')}, not ${leases.join(', ')}`;
+  const twice = tasks.find(({ answers }) => answers > 1);
+  return twice && `${twice.held.id} is reported twice`;
+}
+
+/** Drain: close, until none runs, until empty. It ends, and every task has left in one way. */
+async function drainOf(world: World): Promise<string | undefined> {
+  const take = (step: Step) => {
+    if (!step.isPossible(world)) return;
+    step.run(world);
+    world.notePromises();
+  };
+  take(stepOf('close'));
+  for (const nth of [1, 2]) take(stepOf(`the answer with 1 to claim ${nth}`));
+  for (const nth of [1, 2]) take(stepOf(`no answer to claim ${nth}`));
+  take(GIVE_UP);
+  for (let round = 0; round < 3; round++) {
+    take(stepOf('all reports are sent'));
+    for (const nth of [1, 2, 3]) {
+      if (world.tasks[nth - 1]?.place !== 'gone') take(stepOf(`the answer for ${nth}`));
+    }
+  }
+  const complaint = complaintOf(world);
+  if (complaint !== undefined) return complaint;
+  if (world.ledger.size > 0 || world.table.rows().length > 0) return 'the drain does not end';
+  return brokenPromiseOf(world);
+}
+
+async function brokenPromiseOf({ promises }: World): Promise<string | undefined> {
+  await Promise.resolve();
+  await Promise.resolve();
+  const broken = promises.find(({ isTrue, isKept }) => isTrue !== isKept);
+  return broken && `the promise "${broken.what}" is ${broken.isKept ? 'kept too early' : 'not kept'}`;
+}
+
+/** All that may decide what happens next. */
+function keyOf(world: World): string {
+  const { tasks, claims, isClosed, lost, scan } = world;
+  const ofTasks = tasks.map(({ place, isAbandoned, report, isAlone, held }) => [
+    place,
+    isAbandoned,
+    report,
+    isAlone,
+    held.slot,
+    held.attempt?.aborted,
+    held.delivery?.isRepeat,
+  ]);
+  const ofScan = scan === undefined ? 'none' : scan === lost ? 'of the last' : 'of one before';
+  return JSON.stringify([ofTasks, claims.map(({ state }) => state), isClosed, lost?.overAt, ofScan]);
+}

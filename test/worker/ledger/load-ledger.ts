@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import type { Ledger } from '../../../src/worker/lease/ledger.ts';
+
+/** The class that is explored: the product's own, or one with a fault. */
+export type LedgerClass = typeof Ledger;
+
+const BUILT = new URL('../../../dist/worker/lease/ledger.js', import.meta.url);
+
+/** A small fault of the ledger: a text of its code, which occurs there once, replaced. */
+export interface Fault {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Load the ledger as it was built, with a fault if one is given. */
+export async function loadLedger(fault?: Fault): Promise<LedgerClass> {
+  let code = await readFile(BUILT, 'utf8');
+  if (fault !== undefined) {
+    const occurrences = code.split(fault.from).length - 1;
+    if (occurrences !== 1)
+      throw new Error(`"${fault.from}" occurs ${occurrences} times in ${BUILT.pathname}`);
+    code = code.replace(fault.from, () => fault.to);
+  }
+  const absolute = code.replaceAll(
+    /from '(\.[^']+)'/g,
+    (_, path: string) => `from '${new URL(path, BUILT)}'`,
+  );
+  const loaded = (await import(`data:text/javascript,${encodeURIComponent(absolute)}`)) as {
+    Ledger: LedgerClass;
+  };
+  return loaded.Ledger;
+}

@@ -1,0 +1,155 @@
+import type { Fault } from './load-ledger.ts';
+
+/** Faults that the exploration finds: each is a mistake that somebody could make. */
+export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
+  {
+    name: 'close lets claims and starts go on',
+    from: 'this.#isClosed = true;',
+    to: '',
+  },
+  {
+    name: 'close leaves what waits',
+    from: 'this.#isClosed = true;\n        this.releaseWaiting(() => true);',
+    to: 'this.#isClosed = true;',
+  },
+  {
+    name: 'what a claim brings after the close waits for a start',
+    from: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);',
+    to: '',
+  },
+  {
+    name: 'the answer to a claim that was given up counts',
+    from: 'if (!this.#claims.delete(reservation))\n            return false;',
+    to: 'if (!this.#claims.delete(reservation))\n            return true;',
+  },
+  {
+    name: 'a claim under way takes no room',
+    from: 'this.#table.room - this.#counts.reserved',
+    to: 'this.#table.room',
+  },
+  {
+    name: 'a second lost claim does not outlast the scan for the first',
+    from: 'if (this.#lostClaim === lost)',
+    to: 'if (this.#lostClaim !== undefined)',
+  },
+  {
+    name: 'what waits is in the order in which it came',
+    from: 'this.#waiting.sort(byUrgency);',
+    to: '',
+  },
+  {
+    name: 'a task starts that does not wait',
+    from: "if (entry.standing !== 'waiting')\n            return false;",
+    to: '',
+  },
+  {
+    name: 'a task that starts waits on',
+    from: "this.#leaveWaiting(entry);\n        entry.standing = 'running';",
+    to: "entry.standing = 'running';",
+  },
+  {
+    name: 'an abandoned task that ends after all stays abandoned',
+    from: 'this.#counts.abandoned -= 1;',
+    to: '',
+  },
+  {
+    name: 'a task is abandoned twice',
+    from: "entry.standing !== 'running' || entry.isAbandoned",
+    to: "entry.standing !== 'running'",
+  },
+  {
+    name: 'an attempt that was given up reports once more when it ends',
+    from: 'this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#queueReport(entry);',
+    to: 'this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#queueReport(entry);',
+  },
+  {
+    name: 'a report that is with the database is sent again',
+    from: 'this.#reports = left;',
+    to: '',
+  },
+  {
+    name: 'a report that there is no room for is dropped',
+    from: 'left.push(entry);',
+    to: ';',
+  },
+  {
+    name: 'what got no answer is not sent again',
+    from: 'this.#reports = [...back, ...this.#reports];',
+    to: '',
+  },
+  {
+    name: 'what was answered is sent again with what got no answer',
+    from: 'const back = sent.filter(({ isSent }) => isSent);',
+    to: "const back = sent.filter(({ standing }) => standing !== 'waiting' && standing !== 'running');",
+  },
+  {
+    name: 'a busy report is dropped',
+    from: 'this.#reports.push(entry);\n        return true;',
+    to: 'return true;',
+  },
+  {
+    name: 'a second answer counts',
+    from: 'if (!entry.isSent)\n            return false;\n        entry.isSent = false;\n        this.#counts.reporting -= 1;',
+    to: 'entry.isSent = false;\n        this.#counts.reporting -= 1;',
+  },
+  {
+    name: 'a give-back is taken for an outcome',
+    from: 'return held.outcome !== null && ',
+    to: 'return ',
+  },
+  {
+    name: 'one sent alone is counted twice',
+    from: 'if (again.isAlone && !entry.delivery?.isAlone)',
+    to: 'if (again.isAlone)',
+  },
+  {
+    name: 'the loss of a task whose report is on its way drops it',
+    from: "else if (entry.standing === 'running')\n            this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
+    to: "else if (entry.standing === 'running')\n            this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
+  },
+  {
+    name: 'a lease that is over stays in the table',
+    from: 'this.#table.leave(entry.slot);',
+    to: '',
+  },
+  {
+    name: 'a task that is over stays held',
+    from: 'this.#bySlot[entry.slot] = undefined;',
+    to: '',
+  },
+  {
+    name: 'the end of a suspect that ran inline is not counted',
+    from: 'this.#countBeside(entry, entry.attempt, -1);',
+    to: '',
+  },
+  {
+    name: 'a last chance that is given back unstarted keeps its place',
+    from: 'if (isLastChance(entry.task))\n                this.#suspects.lastChances -= 1;\n            this.#queueReport(entry);',
+    to: 'this.#queueReport(entry);',
+  },
+  {
+    name: 'a second last chance does not wait for the first',
+    from: ' || this.#suspects.runningLastChances > 0',
+    to: '',
+  },
+  {
+    name: 'the wait for none to run waits for what was abandoned',
+    from: 'this.#counts.running === this.#counts.abandoned',
+    to: 'this.#counts.running === 0',
+  },
+  {
+    name: 'it is not woken when a task is abandoned',
+    from: 'this.#counts.abandoned += 1;\n        this.#wake();',
+    to: 'this.#counts.abandoned += 1;',
+  },
+  {
+    name: 'the wait for emptiness overlooks a claim under way',
+    from: 'this.size === 0 && this.#claims.size === 0',
+    to: 'this.size === 0',
+  },
+  {
+    name: 'it is not woken by the end of the last task',
+    from: 'this.#table.leave(entry.slot);\n        this.#wake();',
+    to: 'this.#table.leave(entry.slot);',
+  },
+];

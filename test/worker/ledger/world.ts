@@ -1,0 +1,433 @@
+import { outcomeOf } from '../../../src/domain/outcome.ts';
+import type { ClaimedTask } from '../../../src/domain/task.ts';
+import { Attempt } from '../../../src/worker/attempt/attempt.ts';
+import { conclude, INTERRUPTED } from '../../../src/worker/execute/run-attempt.ts';
+import type { HeldTask, StartedTask } from '../../../src/worker/lease/held-task.ts';
+import { LeaseTable } from '../../../src/worker/lease/lease-table.ts';
+import type { Ledger, LostClaim, Reservation } from '../../../src/worker/lease/ledger.ts';
+import type { LedgerClass } from './load-ledger.ts';
+
+export const CAPACITY = 4;
+/** What a claim asks for. */
+const SIZE = 2;
+const MOST_CLAIMS = 2;
+
+/** What claims bring, in this order: the last is the first again, lost and claimed anew while it may still run. */
+const TASKS = [
+  { id: '1', leaseNo: 1, priority: 1, losses: 1 },
+  { id: '2', leaseNo: 1, priority: 0, losses: 2 },
+  { id: '1', leaseNo: 2, priority: 2, losses: 2 },
+] as const;
+
+/** Where a task is for all that happened, as somebody sees it who keeps no counts. */
+export type Place = 'waiting' | 'running' | 'to report' | 'with the database' | 'gone';
+
+export interface Seen {
+  readonly held: HeldTask;
+  place: Place;
+  isAbandoned: boolean;
+  /** What is to be reported, if anything. */
+  report: 'outcome' | 'release' | undefined;
+  /** How often the database has answered its report for good. */
+  answers: number;
+  /** It was refused by itself. */
+  isAlone: boolean;
+}
+
+interface SeenClaim {
+  readonly reservation: Reservation;
+  state: 'open' | 'ended' | 'lost';
+}
+
+/** A ledger, and what has happened to it. */
+export class World {
+  readonly table = new LeaseTable(CAPACITY);
+  readonly ledger: Ledger;
+  readonly tasks: Seen[] = [];
+  readonly claims: SeenClaim[] = [];
+  isClosed = false;
+  /** The lost claim that a scan looks for which has begun. */
+  scan: LostClaim | undefined;
+  lost: LostClaim | undefined;
+  /** Promises of the ledger, and whether what they promise has come true. */
+  readonly promises: { readonly what: 'none runs' | 'empty'; isTrue: boolean; isKept: boolean }[] = [];
+  readonly complaints: string[] = [];
+
+  constructor(ledgerClass: LedgerClass) {
+    this.ledger = new ledgerClass(this.table);
+  }
+
+  /** Somebody says whether a step counted; it should have, or not. */
+  expect(what: string, counted: boolean, should: boolean): void {
+    if (counted !== should) this.complaints.push(`${what} answers ${counted}`);
+  }
+
+  get running(): Seen[] {
+    return this.tasks.filter(({ place }) => place === 'running');
+  }
+
+  get isIdle(): boolean {
+    return this.running.every(({ isAbandoned }) => isAbandoned);
+  }
+
+  get isEmpty(): boolean {
+    return (
+      this.tasks.every(({ place }) => place === 'gone') && this.claims.every(({ state }) => state !== 'open')
+    );
+  }
+
+  /** After each step: promises that are made now, and what has come true of those made before. */
+  notePromises(): void {
+    this.#promise('none runs', this.isIdle, () => this.ledger.untilNoneRuns());
+    this.#promise('empty', this.isEmpty, () => this.ledger.untilEmpty());
+  }
+
+  #promise(what: 'none runs' | 'empty', isTrue: boolean, ask: () => Promise<void>): void {
+    const open = this.promises.find((one) => one.what === what && !one.isTrue);
+    if (open !== undefined) {
+      open.isTrue = isTrue;
+      return;
+    }
+    const made = { what, isTrue, isKept: false };
+    this.promises.push(made);
+    void ask().then(() => {
+      made.isKept = true;
+    });
+  }
+}
+
+export interface Step {
+  readonly name: string;
+  readonly isPossible: (world: World) => boolean;
+  readonly run: (world: World) => void;
+}
+
+const SUCCESS = outcomeOf({ kind: 'returned', value: null });
+const FAILURE = outcomeOf({ kind: 'threw', thrown: new Error('no') });
+
+function claimed(index: number): ClaimedTask {
+  const { id, leaseNo, priority, losses } = TASKS[index]!;
+  return {
+    ...{ id, leaseNo, priority, losses },
+    ...{ type: 'work', queue: 'default', payload: '{}', attempts: 0, availableAtUs: 0 },
+    ...{ timeoutMs: null, groupKey: null, traceparent: null, running: true },
+  };
+}
+
+function toReport(seen: Seen, report: 'outcome' | 'release'): void {
+  seen.place = 'to report';
+  seen.report = report;
+}
+
+/** What waits is given back. */
+function releaseAll(world: World): void {
+  for (const seen of world.tasks) if (seen.place === 'waiting') toReport(seen, 'release');
+}
+
+function answer(world: World, claim: SeenClaim, count: number): void {
+  const before = world.tasks.length;
+  const tasks = Array.from({ length: count }, (_, nth) => claimed(before + nth));
+  const known = new Set(world.ledger.held());
+  world.ledger.answered(claim.reservation, tasks, 0);
+  if (claim.state !== 'open') return;
+  claim.state = 'ended';
+  for (const task of tasks) {
+    const held = world.ledger.held().find((one) => one.task === task && !known.has(one));
+    if (held === undefined) {
+      world.complaints.push(`task ${task.id} was claimed and is not held`);
+      return;
+    }
+    world.tasks.push({
+      held,
+      place: 'waiting',
+      isAbandoned: false,
+      report: undefined,
+      answers: 0,
+      isAlone: false,
+    });
+  }
+  if (world.isClosed) releaseAll(world);
+}
+
+/** As the executor concludes an attempt, for whatever reason its handler ended. */
+function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
+  const { aborted } = seen.held.attempt!;
+  const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1);
+  const isReport = seen.place === 'running' && aborted !== 'lost';
+  world.expect(`the end of ${seen.held.id}`, counted, isReport);
+  if (seen.place !== 'running') return;
+  if (aborted === 'lost') seen.place = 'gone';
+  else toReport(seen, aborted === 'shutdown' && outcome.kind === 'failed' ? 'release' : 'outcome');
+}
+
+function sent(world: World): Seen[] {
+  return world.tasks.filter(({ place }) => place === 'with the database');
+}
+
+function ofTask(
+  index: number,
+  name: string,
+  isPossible: (seen: Seen, world: World) => boolean,
+  run: (seen: Seen, world: World) => void,
+): Step {
+  return {
+    name: `${name} ${index + 1}`,
+    isPossible: (world) => world.tasks[index] !== undefined && isPossible(world.tasks[index], world),
+    run: (world) => run(world.tasks[index]!, world),
+  };
+}
+
+function ofClaim(
+  index: number,
+  name: string,
+  isPossible: (claim: SeenClaim, world: World) => boolean,
+  run: (claim: SeenClaim, world: World) => void,
+): Step {
+  return {
+    name: `${name} ${index + 1}`,
+    isPossible: (world) => world.claims[index] !== undefined && isPossible(world.claims[index], world),
+    run: (world) => run(world.claims[index]!, world),
+  };
+}
+
+const CLAIM: Step = {
+  name: 'claim',
+  isPossible: ({ claims }) => claims.length < MOST_CLAIMS,
+  run: (world) => {
+    const reservation = world.ledger.reserve(SIZE);
+    world.expect('a claim', reservation !== undefined, !world.isClosed);
+    if (reservation !== undefined) world.claims.push({ reservation, state: 'open' });
+  },
+};
+
+const claimSteps = (index: number): Step[] => [
+  ...Array.from({ length: SIZE + 1 }, (_, count) =>
+    ofClaim(
+      index,
+      `the answer with ${count} to claim`,
+      ({ state }, { tasks }) => state === 'open' && tasks.length + count <= TASKS.length,
+      (claim, world) => answer(world, claim, count),
+    ),
+  ),
+  ofClaim(
+    index,
+    'too late an answer to claim',
+    ({ state }, { tasks }) => state === 'lost' && tasks.length < TASKS.length,
+    (claim, world) => answer(world, claim, 1),
+  ),
+  ofClaim(
+    index,
+    'a refusal of claim',
+    ({ state }) => state !== 'ended',
+    (claim, world) => {
+      world.ledger.refused(claim.reservation);
+      if (claim.state === 'open') claim.state = 'ended';
+    },
+  ),
+  ofClaim(
+    index,
+    'no answer to claim',
+    ({ state }) => state === 'open',
+    (claim, world) => {
+      world.ledger.answerLost(claim.reservation, index + 1);
+      claim.state = 'lost';
+      world.lost = world.ledger.lostClaim;
+      world.expect('the loss of a claim', world.lost !== undefined && world.lost.overAt >= index + 1, true);
+    },
+  ),
+];
+
+const taskSteps = (index: number): Step[] => [
+  ofTask(
+    index,
+    'start',
+    ({ place }) => place !== 'running',
+    (seen, world) => {
+      const { ledger } = world;
+      const { held } = seen;
+      // As the executor places it: the last chance in a process.
+      const place = held.task.losses > 1 ? 'fresh process' : 'inline';
+      const counted = ledger.start(held, new Attempt(held.task, null, place));
+      world.expect(`the start of ${held.id}`, counted, seen.place === 'waiting');
+      if (seen.place === 'waiting') seen.place = 'running';
+    },
+  ),
+  ofTask(
+    index,
+    'success of',
+    ({ held }) => held.attempt !== undefined,
+    (seen, world) => end(world, seen, SUCCESS),
+  ),
+  ofTask(
+    index,
+    'failure of',
+    ({ place }) => place === 'running',
+    (seen, world) => end(world, seen, FAILURE),
+  ),
+  ofTask(
+    index,
+    'loss of',
+    ({ place }) => place !== 'gone',
+    (seen, world) => {
+      const { ledger } = world;
+      const { held } = seen;
+      if (ledger.find(held) !== held) world.complaints.push(`${held.id}/${held.leaseNo} is not found`);
+      if (seen.place === 'running') held.attempt!.abort('lost');
+      else {
+        const counted = ledger.lost(held);
+        if (counted !== (seen.place === 'waiting'))
+          world.complaints.push(`the loss of ${held.id} is ${counted}`);
+        if (seen.place === 'waiting') seen.place = 'gone';
+      }
+    },
+  ),
+  ofTask(
+    index,
+    'cancel of',
+    ({ place }) => place !== 'gone',
+    (seen, world) => {
+      if (seen.place === 'running') {
+        seen.held.attempt!.abort('cancelled');
+        return;
+      }
+      const counted = world.ledger.report(seen.held, SUCCESS, null);
+      world.expect(`the cancel of ${seen.held.id}`, counted, seen.place === 'waiting');
+      if (seen.place === 'waiting') toReport(seen, 'outcome');
+    },
+  ),
+  ofTask(
+    index,
+    'abandon',
+    ({ place }) => place === 'running',
+    (seen, world) => {
+      world.expect(`the abandoning of ${seen.held.id}`, world.ledger.abandon(seen.held), !seen.isAbandoned);
+      seen.isAbandoned = true;
+    },
+  ),
+  ofTask(
+    index,
+    'the answer for',
+    ({ place }) => place === 'with the database' || place === 'gone',
+    (seen, world) => {
+      const { held, report } = seen;
+      const wasSent = seen.place === 'with the database';
+      world.expect(`${held.id} settled`, world.ledger.settled(held), wasSent && report === 'outcome');
+      world.expect(`${held.id} given back`, world.ledger.givenBack(held), wasSent && report === 'release');
+      if (!wasSent) return;
+      seen.answers += 1;
+      seen.place = 'gone';
+    },
+  ),
+  ofTask(
+    index,
+    'busy:',
+    ({ place }) => place === 'with the database',
+    (seen, world) => {
+      const again = { waitMs: 50, notBefore: 0, isAlone: seen.isAlone };
+      world.expect(`busy ${seen.held.id}`, world.ledger.sendLater(seen.held, again), true);
+      seen.place = 'to report';
+    },
+  ),
+  ofTask(
+    index,
+    'refused by itself:',
+    ({ place }) => place === 'with the database',
+    (seen, world) => {
+      const again = { waitMs: 50, notBefore: 0, isAlone: true };
+      world.expect(`refused ${seen.held.id}`, world.ledger.sendLater(seen.held, again), true);
+      seen.place = 'to report';
+      seen.isAlone = true;
+    },
+  ),
+];
+
+const send = (most: number): Step => ({
+  name: most === 1 ? 'one report is sent' : 'all reports are sent',
+  isPossible: (world) => world.tasks.some(({ place }) => place === 'to report'),
+  run: (world) => {
+    let room = most;
+    for (const held of world.ledger.takeReports(1, () => room-- > 0)) {
+      const seen = world.tasks.find((one) => one.held === held);
+      if (seen?.place !== 'to report') world.complaints.push(`${held.id} is sent, and is ${seen?.place}`);
+      else if ((held.outcome === null) !== (seen.report === 'release'))
+        world.complaints.push(`${held.id} is sent as another report`);
+      if (seen !== undefined) seen.place = 'with the database';
+    }
+    if (most > 1 && world.tasks.some(({ place }) => place === 'to report'))
+      world.complaints.push('a report is not sent');
+  },
+});
+
+const WHOLE: readonly Step[] = [
+  send(1),
+  send(Infinity),
+  {
+    name: 'no answer from the database',
+    isPossible: (world) => sent(world).length > 0,
+    run: (world) => {
+      const unanswered = sent(world);
+      // With all that were in the statement, the answered ones too.
+      world.ledger.unanswered(
+        world.tasks.map(({ held }) => held),
+        true,
+      );
+      for (const seen of unanswered) seen.place = 'to report';
+    },
+  },
+  {
+    name: 'a scan begins',
+    isPossible: ({ lost, scan }) => lost !== undefined && scan === undefined,
+    run: (world) => {
+      world.scan = world.ledger.lostClaim;
+    },
+  },
+  {
+    name: 'a scan has looked',
+    isPossible: ({ scan }) => scan !== undefined,
+    run: (world) => {
+      world.ledger.lookedFor(world.scan!);
+      if (world.lost === world.scan) world.lost = undefined;
+      world.scan = undefined;
+    },
+  },
+  {
+    name: 'close',
+    isPossible: ({ isClosed }) => !isClosed,
+    run: (world) => {
+      world.ledger.close();
+      world.isClosed = true;
+      releaseAll(world);
+    },
+  },
+  {
+    name: 'hurry',
+    isPossible: (world) => world.isClosed && world.running.length > 0,
+    run: (world) => {
+      for (const { attempt } of world.ledger.started()) attempt.abort('shutdown');
+    },
+  },
+];
+
+export const GIVE_UP: Step = {
+  name: 'give up',
+  isPossible: (world) => world.isClosed && world.running.length > 0,
+  run: (world) => {
+    for (const seen of world.running) {
+      seen.held.attempt!.killed = true;
+      seen.held.attempt!.abort('shutdown');
+      end(world, seen, INTERRUPTED as typeof FAILURE);
+    }
+  },
+};
+
+export const STEPS: readonly Step[] = [
+  CLAIM,
+  ...[0, 1].flatMap(claimSteps),
+  ...[0, 1, 2].flatMap(taskSteps),
+  ...WHOLE,
+  GIVE_UP,
+];
+
+export function stepOf(name: string): Step {
+  return STEPS.find((step) => step.name === name)!;
+}
