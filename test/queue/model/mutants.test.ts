@@ -139,6 +139,12 @@ const MUTANTS: readonly Mutant[] = [
     to: '',
   },
   { name: 'an expired task is claimed', file: 'may_start', from: '_expires_at > _ts', to: 'true' },
+  {
+    name: 'one that was started once is not',
+    file: 'may_start',
+    from: ' or _started_at is not null',
+    to: '',
+  },
   { name: 'a started task expires', file: 'expire', from: 'and t.started_at is null', to: '' },
 ];
 

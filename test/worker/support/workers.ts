@@ -220,11 +220,11 @@ export function useWorkers() {
   };
 }
 
-/** Asks every few milliseconds until it is so; fails with `why` after `limitMs` (20 s). */
+/** Asks every few milliseconds until it is so; fails with `why` after `limitMs` (40 s, twice what a busy machine takes). */
 export async function until(
   isSo: () => Promise<boolean>,
   why: () => Promise<string>,
-  limitMs = 20_000,
+  limitMs = 40_000,
 ): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await isSo())) {
