@@ -196,6 +196,22 @@ function verbsOf(
       ),
     'ask for ten ends': async () =>
       session.rows('select taskq.ask_ends($1)', await ids('select id from taskq.tasks order by id limit 10')),
+    'a page of held keys': () => session.rows('select * from taskq.list_keys(100)'),
+    'the last page of held keys': () =>
+      session.rows(`select * from taskq.list_keys(100, 'default', 'done 99990')`),
+    'a page of the held keys of a queue': () =>
+      session.rows(`select * from taskq.list_keys(100, null, null, '{"queue": "default"}')`),
+    'the held keys of a queue that has none': () =>
+      session.rows(`select * from taskq.list_keys(100, null, null, '{"queue": "a"}')`),
+    'show a held key': () =>
+      session.rows(
+        `select * from taskq.list_keys(1, null, null, '{"queue": "default", "key": "done 40000"}')`,
+      ),
+    'free a held key': async () =>
+      session.rows(
+        `select taskq.release_key('default', $1)`,
+        (await ids("select key as id from taskq.held_keys where key like 'done 5%' limit 1"))[0] ?? 'none',
+      ),
     'find who holds a key': () => session.rows("select taskq.find_by_key('default', 'key 4000')"),
     'claim one by its id': async () => {
       await enqueueDue(1);
@@ -348,6 +364,13 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'rescue from 500 blocks': 700,
   'a page of dead letters': 3000,
   'the last page of dead letters': 100,
+  // Each names its task, which may be in any partition.
+  'a page of held keys': 8000,
+  'a page of the held keys of a queue': 8000,
+  'the last page of held keys': 2000,
+  'the held keys of a queue that has none': 50,
+  'show a held key': 200,
+  'free a held key': 500,
   'rerun ten': 5000,
   'rerun a page of a hundred': 30_000,
   'find a page of what finished': 3000,

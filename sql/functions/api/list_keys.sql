@@ -13,15 +13,32 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  of_queue text := options ->> 'queue';
+  of_key text := options ->> 'key';
+  -- Whatever is asked for, the index is read between these alone: `_after_queue is null or …` would be a filter of all
+  -- keys before that one [the last hundred of 60,000: 12,384 pages; so, of a million: 432]. No text lies between one and
+  -- itself with chr(1).
+  from_queue text := coalesce(_after_queue, of_queue, '');
+  from_key text := coalesce(_after_key || chr(1), case when of_queue is not null then of_key end, '');
+  to_queue text := of_queue;
+  to_key text := of_key;
 begin
   perform taskq.refuse_unknown_options('list_keys', options, '{queue,key}');
+  if of_queue is null then
+    select h.queue, h.key into to_queue, to_key from taskq.held_keys h order by h.queue desc, h.key desc limit 1;
+  elsif of_key is null then
+    to_key := (select max(h.key) from taskq.held_keys h where h.queue = of_queue);
+  end if;
   return query
   with held as materialized (
     select h.* from taskq.held_keys h
-    where h.until > ts
-      and (_after_queue is null or (h.queue, h.key) > (_after_queue collate "C", _after_key collate "C"))
-      and (not options ? 'queue' or h.queue = options ->> 'queue')
-      and (not options ? 'key' or h.key = options ->> 'key')
+    -- `+ interval '0'` keeps the planner from the index of until, which it takes where it believes in 0 rows, and sorts
+    -- what it finds [a million: 17,319 pages, 1.1 s; so: 448, 1 ms].
+    where h.until + interval '0' > ts
+      and (h.queue, h.key) >= (from_queue collate "C", from_key collate "C")
+      and (h.queue, h.key) <= (to_queue collate "C", to_key collate "C")
+      and (of_queue is null or h.queue = of_queue)
+      and (of_key is null or h.key = of_key)
     order by h.queue, h.key
     limit _limit
   )
