@@ -60,6 +60,9 @@ ${await members('queue/task-filter', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
 ${await members('queue/task-list', 'PageOptions')}
+### \`list(filter).rerun(options)\`
+
+${await members('queue/task-list', 'BulkSettings', 'RerunManySettings')}
 ### \`listKeys(filter)\`
 
 ${await members('queue/key-records', 'KeyFilter')}

@@ -19,6 +19,7 @@ export type { PgClient, PgPool } from './lib/pg-client.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
+export type { BulkAnswer, BulkResult } from './queue/bulk.ts';
 export type { CancelAnswer } from './queue/cancel.ts';
 export type { Enqueued } from './queue/enqueue.ts';
 export type { KeyFilter, KeyRecord } from './queue/key-records.ts';
@@ -27,7 +28,7 @@ export type { RerunAnswer } from './queue/rerun.ts';
 export type { ReviveAnswer } from './queue/revive.ts';
 export type { TaskEnd } from './queue/task-end.ts';
 export type { ListFilter } from './queue/task-filter.ts';
-export type { TaskList, TaskPage } from './queue/task-list.ts';
+export type { BulkSettings, RerunManySettings, TaskList, TaskPage } from './queue/task-list.ts';
 export {
   type EnqueueManyOptions,
   type Joining,

@@ -1,15 +1,39 @@
+import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
+import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { findTasks } from './find-tasks.ts';
-import { type ListFilter, storedFilter, type TaskFilter } from './task-filter.ts';
+import { actInPages, type BulkResult } from './bulk.ts';
+import { findPages, findTasks } from './find-tasks.ts';
+import { RERUN_PAGE, type RerunAnswer, rerunValid } from './rerun.ts';
+import { bulkFilter, FILTERED, type ListFilter, storedFilter, type TaskFilter } from './task-filter.ts';
 import { recordOf, type TaskRecord } from './task-record.ts';
+import type { TaskRow } from './task-row.ts';
 
 export interface TaskPage<Task> {
   /** Newest first; dead letters alone by time of death. */
   readonly tasks: readonly Task[];
   /** What to give as `after` for the next page; null: this was the last. */
   readonly after: string | null;
+}
+
+/** How a verb acts on all tasks of a list. */
+export interface BulkSettings {
+  /** At most so many of them, the newest first; all unless told. */
+  readonly limit?: number;
+  /** Aborted, it ends with what it has done. */
+  readonly signal?: AbortSignal;
+  /** Who asks, to be kept beside the role of the session. */
+  readonly by?: string;
+  /** Needed where the list has no filter: it is meant for every task. */
+  readonly all?: true;
+}
+
+export interface RerunManySettings extends BulkSettings {
+  /** Replaces the payloads. */
+  readonly payload?: unknown;
+  /** Not before so long from now. */
+  readonly delay?: string | number;
 }
 
 export interface PageOptions {
@@ -19,18 +43,29 @@ export interface PageOptions {
   readonly after?: string | null;
 }
 
+/** Says what is wrong with a payload for a type; null: nothing. */
+export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
+
 /**
- * The tasks that fit a filter, newest first; dead letters alone by time of death. Iterate it for all of them, read a page at a time as they are needed; or
- * ask for one page, for a list that people leaf through.
+ * The tasks that fit a filter, newest first; dead letters alone by time of death. Iterate it for all of them, read a page
+ * at a time as they are needed; or ask for one page, for a list that people leaf through; or run again what has finished.
  */
 export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
+  readonly #given: ListFilter;
   readonly #filter: TaskFilter;
+  readonly #problemOf: FindProblem;
 
   /** `ask` runs what needs the database. */
-  constructor(ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>, filter: ListFilter) {
+  constructor(
+    ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
+    filter: ListFilter,
+    problemOf: FindProblem,
+  ) {
     this.#ask = ask;
+    this.#given = filter;
     this.#filter = storedFilter(filter);
+    this.#problemOf = problemOf;
   }
 
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
@@ -38,6 +73,41 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
     const most = checkedLimit(limit);
     const page = await this.#ask((db) => findTasks(db, this.#filter, most, from));
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
+  }
+
+  /**
+   * Run those again that have finished, each as a new task, as `rerun(id)` does: in pages, each a transaction. A held key,
+   * or a payload that the schema of its handler refuses, keeps its task alone from running again: `answers` has the first
+   * thousand of these, `counts` how many there are of each.
+   */
+  async rerun({
+    limit,
+    signal,
+    by,
+    all,
+    payload,
+    delay,
+  }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
+    const filter = bulkFilter(this.#given, FILTERED.rerun);
+    if (Object.keys(this.#filter).length === 0 && all !== true)
+      throw refused('this would run every finished task again: give the list a filter, or say { all: true }');
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+      throw refused(`limit ${String(limit)}: expected a whole number from 1 on`);
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const told = {
+      ...(other !== undefined && { payload: other.text }),
+      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
+      by,
+    };
+    const problemOf = (task: TaskRow) =>
+      this.#problemOf(task.type, other === undefined ? task.payload : other.value);
+    return this.#ask((db) =>
+      actInPages(
+        findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
+        (tasks) => rerunValid(db, tasks, told, problemOf),
+        { signal, keeps: ({ answer }) => answer !== 'enqueued' },
+      ),
+    );
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Task, void, undefined> {

@@ -185,11 +185,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     });
   }
 
-  /** The tasks that fit, newest first: iterate them, or ask for a `page`. */
+  /** The tasks that fit, newest first: iterate them, ask for a `page`, or `rerun` those that have finished. */
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
   ): TaskList<Extract<TaskOf<Handlers>, { readonly type: Type }>> {
-    return new TaskList((work) => this.#withDatabase(work), filter);
+    return new TaskList(
+      (work) => this.#withDatabase(work),
+      filter,
+      (ofType, payload) => this.#problemOf(ofType, payload),
+    );
   }
 
   /** Cancel a task: one that waits ends at once, of one that runs the worker is told. */
@@ -320,8 +324,14 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     const task = await showTask(db, id);
     if (task === undefined) return;
     const value = payload === undefined ? task.payload : storedPayload('the task', payload).value;
-    const checked = await checkPayload(this.#schemaOf(task.type), value);
-    if ('problem' in checked) throw new InvalidPayloadError(task.type, checked.problem);
+    const problem = await this.#problemOf(task.type, value);
+    if (problem !== null) throw new InvalidPayloadError(task.type, problem);
+  }
+
+  /** What the schema of a type's handler has against a payload; null: nothing. */
+  async #problemOf(type: string, payload: unknown): Promise<string | null> {
+    const checked = await checkPayload(this.#schemaOf(type), payload);
+    return 'problem' in checked ? checked.problem : null;
   }
 
   async #taskOf(

@@ -196,6 +196,46 @@ describe('cancel and revive', () => {
     expect(await queue.rerun(newId!)).toMatchObject({ answer: 'not_finished', status: 'pending' });
   });
 
+  test('what has finished and fits a filter runs again; a held key and a misfit keep their task alone from it', async () => {
+    const validate = (value: unknown) =>
+      (value as { n?: unknown }).n === 1 ? { value } : { issues: [{ message: 'expected 1' }] };
+    const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } };
+    const queue = library.open({ handlers: { work: { schema, run: async () => {} } } });
+    const plain = library.open();
+    const add = async (n: number, options: object = {}) => {
+      const { id } = await plain.enqueue('work', { n }, { queue: 'many', ...options });
+      await plain.cancel(id);
+      return id;
+    };
+    const [misfit, keyed, first, second] = [
+      await add(2),
+      await add(1, { key: 'many' }),
+      await add(1),
+      await add(1),
+    ];
+    const holder = await plain.enqueue('work', { n: 1 }, { queue: 'many', key: 'many' });
+    const list = queue.list({ queue: 'many' });
+    expect(await list.rerun({ limit: 1, by: 'ann' })).toEqual({ counts: { enqueued: 1 }, answers: [] });
+    expect(await list.rerun({ delay: '1h' })).toMatchObject({
+      counts: { enqueued: 2, key_held: 1, invalid_payload: 1 },
+      answers: [
+        { id: misfit, answer: 'invalid_payload', problem: expect.stringContaining('expected 1') },
+        { id: keyed, answer: 'key_held', holder: holder.id },
+      ],
+    });
+    const sources = await library.admin.rows<{ source: string }>(
+      "select source from taskq.tasks where queue = 'many' and source is not null order by id",
+    );
+    expect(sources.map(({ source }) => source).toSorted()).toEqual(
+      [`rerun of ${first}`, `rerun of ${second}`, `rerun of ${second}`].toSorted(),
+    );
+    await expect(queue.list().rerun()).rejects.toThrow('this would run every finished task again');
+    await expect(queue.list({ status: 'dead' }).rerun()).rejects.toThrow('status "dead": expected completed');
+    expect(await queue.list().rerun({ all: true, signal: AbortSignal.abort() })).toMatchObject({
+      counts: {},
+    });
+  });
+
   test('a payload that the schema of its handler refuses is neither revived nor run again', async () => {
     const handlers = {
       work: {
