@@ -1,6 +1,7 @@
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
+import { shown } from '../lib/shown.ts';
 
 export type BackoffKind = 'fixed' | 'linear' | 'quadratic' | 'exponential';
 
@@ -31,7 +32,11 @@ export interface StoredBackoff {
 /** Check a back-off, as an object or as text (see `parseBackoff`), and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
 export function normaliseBackoff(input: unknown): StoredBackoff {
   if (typeof input === 'string') return parseBackoff(input);
-  if (typeof input !== 'object' || input === null) throw refused(`expected an object such as ${EXAMPLE}`);
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new TaskqError('bad_backoff', `backoff ${shown(input)}: expected an object such as ${EXAMPLE}`, {
+      exitCode: EXIT.usage,
+    });
+  }
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw refused(`unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);

@@ -1,6 +1,7 @@
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
+import { shown } from '../lib/shown.ts';
 import { type Backoff, normaliseBackoff, type StoredBackoff } from './backoff.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
@@ -89,7 +90,7 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   priority: (value, what) => ({ priority: parsePriority(value, what) }),
   delay: (value, what) => ({ delay_ms: toDurationMs(value, what) }),
   at: (value, what) => ({ at: instantOf(value, what) }),
-  maxAttempts: (value, what) => ({ max_attempts: parseMaxAttempts(value, what) }),
+  maxAttempts: (value, what) => ({ max_attempts: maxAttemptsOf(value, what) }),
   timeout: (value, what) => ({ timeout_ms: someTime(value, what) }),
   expires: (value, what) => ({ expires_ms: someTime(value, what) }),
   key: (value, what) => ({ key: checkedName('key', value, what) }),
@@ -104,6 +105,12 @@ function isOption(name: string): name is keyof EnqueueOptions {
   return Object.hasOwn(WRITERS, name);
 }
 
+/** Of a number as text, which a command line has, JSON has none. */
+function maxAttemptsOf(value: unknown, what: string): number {
+  if (typeof value === 'string' && value !== 'unlimited') throw noAttempts(value, what);
+  return parseMaxAttempts(value, what);
+}
+
 /** Read `unlimited` or a whole number of attempts from 1, as a number or text. Throws TaskqError `bad_option`. */
 export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
   if (input === 'unlimited') return UNLIMITED_ATTEMPTS;
@@ -111,7 +118,11 @@ export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
   if (Number.isInteger(attempts) && (attempts as number) >= 1 && (attempts as number) <= UNLIMITED_ATTEMPTS) {
     return attempts as number;
   }
-  throw refused(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
+  throw noAttempts(input, what);
+}
+
+function noAttempts(input: unknown, what: string): TaskqError {
+  return refused(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
 }
 
 function someTime(value: unknown, what: string): number {
@@ -158,7 +169,7 @@ function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
 
 function tagsOf(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refused(`${what}: expected an object of names and texts`);
+    throw refused(`${what} ${shown(value)}: expected an object of names and texts`);
   }
   const tags = Object.entries(value).map(([name, text]) => [checkedName('tag', name), tagTextOf(name, text)]);
   return Object.fromEntries(tags);
@@ -173,17 +184,13 @@ function tagTextOf(name: string, text: unknown): string {
 const MAX_TAG_LENGTH = 500;
 
 function traceparentOf(value: unknown, what: string): string {
-  const text = String(value);
-  if (/^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(text)) return text;
+  if (typeof value === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value))
+    return value;
   throw refused(`${what} ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`);
 }
 
 function unknownOption(name: string): TaskqError {
   return refused(`unknown option "${name.slice(0, 60)}"${didYouMean(name, Object.keys(WRITERS))}`);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value).slice(0, 60);
 }
 
 function refused(problem: string): TaskqError {

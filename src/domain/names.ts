@@ -1,4 +1,5 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { shown } from '../lib/shown.ts';
 
 export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
 
@@ -10,14 +11,13 @@ export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
 export function checkedName(kind: NameKind, name: unknown, what: string = kind): string {
   const problem = problemOf(kind, name);
   if (problem === null) return name as string;
-  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 60)) : `of type ${typeof name}`;
-  throw new TaskqError('bad_name', `${what} ${shown}: ${problem}`, { exitCode: EXIT.usage });
+  throw new TaskqError('bad_name', `${what} ${shown(name)}: ${problem}`, { exitCode: EXIT.usage });
 }
 
 const MAX_BYTES: Record<NameKind, number> = { queue: 200, type: 200, key: 500, group: 200, tag: 200 };
 
 function problemOf(kind: NameKind, name: unknown): string | null {
-  if (typeof name !== 'string') return 'expected text';
+  if (typeof name !== 'string') return `expected text of 1 to ${MAX_BYTES[kind]} bytes`;
   if (name === '') return 'expected at least one character';
   if (name.length > MAX_BYTES[kind] || Buffer.byteLength(name) > MAX_BYTES[kind]) {
     return `expected at most ${MAX_BYTES[kind]} bytes`;

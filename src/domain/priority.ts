@@ -1,4 +1,6 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+import { shown } from '../lib/shown.ts';
 
 export const PRIORITY_NAMES = { critical: 0, high: 1, medium: 2, low: 3 } as const;
 
@@ -9,9 +11,10 @@ export function parsePriority(input: unknown, what = 'priority'): number {
   }
   if ((typeof input === 'string' || typeof input === 'number') && /^[0-9]$/.test(String(input)))
     return Number(input);
-  const names = Object.keys(PRIORITY_NAMES).join(', ');
-  const expected = `expected 0 to 9 (0 is the most urgent, 9 the least) or ${names}`;
-  throw new TaskqError('bad_priority', `${what} ${String(input).slice(0, 40)}: ${expected}`, {
+  const names = Object.keys(PRIORITY_NAMES);
+  const meant = typeof input === 'string' ? didYouMean(input, names) : '';
+  const expected = `expected 0 to 9 (0 is the most urgent, 9 the least) or ${names.join(', ')}${meant}`;
+  throw new TaskqError('bad_priority', `${what} ${shown(input)}: ${expected}`, {
     exitCode: EXIT.usage,
   });
 }

@@ -1,5 +1,6 @@
 import { parseDuration } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
+import { shown } from '../lib/shown.ts';
 
 /** How long a finished task is kept: no row at all, for ever, or whole days. */
 export type Retention = 'none' | 'ever' | `${number}d`;
@@ -9,7 +10,7 @@ export function parseRetention(text: unknown, what = 'retention'): Retention {
   if (text === 'none' || text === 'ever') return text;
   const days = daysOf(text);
   if (Number.isInteger(days) && days >= 1) return `${days}d`;
-  const message = `${what} ${JSON.stringify(String(text).slice(0, 40))}: expected none, ever, or whole days such as 7d`;
+  const message = `${what} ${shown(text)}: expected none, ever, or whole days such as 7d`;
   throw new TaskqError('bad_retention', message, { exitCode: EXIT.usage });
 }
 

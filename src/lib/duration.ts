@@ -1,4 +1,5 @@
 import { EXIT, TaskqError } from './errors.ts';
+import { shown } from './shown.ts';
 
 /** The longest duration taken anywhere, in milliseconds: 100 years of 365.25 days. */
 export const MAX_DURATION_MS = 3_155_760_000_000;
@@ -82,10 +83,5 @@ function part(amount: number, unit: string): string {
 }
 
 function refused(what: string, input: unknown, expected: string): TaskqError {
-  const shown = typeof input === 'string' ? JSON.stringify(input.slice(0, 60)) : nameOf(input);
-  return new TaskqError('bad_duration', `${what} ${shown}: ${expected}`, { exitCode: EXIT.usage });
-}
-
-function nameOf(input: unknown): string {
-  return typeof input === 'number' ? String(input) : `of type ${typeof input}`;
+  return new TaskqError('bad_duration', `${what} ${shown(input)}: ${expected}`, { exitCode: EXIT.usage });
 }

@@ -1,6 +1,7 @@
 import { PartlyEnqueuedError } from '../domain/errors.ts';
 import { isObject } from '../domain/thrown.ts';
 import type { Queryable } from '../lib/database.ts';
+import { TaskqError } from '../lib/errors.ts';
 import {
   type AllowUnknown,
   BULK_LENGTH,
@@ -68,8 +69,12 @@ async function* batchesOf<Item>(
 ): AsyncGenerator<NewTask[]> {
   let batch: NewTask[] = [];
   let length = 0;
+  let place = 0;
   for await (const item of items) {
-    const task = await taskOf(item);
+    place += 1;
+    const task = await taskOf(item).catch((error: unknown) => {
+      throw namingPlace(error, place);
+    });
     batch.push(task);
     length += task.payload.length;
     if (batch.length < BULK_TASKS && length < BULK_LENGTH) continue;
@@ -78,6 +83,12 @@ async function* batchesOf<Item>(
     length = 0;
   }
   if (batch.length > 0) yield batch;
+}
+
+/** As `taskq.enqueue_many` names it. */
+function namingPlace(error: unknown, place: number): unknown {
+  if (error instanceof TaskqError) error.message = `task ${place} cannot be enqueued: ${error.message}`;
+  return error;
 }
 
 /** The server itself refused: it has stored nothing of the batch. */

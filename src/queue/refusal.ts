@@ -32,7 +32,8 @@ interface Refusal extends AnyServerError {
 
 /** The first of those that `taskq.refuse_unknown` names. */
 function typeIn(message: string): string | undefined {
-  return /^unknown type (.+?)(?:, .+)?: no worker/.exec(message)?.[1];
+  const [, name] = /^unknown type ("(?:[^"\\]|\\.)*")/.exec(message) ?? [];
+  return name === undefined ? undefined : (JSON.parse(name) as string);
 }
 
 function knownIn(detail: string | undefined): readonly string[] {

@@ -38,7 +38,13 @@ describe('bad input', () => {
 
   test('--priority 10: "0 is the most urgent, 9 the least"', async () => {
     expect(await refused(['enqueue', 'double', '--priority', '10'])).toBe(
-      'taskq: --priority 10: expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low\n',
+      'taskq: --priority "10": expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low\n',
+    );
+  });
+
+  test('--priority hgh: the name that is meant', async () => {
+    expect(await refused(['enqueue', 'double', '--priority', 'hgh'])).toContain(
+      'or critical, high, medium, low (did you mean "high"?)',
     );
   });
 

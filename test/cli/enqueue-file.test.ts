@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { refusedAs, WRONG_JSON } from '../support/wrong-json.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('taskq enqueue --file', () => {
@@ -114,6 +115,22 @@ describe('taskq enqueue --file', () => {
     expect(stderr).toContain('line 3: it has no "payload"');
     expect(stderr).toContain('line 4: expected an object such as {"payload": …}');
     expect(stderr).toContain('line 5: delay "1y": expected');
+  });
+
+  test('--envelope: a value of another type than its option has is refused with its line', async () => {
+    const said = WRONG_JSON.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));
+    for (let from = 0; from < said.length; from += 20) {
+      const some = said.slice(from, from + 20);
+      const lines = some.map(([option, value]) => JSON.stringify({ payload: 1, [option]: value }));
+      const args = ['enqueue', 'double', '--file', '-', '--envelope', '--queue', 'wrong'];
+      const { code, stderr } = await project.run(args, { input: lines.join('\n') });
+      expect(code).toBe(2);
+      const problems = stderr.split('\n').map((line) => line.replace('taskq: stdin: ', ''));
+      some.forEach(([option, value], n) => {
+        expect(problems[n]).toMatch(refusedAs(`line ${n + 1}: `, option, value));
+      });
+    }
+    expect(await payloads('wrong')).toEqual([]);
   });
 
   test('a temporary directory that cannot be written to is named', async () => {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../src/domain/enqueue-options.ts';
+import {
+  normaliseEnqueueOptions,
+  parseMaxAttempts,
+  UNLIMITED_ATTEMPTS,
+} from '../../src/domain/enqueue-options.ts';
 import { TaskqError } from '../../src/lib/errors.ts';
 
 test('every option is written as the database wants it', () => {
@@ -86,7 +90,7 @@ describe('an option is refused, by its name,', () => {
     [{ delay: -1 }, 'delay -1: expected a duration that is not negative'],
     [{ timeout: '0s' }, 'timeout "0s": expected more than 0'],
     [{ expires: 0 }, 'expires 0: expected more than 0'],
-    [{ timeout: {} }, 'timeout of type object: expected 500ms'],
+    [{ timeout: {} }, 'timeout {}: expected 500ms'],
     [{ delay: '1m', at: '2030-01-31T09:00:00Z' }, 'either at or delay'],
     [{ maxAttempts: 0 }, 'maxAttempts 0: expected a whole number from 1, or unlimited'],
     [{ maxAttempts: 2.5 }, 'maxAttempts 2.5'],
@@ -96,7 +100,7 @@ describe('an option is refused, by its name,', () => {
     [{ key: 'k', keyFor: 'long' }, 'keyFor "long": expected live, ever, or a duration such as 3d'],
     [{ key: '' }, 'key "": expected at least one character'],
     [{ queue: 'a\0' }, 'queue "a\\u0000": control characters'],
-    [{ tags: ['a'] }, 'tags: expected an object'],
+    [{ tags: ['a'] }, 'tags ["a"]: expected an object'],
     [{ tags: { a: 1 } }, 'tag "a": expected a text'],
     [{ tags: { a: '\ud800' } }, 'tag "a": expected a text'],
     [{ tags: { '': 'a' } }, 'tag "": expected at least one character'],
@@ -109,8 +113,11 @@ describe('an option is refused, by its name,', () => {
   });
 });
 
-test('attempts may come as text, from a command line', () => {
-  expect(normaliseEnqueueOptions({ maxAttempts: '5' })).toEqual({ max_attempts: 5 });
+test('attempts are no text, but for unlimited', () => {
+  expect(() => normaliseEnqueueOptions({ maxAttempts: '5' })).toThrow(
+    'maxAttempts "5": expected a whole number',
+  );
+  expect(parseMaxAttempts('5')).toBe(5);
 });
 
 test('tags named like parts of every object are only tags', () => {

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineHandler, TaskQueue } from '../../src/index.ts';
 import { liveRow } from '../queue/rows.ts';
+import { refusedAs, WRONG_JSON } from '../support/wrong-json.ts';
 import { openWay } from '../worker/support/proxy.ts';
 import { openPool, useLibrary } from './use-queue.ts';
 
@@ -92,6 +93,25 @@ describe('enqueue', () => {
       message: expect.stringMatching(message),
     });
   });
+
+  test.each(WRONG_JSON.map(([option, ...values]) => [option, values] as const))(
+    'a value of another type than its option has is refused: %s',
+    async (option, values) => {
+      const queue = library.open();
+      for (const value of values) {
+        const refusal = (of: string) =>
+          expect.objectContaining({ message: expect.stringMatching(refusedAs(of, option, value)) });
+        const task = { type: 'work', [option]: value };
+        const { client } = await library.session();
+        await expect(queue.enqueueMany([{ type: 'work' }, task], { client })).rejects.toEqual(
+          refusal('task 2 cannot be enqueued: '),
+        );
+        const { type, ...options } = task;
+        await expect(queue.enqueue(type as string, {}, options)).rejects.toEqual(refusal(''));
+      }
+      expect(await counted()).toBe('0');
+    },
+  );
 
   const circular: { self?: unknown } = {};
   circular.self = circular;
@@ -276,7 +296,9 @@ describe('enqueueMany', () => {
       code: 'partly_enqueued',
       enqueued: 10_000,
       uncertain: 0,
-      message: expect.stringMatching(/^delay "soon": .*; the first 10000 tasks are enqueued$/),
+      message: expect.stringMatching(
+        /^task 12001 cannot be enqueued: delay "soon": .*; the first 10000 tasks are enqueued$/,
+      ),
       cause: { code: 'bad_duration' },
     });
     expect(await counted()).toBe('10000');

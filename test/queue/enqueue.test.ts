@@ -286,7 +286,7 @@ describe('options', () => {
 
   test('an unknown option is refused by name', async () => {
     await expect(enqueue(queue.admin, { prioritty: 1, max_attempts: 2 })).rejects.toThrow(
-      'enqueue: unknown option prioritty (did you mean priority?)',
+      'enqueue: unknown option "prioritty" (did you mean "priority"?)',
     );
   });
 
@@ -507,7 +507,7 @@ describe('what cannot be stored is refused', () => {
     [
       'priority 10',
       { type: 'a', priority: 10 },
-      'task 2 cannot be enqueued: priority 10: expected 0 (the most urgent) to 9 (the least)',
+      'task 2 cannot be enqueued: priority 10: expected 0 to 9 (0 is the most urgent, 9 the least)',
     ],
     ['retention "soon"', { type: 'a', retention: 'soon' }, 'task 2 cannot be enqueued: retention "soon"'],
     ['a time that is none', { type: 'a', at: 'tomorrowish' }, 'task 2 cannot be enqueued: at "tomorrowish"'],

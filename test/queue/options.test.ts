@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { nearest } from '../../src/lib/nearest.ts';
 import { enqueue, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { outcome, registerWorker } from './worker.ts';
@@ -98,102 +99,132 @@ describe('a name that is no option is refused, and the one that is meant is name
     [
       "select from taskq.enqueue('work', '{}', $1)",
       { delayms: 5 },
-      'enqueue: unknown option delayms (did you mean delay_ms?)',
+      'enqueue: unknown option "delayms" (did you mean "delay_ms"?)',
     ],
     [
       "select from taskq.enqueue('work', '{}', $1)",
       { grade: 1, maxAttempts: 5 },
-      'enqueue: unknown option grade, maxAttempts (did you mean max_attempts?)',
+      'enqueue: unknown option "grade", "maxAttempts" (did you mean "max_attempts"?)',
     ],
     [
       "select from taskq.enqueue_many('[]', $1)",
       { prio: 5 },
-      'enqueue_many: unknown option prio (did you mean priority?)',
+      'enqueue_many: unknown option "prio" (did you mean "priority"?)',
     ],
     [
       'select from taskq.enqueue_many(jsonb_build_array($1::jsonb))',
       { type: 'work', timeout: 5 },
-      'task 1 cannot be enqueued: unknown option timeout (did you mean timeout_ms?)',
+      'task 1 cannot be enqueued: unknown option "timeout" (did you mean "timeout_ms"?)',
     ],
     [
       "select from taskq.enqueue_many(jsonb_build_array('{}'::jsonb, $1::jsonb))",
       { type: 'work', allow_unknown: true },
-      'task 2 cannot be enqueued: unknown option allow_unknown',
+      'task 2 cannot be enqueued: unknown option "allow_unknown"',
     ],
     [
       "select from taskq.revive('{1}', $1)",
       { delay: 5 },
-      'revive: unknown option delay (did you mean delay_ms?)',
+      'revive: unknown option "delay" (did you mean "delay_ms"?)',
     ],
-    ["select from taskq.retry('{1}', $1)", { delay_ms: 5 }, 'retry: unknown option delay_ms'],
+    ["select from taskq.retry('{1}', $1)", { delay_ms: 5 }, 'retry: unknown option "delay_ms"'],
     [
       "select from taskq.cancel('{1}', null, $1)",
       { notifydone: true },
-      'cancel: unknown option notifydone (did you mean notify_done?)',
+      'cancel: unknown option "notifydone" (did you mean "notify_done"?)',
     ],
-    ["select from taskq.discard('{1}', $1)", { all: true }, 'discard: unknown option all'],
-    ["select from taskq.purge('{1}', $1)", { all: true }, 'purge: unknown option all'],
-    ["select taskq.add_dead(1, 'why', $1)", { all: true }, 'add_dead: unknown option all'],
-    ["select from taskq.add_types('{work}', $1)", { all: true }, 'add_types: unknown option all'],
+    ["select from taskq.discard('{1}', $1)", { all: true }, 'discard: unknown option "all"'],
+    ["select from taskq.purge('{1}', $1)", { all: true }, 'purge: unknown option "all"'],
+    ["select taskq.add_dead(1, 'why', $1)", { all: true }, 'add_dead: unknown option "all"'],
+    ["select from taskq.add_types('{work}', $1)", { all: true }, 'add_types: unknown option "all"'],
     [
       "select from taskq.rerun('{1}', $1)",
       { delay: 5 },
-      'rerun: unknown option delay (did you mean delay_ms?)',
+      'rerun: unknown option "delay" (did you mean "delay_ms"?)',
     ],
-    ["select from taskq.resume_queue('q', $1)", { all: true }, 'resume_queue: unknown option all'],
-    ['select from taskq.resume_worker(1, $1)', { all: true }, 'resume_worker: unknown option all'],
+    ["select from taskq.resume_queue('q', $1)", { all: true }, 'resume_queue: unknown option "all"'],
+    ['select from taskq.resume_worker(1, $1)', { all: true }, 'resume_worker: unknown option "all"'],
     [
       "select from taskq.claim(1, '{q}', '{t}', 1, 0, 1, null, null, $1)",
       { all: true },
-      'claim: unknown option all',
+      'claim: unknown option "all"',
     ],
     [
       "select from taskq.complete(1, '{1}', '{1}', options => $1)",
       { all: true },
-      'complete: unknown option all',
+      'complete: unknown option "all"',
     ],
-    ["select from taskq.settle(1, '[]', $1)", { all: true }, 'settle: unknown option all'],
+    ["select from taskq.settle(1, '[]', $1)", { all: true }, 'settle: unknown option "all"'],
     [
       "select from taskq.give_back(1, '{1}', '{1}', '{t}', $1)",
       { all: true },
-      'give_back: unknown option all',
+      'give_back: unknown option "all"',
     ],
     [
       "select from taskq.heartbeat(1, '{1}', '{1}', '{1}', 1, $1)",
       { cursor: [] },
-      'heartbeat: unknown option cursor (did you mean cursors?)',
+      'heartbeat: unknown option "cursor" (did you mean "cursors"?)',
     ],
-    ['select from taskq.rescue(0, 1, options => $1)', { all: true }, 'rescue: unknown option all'],
-    ['select from taskq.end_rescue(1, $1)', { all: true }, 'end_rescue: unknown option all'],
-    ['select from taskq.list_queues($1)', { nmae: 'q' }, 'list_queues: unknown option nmae'],
-    ['select from taskq.list_types($1)', { all: true }, 'list_types: unknown option all'],
-    ['select from taskq.list_workers(options => $1)', { al: true }, 'list_workers: unknown option al'],
+    ['select from taskq.rescue(0, 1, options => $1)', { all: true }, 'rescue: unknown option "all"'],
+    ['select from taskq.end_rescue(1, $1)', { all: true }, 'end_rescue: unknown option "all"'],
+    ['select from taskq.list_queues($1)', { nmae: 'q' }, 'list_queues: unknown option "nmae"'],
+    ['select from taskq.list_types($1)', { all: true }, 'list_types: unknown option "all"'],
+    ['select from taskq.list_workers(options => $1)', { al: true }, 'list_workers: unknown option "al"'],
     [
       'select from taskq.find_tasks($1, 1)',
       { typ: 'work' },
-      'filter: unknown option typ (did you mean type?)',
+      'filter: unknown option "typ" (did you mean "type"?)',
     ],
     [
       "select taskq.set_queue('q', $1)",
       { time_out_ms: 5 },
-      'set_queue: unknown option time_out_ms (did you mean timeout_ms?)',
+      'set_queue: unknown option "time_out_ms" (did you mean "timeout_ms"?)',
     ],
     [
       'select taskq.set_worker(1, $1)',
       { queue: 'a' },
-      'set_worker: unknown option queue (did you mean queues?)',
+      'set_worker: unknown option "queue" (did you mean "queues"?)',
     ],
-    ["select taskq.reload_worker(1, '{}', $1)", { all: true }, 'reload_worker: unknown option all'],
+    ["select taskq.reload_worker(1, '{}', $1)", { all: true }, 'reload_worker: unknown option "all"'],
     [
       "select from taskq.register_worker(jsonb_build_object('types', jsonb_build_object('work', $1::jsonb)))",
       { timeout: 5 },
-      'type work: unknown option timeout (did you mean timeout_ms?)',
+      'type work: unknown option "timeout" (did you mean "timeout_ms"?)',
     ],
   ])('%s', async (text, options, message) => {
     await expect(queue.admin.rows(text, options)).rejects.toMatchObject({
       code: '22023',
       message: expect.stringMatching(new RegExp(`^${escaped(message)}`)),
     });
+  });
+
+  test('SQL means the same name as the command line and the library', async () => {
+    const names = ['queue', 'priority', 'delay_ms', 'at', 'max_attempts', 'timeout_ms', 'tags', 'Key'];
+    const typed = [
+      ...names,
+      'quue',
+      'PRIO',
+      'delayms',
+      'ta',
+      'maxAttempts',
+      'timeout',
+      'tgas',
+      'key',
+      'kye',
+      '',
+      'é',
+    ];
+    const rows = await queue.admin.rows<{ name: string | null }>(
+      'select taskq.nearest_name(typed, $1) as name from unnest($2::text[]) as typed',
+      names,
+      typed,
+    );
+    expect(rows.map(({ name }) => name ?? undefined)).toEqual(typed.map((word) => nearest(word, names)[0]));
+  });
+
+  test('a priority that is none names the nearest', async () => {
+    await expect(enqueue(queue.admin, { priority: 'hgh' })).rejects.toThrow(
+      'enqueue: priority "hgh": expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low (did you mean "high"?)',
+    );
   });
 
   test.each(['5', '"text"', '[]', '[1]'])('options that are no object (%s) are refused', async (options) => {

@@ -101,7 +101,7 @@ describe('what is set for a queue', () => {
     [{ max_attempts: 0 }, 'set_queue: max_attempts 0'],
     [{ timeout_ms: 0 }, 'set_queue: timeout_ms 0'],
     [{ expires_ms: -1 }, 'set_queue: expires_ms -1'],
-    [{ retentoin: '7d' }, 'set_queue: unknown option retentoin (did you mean retention?)'],
+    [{ retentoin: '7d' }, 'set_queue: unknown option "retentoin" (did you mean "retention"?)'],
   ])('is refused by the database where it makes no sense: %j', async (settings: object, why) => {
     await expect(setQueue(queue.admin, 'q', settings)).rejects.toThrow(why);
     expect(await listQueues(queue.admin)).toEqual([]);

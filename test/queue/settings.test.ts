@@ -214,7 +214,7 @@ test('a type is removed with what was set for it, unless a live worker handles i
   expect(await remove('mail')).toBe('handled');
   await unregisterWorker(queue.admin, workerId);
   expect([await remove('mail'), await remove('mail')]).toEqual(['removed', 'not_known']);
-  await expect(queue.admin.rows("select taskq.enqueue('mail')")).rejects.toThrow('unknown type mail');
+  await expect(queue.admin.rows("select taskq.enqueue('mail')")).rejects.toThrow('unknown type "mail"');
 });
 
 test.each(['', 'a//b', '/a', 'a/', 'a/../b', '.', 'a\\b', ' a', 'a\n', 'a\u0085b'])(

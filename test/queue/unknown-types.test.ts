@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bulkOf, enqueue, enqueueMany } from '../../src/queue/enqueue.ts';
+import { refusalOf } from '../../src/queue/refusal.ts';
 import { knowTypes } from '../support/know-types.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';
@@ -14,29 +15,39 @@ describe('a type that nobody knows', () => {
     await expect(queue.admin.rows("select taskq.enqueue('send-emial')")).rejects.toMatchObject({
       code: '22023',
       constraint: 'the_type_is_known',
-      message: 'unknown type send-emial: no worker has registered it',
+      message: 'unknown type "send-emial" (did you mean "send-email"?): no worker has registered it',
       detail: 'known types: ["report", "send-email", "work"]',
       hint: expect.stringContaining('allow_unknown'),
     });
   });
 
+  test('is named by the library with the one that is meant, however it is written', async () => {
+    await knowTypes(queue.admin.client, 'say "hello", twice');
+    for (const [type, ...nearest] of [['say "helo", twice', 'say "hello", twice'], ['wok', 'work'], ['a']]) {
+      const refusal = await enqueue(queue.admin, task(type!)).catch((error: unknown) => refusalOf(error, ''));
+      expect(refusal).toMatchObject({ code: 'unknown_type', type, nearest });
+    }
+  });
+
   test('refuses the whole bulk it is in, however many are good', async () => {
-    const tasks = [...Array.from({ length: 500 }, () => task('work')), task('wrok'), task('a')];
-    await expect(enqueueMany(queue.admin, bulkOf(tasks))).rejects.toThrow('unknown type a, wrok: no worker');
+    const tasks = [...Array.from({ length: 500 }, () => task('work')), task('wok'), task('a')];
+    await expect(enqueueMany(queue.admin, bulkOf(tasks))).rejects.toThrow(
+      'unknown type "a", "wok" (did you mean "work"?): no worker',
+    );
     expect(await queue.admin.value('select count(*) from taskq.tasks')).toBe('0');
   });
 
   test('is taken when the caller says that it need not be known', async () => {
     expect(await enqueue(queue.admin, task('new'), true)).toMatchObject({ created: true });
     expect(await enqueue(queue.admin, task('new'), ['other', 'new'])).toMatchObject({ created: true });
-    await expect(enqueue(queue.admin, task('new'), ['other'])).rejects.toThrow('unknown type new');
+    await expect(enqueue(queue.admin, task('new'), ['other'])).rejects.toThrow('unknown type "new"');
     await expect(enqueueMany(queue.admin, bulkOf([task('new'), task('newer')], ['new']))).rejects.toThrow(
-      'unknown type newer',
+      'unknown type "newer"',
     );
   });
 
   test('is known from the moment a worker that handles it has registered', async () => {
-    await expect(enqueue(queue.admin, task('fresh'))).rejects.toThrow('unknown type fresh');
+    await expect(enqueue(queue.admin, task('fresh'))).rejects.toThrow('unknown type "fresh"');
     await registerWorker(queue.admin, { fresh: {} });
     expect(await enqueue(queue.admin, task('fresh'))).toMatchObject({ created: true });
   });
@@ -45,6 +56,6 @@ describe('a type that nobody knows', () => {
     await enqueue(queue.admin, { type: 'work', payload: '{}', options: { key: 'k' } });
     await expect(
       enqueue(queue.admin, { type: 'stranger', payload: '{}', options: { key: 'k' } }),
-    ).rejects.toThrow('unknown type stranger');
+    ).rejects.toThrow('unknown type "stranger"');
   });
 });

@@ -196,7 +196,7 @@ describe('an order', () => {
       });
     }
     await expect(setWorker(queue.admin, id, { slots: 3 } as object)).rejects.toThrow(
-      'set_worker: unknown option slots',
+      'set_worker: unknown option "slots"',
     );
   });
 

@@ -21,9 +21,12 @@ const PURE = [
   'given_tasks',
   'is_backoff',
   'is_retention',
+  'is_text',
   'is_usual',
   'is_whole',
+  'json_types',
   'may_start',
+  'odd_types',
   'options_fit',
   'period_ms',
   'priority_named',
@@ -34,7 +37,10 @@ const PURE = [
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = ['applying', 'is_backoff', 'is_retention', 'keep_past_settings', 'settings_of'];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
-const PURE_PARTS = new RegExp(`\\btaskq\\.(${[...PURE, 'refuse_task', 'retention'].join('|')})\\b`, 'g');
+const PURE_PARTS = new RegExp(
+  `\\btaskq\\.(${[...PURE, 'checked_task', 'retention', 'backoff'].join('|')})\\b`,
+  'g',
+);
 
 test('no index depends on the collation of the database, whose order a new libc or ICU may change', async () => {
   const sorted = await queue.admin.rows<{ name: string; collation: string }>(

@@ -23,6 +23,7 @@ begin
     -- Null, of what is not said, is none of it.
     if options - '{queue,priority}'::text[] <> '{}'
       or options ->> 'priority' not in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9')
+      or jsonb_typeof(options -> 'queue') <> 'string'
       or octet_length(options ->> 'queue') not between 1 and 200
     then
       if options - 'allow_unknown' <> '{}'

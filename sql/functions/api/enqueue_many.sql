@@ -60,10 +60,9 @@ begin
   end if;
   if say_more then
     have_keys := _tasks @? '$[*].key';
-    if jsonb_array_length(_tasks) = 1 or exists (
+    if jsonb_array_length(_tasks) = 1 or (_tasks @@ taskq.odd_types()) is not false or exists (
       select from jsonb_array_elements(_tasks) as e (task)
-      where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}' or e.task ? 'key_for'
-        or jsonb_typeof(e.task -> 'priority') = 'string'
+      where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}'
     ) then
       _tasks := taskq.checked_tasks(_tasks);
     end if;

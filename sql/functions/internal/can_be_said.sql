@@ -7,11 +7,16 @@ as $$
 begin
   return (
     select taskq.options_fit(
-        queue, key, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms, tags, backoff, traceparent, source
+        queue, key, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms, tags, backoff, traceparent, source,
+        null
       )
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
       and coalesce(dead_retention <> 'none', true)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
+      and not exists (
+        select from jsonb_each(_said) as e (name, value)
+        where jsonb_typeof(e.value) <> 'null' and jsonb_typeof(e.value) <> all (taskq.json_types(e.name))
+      )
     from jsonb_to_record(_said) as o (
       queue text, key text, key_for jsonb, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,

@@ -19,11 +19,7 @@ as $$
     -- The usual task is judged here: a call for each would cost half a microsecond. The text of a payload can be far
     -- longer than what is stored (\u0001 is one byte, and 1e300 twelve), so what is large is not judged by its size.
     case
-      when say_more and not taskq.options_fit(
-        t.queue, t.key, t.priority, t.delay_ms, t.at, t.max_attempts, t.timeout_ms, t.expires_ms, t.tags, t.backoff,
-        t.traceparent, t.source
-      )
-      then taskq.refuse_task(_tasks, t.place)
+      when t.fits is not true then taskq.checked_task(_tasks, t.place, t.type, t.payload)
       when octet_length(t.type) between 1 and 200 and pg_column_size(t.payload) < 8192 then t.type
       else taskq.checked_type(t.type, t.payload, t.place)
     end,
@@ -39,7 +35,18 @@ as $$
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
       coalesce(o.queue, d.queue, usual[2] ->> coalesce(o.type, d.type), 'default') as queue,
       coalesce(o.priority, d.priority, (usual[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,
-      o.at, o.delay_ms,
+      -- What the options of the call say was judged with them.
+      taskq.is_text(o.type, 'type', _tasks, o.place) and (not say_more or (
+        taskq.options_fit(
+          o.queue, o.key, o.priority, o.delay_ms, o.at, o.max_attempts, o.timeout_ms, o.expires_ms, o.tags, o.backoff,
+          o.traceparent, o.source,
+          -- Most often all say what the first does, which is judged as it is read.
+          (select f.backoff from jsonb_to_record(_tasks -> 0) as f (backoff taskq.backoff))
+        )
+        and taskq.is_text(o.queue, 'queue', _tasks, o.place) and taskq.is_text(o.key, 'key', _tasks, o.place)
+        and taskq.is_text(o.source, 'source', _tasks, o.place)
+        and taskq.is_text(o.traceparent, 'traceparent', _tasks, o.place)
+      )) as fits,
       greatest(ts, coalesce(
         o.at, ts + interval '1 millisecond' * o.delay_ms, d.at, ts + interval '1 millisecond' * d.delay_ms
       )) as due,
@@ -48,8 +55,12 @@ as $$
       coalesce(o.expires_ms, d.expires_ms) as expires_ms,
       coalesce(o.key, d.key) as key,
       coalesce(o.tags, d.tags) as tags,
-      -- What all say alike is judged once.
-      case when o.retention is null then d.retention else o.retention::taskq.retention end as retention,
+      case
+        when o.retention is null then d.retention
+        when say_more and o.retention = (select _tasks #>> '{0,retention}')
+        then (select f.retention from jsonb_to_record(_tasks -> 0) as f (retention taskq.retention))
+        else o.retention::taskq.retention
+      end as retention,
       coalesce(o.backoff, d.backoff) as backoff,
       coalesce(o.traceparent, d.traceparent) as traceparent,
       coalesce(o.notify_done, d.notify_done, false) as notify_done,

@@ -26,9 +26,10 @@ begin
     select f.* into made, ids, keyed, missing, types, wakes
     from taskq.insert_free(_tasks, options, nulls, usual, ts) as f;
   else
+    -- What they say is judged: one alone before it came here, many by taskq.insert_free.
     with input as materialized (
       select g.*, nextval('taskq.tasks_id_seq') as new_id
-      from taskq.given_tasks(_tasks, options, nulls, usual, ts, true) as g
+      from taskq.given_tasks(_tasks, options, nulls, usual, ts, false) as g
       where asked is null or g.place = any (asked)
     ),
     inserted as (
@@ -92,7 +93,7 @@ begin
     array_agg(coalesce(t.id, h.task_id)) filter (where coalesce(t.id, h.task_id) is not null),
     array_agg(g.place) filter (where coalesce(t.id, h.task_id) is null)
   into kept_out, holders, freed
-  from taskq.given_tasks(_tasks, options, nulls, usual, ts, true) as g
+  from taskq.given_tasks(_tasks, options, nulls, usual, ts, false) as g
   left join lateral (
     select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1
   ) as t on true

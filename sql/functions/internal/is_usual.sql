@@ -12,10 +12,11 @@ as $$
     and greatest(
       octet_length(_said ->> 'key'), octet_length(_said ->> 'traceparent'), octet_length(_said ->> 'source'), 0
     ) <= 500
-    and coalesce(_said ->> 'delay_ms' ~ '^(0|[1-9][0-9]{0,11})$', true)
-    and coalesce(_said ->> 'max_attempts' ~ '^([1-9][0-9]{0,8}|2147483647)$', true)
-    and coalesce(_said ->> 'timeout_ms' ~ '^[1-9][0-9]{0,11}$', true)
-    and coalesce(_said ->> 'expires_ms' ~ '^[1-9][0-9]{0,11}$', true)
+    -- Digits alone: a column takes no 1.0.
+    and greatest(
+      translate(_said ->> 'delay_ms', '0123456789', ''), translate(_said ->> 'max_attempts', '0123456789', ''),
+      translate(_said ->> 'timeout_ms', '0123456789', ''), translate(_said ->> 'expires_ms', '0123456789', ''), ''
+    ) = ''
     -- As JSON has it from JavaScript and from PostgreSQL. No month is shorter than 28 days.
     and coalesce(
       _said ->> 'at' ~ ('^2[0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])'
@@ -23,20 +24,28 @@ as $$
       true
     )
     and coalesce(taskq.is_retention(_said ->> 'retention'), true)
-    -- As taskq.is_backoff, in a path, which takes no preparation. What is not said has no type, and compares as false.
+    -- What is not said has no type, and compares as false; what is no number compares as unknown.
     and _said @@ '!(
-      $.tags.type() != "object" || $.notify_done.type() != "boolean" || $.notify.type() != "boolean" || $.key == ""
+      $.delay_ms > 3155760000000 || $.max_attempts < 1 || $.max_attempts > 2147483647 || $.timeout_ms < 1
+      || $.timeout_ms > 3155760000000 || $.expires_ms < 1 || $.expires_ms > 3155760000000
+      || $.queue.type() != "string" || $.key.type() != "string" || $.traceparent.type() != "string"
+      || $.source.type() != "string" || $.at.type() != "string" || $.key == ""
+      || $.tags.type() != "object" || $.tags.*.type() != "string"
+      || $.notify_done.type() != "boolean" || $.notify.type() != "boolean"
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"
       || $.allow_unknown.type() != "boolean" && $.allow_unknown.type() != "array"
-      || $.backoff.type() != "object" || exists ($.backoff ? (
-        @.kind.type() != "string"
-        || !(@.kind == "exponential" || @.kind == "fixed" || @.kind == "linear" || @.kind == "quadratic")
-        || @.base_ms.type() != "number" || @.base_ms < 0 || @.base_ms > 3155760000000
-        || @.factor.type() != "number" || @.factor < 1 || @.factor > 100
-        || @.max_ms.type() != "number" || @.max_ms < 0 || @.max_ms > 3155760000000
-        || @.jitter.type() != "number" || @.jitter < 0 || @.jitter > 1
-      ))
     )'
-    -- Stands last, for no name can be taken from a scalar.
-    and coalesce((_said -> 'backoff') - '{kind,base_ms,factor,max_ms,jitter}'::text[] = '{}', true)
+    -- As taskq.is_backoff, of one that says all, in a path, which takes no preparation. A strict one looks into no array.
+    and case
+      when _said ? 'backoff'
+      then (_said @@ 'strict
+          ($.backoff.kind == "exponential" || $.backoff.kind == "fixed" || $.backoff.kind == "linear"
+            || $.backoff.kind == "quadratic")
+          && $.backoff.base_ms >= 0 && $.backoff.base_ms <= 3155760000000
+          && $.backoff.factor >= 1 && $.backoff.factor <= 100
+          && $.backoff.max_ms >= 0 && $.backoff.max_ms <= 3155760000000
+          && $.backoff.jitter >= 0 && $.backoff.jitter <= 1') is true
+        and (_said -> 'backoff') - '{kind,base_ms,factor,max_ms,jitter}'::text[] = '{}'
+      else true
+    end
 $$;

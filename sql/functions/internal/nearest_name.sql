@@ -1,30 +1,48 @@
--- The name that is most like a mistyped one: the share of pairs of letters that both have, case and punctuation apart.
--- Null: none has more than half of them.
+-- The name that is most like a mistyped one, by the fewest letters to be put in, left out or changed, case apart; one that
+-- begins with it is near. Null: none is near enough to be a slip of the fingers. The command line and the library say the same.
 create or replace function taskq.nearest_name(_typed text, _names text[])
 returns text
-language sql immutable parallel safe security definer
+language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-  select likeness.name
-  from (
-    select n.name, (
-      select 2.0 * count(*) filter (where pairs.sides = 2) / nullif(sum(pairs.sides), 0)
-      from (
-        select p.pair, count(distinct p.side) as sides
-        from (
-          select word.side, substr(word.letters, at, 2) as pair
-          from (values
-            (1, regexp_replace(lower(left(_typed, 60)), '[^a-z0-9]', '', 'g')),
-            (2, regexp_replace(lower(n.name), '[^a-z0-9]', '', 'g'))
-          ) as word (side, letters)
-          cross join generate_series(1, greatest(length(word.letters) - 1, 1)) as at
-        ) as p
-        group by p.pair
-      ) as pairs
-    ) as share
-    from unnest(_names) as n (name)
-  ) as likeness
-  where likeness.share > 0.5
-  order by likeness.share desc, likeness.name
-  limit 1
+declare
+  -- The cost grows with the product of the lengths, and the words may be anyone's.
+  typed constant text := lower(left(_typed, 60));
+  letters constant text[] := string_to_array(typed, null);
+  nearest text;
+  fewest integer := greatest(1, length(typed) * 2 / 5) + 1;
+  name text;
+  word text;
+  away integer;
+  above integer[];
+  line integer[];
+begin
+  foreach name in array array(select n.name from unnest(_names) as n (name) order by n.name collate "C") loop
+    word := lower(left(name, 60));
+    if length(typed) >= 3 and starts_with(word, typed) then
+      away := 1;
+    elsif typed = '' or abs(length(word) - length(typed)) >= fewest then
+      continue;
+    else
+      -- Of the first letters of the word, and so many of those typed.
+      above := array(select n from generate_series(0, length(typed)) as n);
+      for place in 1 .. length(word) loop
+        line := array[place];
+        for nth in 1 .. length(typed) loop
+          line[nth + 1] := least(
+            line[nth] + 1, above[nth + 1] + 1,
+            above[nth] + case when substr(word, place, 1) = letters[nth] then 0 else 1 end
+          );
+        end loop;
+        above := line;
+      end loop;
+      away := above[length(typed) + 1];
+    end if;
+    if away < fewest then
+      fewest := away;
+      nearest := name;
+    end if;
+  end loop;
+  return nearest;
+end
 $$;

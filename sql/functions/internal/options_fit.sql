@@ -1,10 +1,11 @@
 -- Whether these options of a task, as its columns read them, can be: the one judge of what enqueue, enqueue_many and revive
--- take, so that claim, settle and rescue can evaluate whatever they find. Null is not said. taskq.refuse_option puts in
--- words what an option may be. It is planned into the statement that calls it, where it costs little: a judge of JSON, by
--- paths or by a branch for each option, took 15 us for a task that says everything, as much as the task itself.
+-- take, so that claim, settle and rescue can evaluate whatever they find. Null is not said; _judged is a back-off that has
+-- passed, as most often many tasks say the same. taskq.refuse_option puts in words what an option may be. It is planned
+-- into the statement that calls it, where it costs little: a judge of JSON, by paths or by a branch for each option, took
+-- 15 us for a task that says everything, as much as the task itself.
 create or replace function taskq.options_fit(
   _queue text, _key text, _priority smallint, _delay_ms bigint, _at timestamptz, _max_attempts integer,
-  _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text
+  _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text, _judged jsonb
 )
 returns boolean
 language sql immutable parallel safe
@@ -18,8 +19,12 @@ as $$
     and (_max_attempts is null or _max_attempts >= 1)
     and (_timeout_ms is null or _timeout_ms between 1 and 3155760000000)
     and (_expires_ms is null or _expires_ms between 1 and 3155760000000)
-    and (_tags is null or jsonb_typeof(_tags) = 'object')
-    and (_backoff is null or taskq.is_backoff(_backoff))
+    -- Texts all of them: of any other, a strict path does not know how it begins.
+    and (
+      _tags is null
+      or (jsonb_typeof(_tags) = 'object' and not _tags @? 'strict $.* ? ((@ starts with "") is unknown)')
+    )
+    and (_backoff is null or (_backoff = _judged) is true or taskq.is_backoff(_backoff))
     and (_traceparent is null or octet_length(_traceparent) <= 500)
     and (_source is null or octet_length(_source) <= 500)
 $$;

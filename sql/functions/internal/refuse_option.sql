@@ -8,10 +8,9 @@ declare
   value constant text := _value::text;
   duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
   expected constant text := case
-    when _option in ('queue', 'traceparent', 'source', 'name') then
-      format('text of 1 to %s bytes', case when _option in ('queue', 'name') then 200 else 500 end)
-    when _option = 'key' then 'text of 1 to 500 bytes'
-    when _option = 'priority' then '0 (the most urgent) to 9 (the least), or critical, high, medium, low'
+    when _option in ('queue', 'type', 'name') then 'text of 1 to 200 bytes'
+    when _option in ('key', 'traceparent', 'source') then 'text of 1 to 500 bytes'
+    when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
     when _option = 'delay_ms' then 'milliseconds, a whole number from 0 to 3155760000000 (100 years)'
     when _option in ('timeout_ms', 'expires_ms') then duration
     when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
@@ -34,7 +33,12 @@ declare
   end;
 begin
   raise exception '%: % %: expected %', _of, _option,
-    case when length(value) > 200 then left(value, 200) || '…' else value end, expected
+    case when length(value) > 200 then left(value, 200) || '…' else value end,
+    expected || case
+      when _option = 'priority' and jsonb_typeof(_value) = 'string'
+      then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
+      else ''
+    end
     using errcode = 'invalid_parameter_value';
 end
 $$;

@@ -1,5 +1,5 @@
 -- Refuses tasks of types that nobody knows, but for those that the option allow_unknown names (true: for all). Says
--- which types are known: as JSON in the error's detail, for whoever wants to name the nearest.
+-- which one is meant, and in the error's detail which are known, as JSON.
 create or replace function taskq.refuse_unknown(_types text[], options jsonb)
 returns void
 language plpgsql stable security definer
@@ -8,6 +8,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   unknown text[];
+  known text[];
 begin
   if options -> 'allow_unknown' = 'true' then
     return;
@@ -17,14 +18,13 @@ begin
   where not exists (select from taskq.task_types y where y.name = asked.type)
     and not coalesce(options -> 'allow_unknown' ? asked.type, false);
   if unknown is not null then
+    known := array(select y.name from taskq.task_types y order by 1 limit 1000);
     raise exception 'unknown type %: no worker has registered it', (
-      select string_agg(u.type, ', ') from (select type from unnest(unknown) as u (type) order by 1 limit 5) as u
+      select string_agg(to_json(u.type)::text || taskq.did_you_mean(u.type, known), ', ' order by u.type)
+      from (select type from unnest(unknown) as u (type) order by 1 limit 5) as u
     )
       using errcode = 'invalid_parameter_value', constraint = 'the_type_is_known',
-        detail = 'known types: ' || coalesce(
-          (select json_agg(known.name) from (select y.name from taskq.task_types y order by 1 limit 1000) as known)::text,
-          '[]'
-        ),
+        detail = 'known types: ' || to_jsonb(known)::text,
         hint = 'correct it, make it known with taskq types add, or pass {"allow_unknown": true}';
   end if;
 end

@@ -16,8 +16,7 @@ begin
     return;
   end if;
   select string_agg(
-    left(o.name, 60) || coalesce(' (did you mean ' || taskq.nearest_name(o.name, _known) || '?)', ''), ', '
-    order by o.name
+    to_json(left(o.name, 60))::text || taskq.did_you_mean(o.name, _known), ', ' order by o.name
   )
   into complaint
   from jsonb_object_keys(options - _known) as o (name);

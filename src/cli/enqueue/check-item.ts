@@ -1,4 +1,5 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
+import { checkedName } from '../../domain/names.ts';
 import { payloadProblem } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
@@ -93,10 +94,10 @@ function envelopeOf(text: string, value: unknown): Envelope {
     throw problem('expected an object such as {"payload": …}');
   }
   const { type, payload, ...options } = value as Record<string, unknown>;
-  if (type !== undefined && typeof type !== 'string') throw problem('"type": expected text');
+  if (type !== undefined) checkedName('type', type);
   if (!Object.hasOwn(value, 'payload')) throw problem('it has no "payload"');
   return {
-    ...(type !== undefined && { type }),
+    ...(type !== undefined && { type: type as string }),
     payload: memberText(text, 'payload')!,
     value: payload,
     options,

@@ -2,6 +2,7 @@ import type { Config } from '../../config/settings.ts';
 import {
   type EnqueueOptions,
   normaliseEnqueueOptions,
+  parseMaxAttempts,
   type StoredEnqueueOptions,
 } from '../../domain/enqueue-options.ts';
 import { parseTags } from '../task-filter.ts';
@@ -28,10 +29,13 @@ export function saidOnTheCommandLine(
   options: TaskOptions,
   keys: 'typed' | 'in lines',
 ): Record<string, unknown> {
-  const { queue, priority, delay, at, maxAttempts, timeout, backoff, expires, key, keyFor, tag, retention } =
-    options;
+  const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, tag, retention } = options;
   const said = {
-    ...{ queue, priority, delay, at, maxAttempts, timeout, backoff, expires, key, keyFor, retention },
+    ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, retention },
+    // All else that JSON has, it has as the command line does.
+    ...(options.maxAttempts !== undefined && {
+      maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),
+    }),
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
   // For the lines of a file, `--key-for` is about the keys that they have.

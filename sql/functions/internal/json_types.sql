@@ -1,0 +1,16 @@
+-- The types of JSON that an option of a task, a queue, a type or all tasks may have; null: it is none of those.
+create or replace function taskq.json_types(_option text)
+returns text[]
+language sql immutable parallel safe
+as $$
+  select case
+    when _option in (
+      'queue', 'type', 'key', 'at', 'retention', 'errors_retention', 'dead_retention', 'traceparent', 'source'
+    ) then array['string']
+    when _option in ('delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms') then array['number']
+    when _option in ('priority', 'key_for') then array['string', 'number']
+    when _option in ('tags', 'backoff') then array['object']
+    when _option in ('notify_done', 'notify', 'by_hand') then array['boolean']
+    when _option = 'allow_unknown' then array['boolean', 'array']
+  end
+$$;
