@@ -1,7 +1,8 @@
 -- Drops partitions whose last day is over, whatever they are called, the oldest first, at most _limit of them: that is
 -- the retention. Returns what it dropped, and what it could not drop with the reason (`trouble`), which keeps no other
--- one. No rows: none is over. The first one that somebody reads just now ends it, until the next time: a waiting drop
--- holds up every settle, 50 ms at most.
+-- one. No rows: none is over. What somebody reads just now is left for the next time, as is all that would take longer: a
+-- waiting drop holds up every settle. So it does not begin to wait for a transaction that has been there for 50 ms, and
+-- gives up after as long: without a look at the locks each try beside a reader cost a settle 50 to 60 ms, now none.
 create or replace function taskq.drop_partitions(_limit integer default 8)
 returns table (partition text, trouble text)
 language plpgsql security definer
@@ -13,9 +14,23 @@ declare
   today date := (clock_timestamp() at time zone 'UTC')::date;
   old record;
   dropped integer := 0;
+  readers text[];
 begin
+  if not exists (
+    select from taskq.history_partitions() as h
+    where '-infinity' < all (h.days) and today > all (h.days) and h.days <> '{}'
+  ) then
+    return;
+  end if;
+  readers := array(
+    select l.relation || ' ' || l.virtualtransaction
+    from pg_catalog.pg_locks l
+    where l.locktype = 'relation' and l.pid is distinct from pg_backend_pid()
+      and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+  );
+  perform pg_sleep(0.05);
   for old in
-    select h.relation, h.partition
+    select h.relation, to_regclass('taskq.' || h.parent) as parent, h.partition
     from taskq.history_partitions() as h
     where '-infinity' < all (h.days) and today > all (h.days) and h.days <> '{}'
     order by h.days[1], h.partition
@@ -23,6 +38,11 @@ begin
     exit when dropped >= _limit;
     partition := old.partition;
     trouble := null;
+    continue when exists (
+      select from pg_catalog.pg_locks l
+      where l.locktype = 'relation' and l.relation in (old.relation, old.parent)
+        and l.relation || ' ' || l.virtualtransaction = any (readers)
+    );
     begin
       execute format('drop table %s', old.relation);
       dropped := dropped + 1;
