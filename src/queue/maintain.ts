@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Holder } from './rescue.ts';
 
 /** What a page of the housekeeping has done. */
 export interface Maintained {
@@ -8,22 +9,27 @@ export interface Maintained {
   readonly more: boolean;
   /** Partitions that history needs and that somebody has detached. */
   readonly detached: readonly string[];
-  /** Tasks that have expired and that the database refuses to end. */
+  /** Expired tasks that the database refuses to end, and dead letters that it refuses to delete. */
   readonly refused: readonly { readonly id: string; readonly error: string }[];
-  /** What could not be done of partitions, and why; everything else was. */
+  /** Parts that could not be done, and why; all others were. */
   readonly failed: readonly string[];
 }
 
-/**
- * Begin the housekeeping; false: it is not due, some worker has begun within this time. Null: another transaction holds
- * the row by which workers take turns.
- */
-export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<boolean | null> {
-  const rows = await db.query<{ due: boolean | null }>({
-    text: 'select taskq.begin_housekeeping($1) as due',
+export interface Turn {
+  /** False: some worker has begun within this time. */
+  readonly isDue: boolean;
+  /** Who holds the row by which workers take turns. Undefined: it was free. */
+  readonly heldBy?: Holder;
+}
+
+/** Begin the housekeeping, if it is due and the row by which workers take turns is free. */
+export async function beginHousekeeping(db: Queryable, gapMs: number): Promise<Turn> {
+  const rows = await db.query<{ due: boolean | null; extra: { held: { by: Holder } } | null }>({
+    text: 'select due, extra from taskq.begin_housekeeping($1)',
     values: [gapMs],
   });
-  return rows[0]!.due;
+  const { due, extra } = rows[0]!;
+  return extra === null ? { isDue: due === true } : { isDue: false, heldBy: extra.held.by };
 }
 
 /** Do a page of the housekeeping. Undefined: another session is at it. */

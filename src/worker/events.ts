@@ -35,9 +35,9 @@ export const EVENTS = {
     'warn',
     'a partition of history that is needed was detached by hand: attach it again, or drop or rename it; meanwhile its rows are kept among those without a partition',
   ],
-  'partition.failed': [
+  'housekeeping.failed': [
     'warn',
-    'a partition of history could not be made, filled or dropped, and why; all others were',
+    'something of the housekeeping, as a partition of history to be made or dropped, could not be done, and why; all else was',
   ],
   'turn.held': [
     'warn',

@@ -33,8 +33,8 @@ export class Housekeeper {
    */
   async look(): Promise<void> {
     const { db, events, stop } = this.#options;
-    const isDue = await beginHousekeeping(db, PERIOD_MS);
-    if (isDue === null) return this.#turn.missed(null);
+    const { isDue, heldBy } = await beginHousekeeping(db, PERIOD_MS);
+    if (heldBy !== undefined) return this.#turn.missed(heldBy);
     this.#turn.free();
     if (!isDue) return;
     for (let isMore = true; isMore && !stop.aborted; ) {
@@ -43,7 +43,7 @@ export class Housekeeper {
       if (Object.values(done.counts).some((count) => count > 0))
         events.event('worker.maintained', done.counts);
       for (const partition of this.#unsaid(done.detached)) events.event('partition.detached', { partition });
-      for (const reason of this.#unsaid(done.failed)) events.event('partition.failed', { reason });
+      for (const reason of this.#unsaid(done.failed)) events.event('housekeeping.failed', { reason });
       for (const { id, error } of done.refused) this.#refused.tell({ task_id: id, error });
       isMore = done.more;
     }

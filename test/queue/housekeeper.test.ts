@@ -1,8 +1,9 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Queryable } from '../../src/lib/database.ts';
 import { Housekeeper } from '../../src/worker/housekeeper.ts';
-import { enqueueSome, type Row } from './rows.ts';
+import { enqueue, enqueueSome, type Row } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
@@ -69,14 +70,62 @@ test('a statement that fails is left for the next turn, of whichever worker, and
 test('a transaction that keeps the row of the turn is told of once, until it has ended', async () => {
   const other = await queue.session();
   await other.rows('begin');
+  await other.rows("set local application_name = 'left open'");
+  const pid = await other.value('select pg_backend_pid()');
   await other.rows('select from taskq.housekeeping for update');
   const { look, asked, logged } = housekeeper();
   for (let round = 0; round < 5; round++) await look();
   expect(asked).not.toContain('maintain');
-  expect(logged).toEqual([{ event: 'turn.held', duty: 'housekeeping', holder: null }]);
+  const holder = {
+    pid,
+    application: 'left open',
+    role: await other.value('select current_user::text'),
+    since: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+  };
+  expect(logged).toEqual([{ event: 'turn.held', duty: 'housekeeping', holder }]);
   await other.rows('rollback');
   await look();
   expect(asked).toContain('maintain');
+});
+
+test('what fails time and again keeps nothing else from being done, and is told once, with what it was', async () => {
+  await queue.admin.rows(`create function public.refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'not allowed by the application'; end $$`);
+  onTestFinished(() => queue.admin.rows('drop function public.refuse cascade').then(() => {}));
+  const tables = ['held_keys', 'idle_marks', 'workers', 'actions'];
+  const old = "clock_timestamp() - interval '100 days'";
+  for (const table of tables)
+    await queue.admin.rows(
+      `create trigger refuse before delete on taskq.${table} for each row execute function public.refuse()`,
+    );
+  await enqueue(queue.admin, { key: 'over', key_for: '24h' });
+  await queue.admin.rows('update taskq.held_keys set until = clock_timestamp()');
+  await registerWorker(queue.admin);
+  await queue.admin.rows(`update taskq.workers set stopped_at = ${old}`);
+  await queue.admin.rows(`insert into taskq.idle_marks (worker_id, until) values (1, ${old})`);
+  await queue.admin.rows("select taskq.set_queue('noted', '{\"timeout_ms\": 5000}')");
+  await queue.admin.rows(`update taskq.actions set at = ${old}`);
+  const name = await queue.admin.value<string>(
+    "select partition from taskq.wanted_partitions() where parent = 'task_errors' and state = 'there' order by day desc limit 1",
+  );
+  await queue.admin.rows(`drop table taskq.${name}`);
+  const { look, logged } = housekeeper();
+  await look();
+  await letPass();
+  await look();
+  const failed = [
+    'keys whose period is over',
+    'marks of idle workers',
+    'workers that have ended',
+    'old actions',
+  ].map((what) => ({
+    event: 'housekeeping.failed',
+    reason: `cannot remove ${what}: not allowed by the application`,
+  }));
+  expect(logged).toEqual([
+    expect.objectContaining({ event: 'worker.maintained', partitions_made: 1 }),
+    ...failed,
+  ]);
 });
 
 test('a partition that was detached by hand is named in one line, however often housekeeping comes by', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { maintain } from '../../src/queue/maintain.ts';
 import { enqueue, enqueueSome, finishedRow, liveRow, type Row, refuseTask } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -71,6 +71,22 @@ test('dead letters are kept for ever unless their queue or the defaults say how 
     { queue: 'ever', count: 2 },
     { queue: 'short', count: 1 },
   ]);
+});
+
+test('a dead letter that the application keeps is named, and those behind it are discarded', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  await queue.admin.rows("select taskq.move_to_dead($1, '{r,r,r}', clock_timestamp())", ids);
+  await queue.admin.rows("update taskq.dead_tasks set died_at = died_at - interval '49 h'");
+  await queue.admin.rows("update taskq.defaults set dead_retention = '2d'");
+  await queue.admin.rows('create table public.mentions (id bigint references taskq.dead_tasks (id))');
+  onTestFinished(() => queue.admin.rows('drop table public.mentions').then(() => {}));
+  await queue.admin.rows('insert into public.mentions values ($1)', ids[0]);
+  expect(await maintain(queue.admin)).toMatchObject({
+    counts: { dead_discarded: 2 },
+    refused: [{ id: Number(ids[0]), error: expect.stringContaining('violates foreign key constraint') }],
+    failed: [],
+  });
+  expect(await queue.admin.rows('select id from taskq.dead_tasks')).toEqual([{ id: ids[0] }]);
 });
 
 test('keys whose period is over go, the others stay', async () => {

@@ -581,34 +581,37 @@ describe('the turn of housekeeping', () => {
   test('falls to one of eight workers, once in a period', async () => {
     const sessions = await Promise.all(Array.from({ length: 8 }, () => queue.session()));
     const begun = await Promise.all(sessions.map((session) => beginHousekeeping(session, GAP_MS)));
-    expect(begun.filter((due) => due)).toHaveLength(1);
+    expect(begun.filter(({ isDue }) => isDue)).toHaveLength(1);
     await maintain(queue.admin);
     await begunAgo(GAP_MS - 20_000);
-    expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(false);
+    expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: false });
     await begunAgo(GAP_MS);
-    expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(true);
+    expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: true });
   });
 
   test('comes after twice as long where it did not succeed, up to sixteen times', async () => {
     for (const periods of [1, 2, 4, 8, 16, 16]) {
       await begunAgo((periods - 0.4) * GAP_MS);
-      expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(false);
+      expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: false });
       await begunAgo(periods * GAP_MS);
-      expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(true);
+      expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: true });
     }
     await maintain(queue.admin);
     await begunAgo(GAP_MS);
-    expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(true);
+    expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: true });
   });
 
   test('is due where it was begun in the future, and waits for no transaction that holds it', async () => {
     await begunAgo(-86_400_000);
     const other = await queue.session();
     await other.rows('begin');
-    expect(await beginHousekeeping(other, GAP_MS)).toBe(true);
-    expect(await beginHousekeeping(queue.admin, GAP_MS)).toBeNull();
+    expect(await beginHousekeeping(other, GAP_MS)).toEqual({ isDue: true });
+    expect(await beginHousekeeping(queue.admin, GAP_MS)).toMatchObject({
+      isDue: false,
+      heldBy: { pid: await other.value('select pg_backend_pid()') },
+    });
     expect(await maintain(queue.admin)).toMatchObject({ more: false });
     await other.rows('commit');
-    expect(await beginHousekeeping(queue.admin, GAP_MS)).toBe(false);
+    expect(await beginHousekeeping(queue.admin, GAP_MS)).toEqual({ isDue: false });
   });
 });

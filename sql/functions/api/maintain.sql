@@ -1,9 +1,9 @@
 -- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
 -- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
--- rows, actions and past settings that serve nobody removed. Returns the counts, `more` where a page was full, in `detached` the
--- partitions that are needed and that somebody has detached, in `refused` the tasks that could not be expired, and in
--- `failed` what was the matter with partitions, which keeps nothing else from being done. An empty document: another
--- session is at it. It waits for the rows of no other transaction.
+-- rows, actions and past settings that serve nobody removed. Returns the counts, `more` where a page was full, in `detached`
+-- the partitions that are needed and that somebody has detached, in `refused` the tasks that could not be expired or discarded,
+-- and in `failed` what else could not be done, and why: each part is a transaction within this one, so that none keeps
+-- another one from being done. An empty document: another session is at it. It waits for the rows of no other transaction.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -21,8 +21,8 @@ declare
   dropped integer := 0;
   failed text[] := array[]::text[];
   expired record;
-  discarded integer;
-  forgotten integer;
+  old record;
+  forgotten integer := 0;
 begin
   -- One at a time. No advisory lock, which whoever may connect can take; and no row, which a person may hold.
   begin
@@ -48,48 +48,64 @@ begin
     select 0 as placed, 0 as dropped into history;
     failed := failed || format('cannot place rows of history: %s', sqlerrm);
   end;
-  select * into expired from taskq.expire(page);
-  with old as (
-    select x.id
-    from taskq.dead_tasks x
-    left join taskq.queues q on q.name = x.queue
-    cross join taskq.defaults d
-    -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
-    where case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
-      then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
-    end and not x.by_hand
-    order by x.id
-    limit page
-    for update of x skip locked
-  )
-  delete from taskq.dead_tasks x using old where x.id = old.id;
-  get diagnostics discarded = row_count;
-  delete from taskq.held_keys h
-  where (h.queue, h.key) in (
-    select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit page for update skip locked
-  );
-  delete from taskq.idle_marks where worker_id in (
-    select m.worker_id
-    from taskq.idle_marks m
-    left join taskq.workers w on w.id = m.worker_id
-    where m.until < ts - interval '1 hour'
-      -- The clock went back: who sleeps marks itself once more with its next poll.
-      or m.until > ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
-    for update of m skip locked
-  );
-  delete from taskq.workers where id in (
-    select w.id from taskq.workers w
-    where w.stopped_at < ts - interval '40 days' and w.leases_until is null
-    for update skip locked
-  );
+  begin
+    select * into expired from taskq.expire(page);
+  exception when others then
+    select 0 as ended, null::jsonb as refused into expired;
+    failed := failed || format('cannot end expired tasks: %s', sqlerrm);
+  end;
+  begin
+    select * into old from taskq.discard_old(page);
+  exception when others then
+    select 0 as discarded, null::jsonb as refused into old;
+    failed := failed || format('cannot discard dead letters past their retention: %s', sqlerrm);
+  end;
+  begin
+    delete from taskq.held_keys h
+    where (h.queue, h.key) in (
+      select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit page for update skip locked
+    );
+  exception when others then
+    failed := failed || format('cannot remove keys whose period is over: %s', sqlerrm);
+  end;
+  begin
+    delete from taskq.idle_marks where worker_id in (
+      select m.worker_id
+      from taskq.idle_marks m
+      left join taskq.workers w on w.id = m.worker_id
+      where m.until < ts - interval '1 hour'
+        -- The clock went back: who sleeps marks itself once more with its next poll.
+        or m.until > ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
+      for update of m skip locked
+    );
+  exception when others then
+    failed := failed || format('cannot remove marks of idle workers: %s', sqlerrm);
+  end;
+  begin
+    delete from taskq.workers where id in (
+      select w.id from taskq.workers w
+      where w.stopped_at < ts - interval '40 days' and w.leases_until is null
+      for update skip locked
+    );
+  exception when others then
+    failed := failed || format('cannot remove workers that have ended: %s', sqlerrm);
+  end;
+  begin
+    -- What people did is kept for 90 days, and of more than a million calls the last million.
+    delete from taskq.actions a
+    where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
+      and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
+    get diagnostics forgotten = row_count;
+  exception when others then
+    failed := failed || format('cannot remove old actions: %s', sqlerrm);
+  end;
+  begin
+    perform taskq.forget_settings(page, ts);
+  exception when others then
+    failed := failed || format('cannot remove past settings: %s', sqlerrm);
+  end;
   update taskq.housekeeping h set tries = 0
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
-  -- What people did is kept for 90 days, and of more than a million calls the last million.
-  delete from taskq.actions a
-  where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
-    and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
-  get diagnostics forgotten = row_count;
-  perform taskq.forget_settings(page, ts);
   -- Last: what it drops locks history against every settle until this transaction ends.
   begin
     for one in select d.partition, d.trouble from taskq.drop_partitions(most_dropped) as d loop
@@ -103,9 +119,9 @@ begin
     failed := failed || format('cannot drop partitions: %s', sqlerrm);
   end;
   return jsonb_build_object(
-    'refused', coalesce(expired.refused, '[]'), 'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
-    'rows_dropped', history.dropped, 'expired', expired.ended, 'dead_discarded', discarded,
-    'more', page in (history.placed, history.dropped, expired.ended, discarded, forgotten) or dropped = most_dropped,
+    'refused', coalesce(expired.refused, '[]') || coalesce(old.refused, '[]'), 'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
+    'rows_dropped', history.dropped, 'expired', expired.ended, 'dead_discarded', old.discarded,
+    'more', page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten) or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached'),
     'failed', to_jsonb(failed)
   );

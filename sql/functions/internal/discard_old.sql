@@ -1,0 +1,63 @@
+-- Deletes up to _limit dead letters that are past their retention, except those put away by hand: always one row, with how
+-- many. Where the page fails (a trigger or a foreign key of the application may refuse a row), each of them is deleted by
+-- itself; those that fail then stay and stand in refused, [{id, error, code}] (null: none), and those behind them have
+-- their turn.
+create or replace function taskq.discard_old(_limit integer)
+returns table (discarded integer, refused jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set lock_timeout = '1s'
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+  old bigint[];
+  after_id bigint := -9223372036854775808;
+begin
+  discarded := 0;
+  loop
+    old := null;
+    begin
+      old := array(
+        select x.id
+        from taskq.dead_tasks x
+        left join taskq.queues q on q.name = x.queue
+        cross join taskq.defaults d
+        -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
+        where case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
+          then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
+        end and not x.by_hand and x.id > after_id
+        order by x.id
+        limit _limit - discarded
+        for update of x skip locked
+      );
+      delete from taskq.dead_tasks x where x.id = any (old);
+      discarded := discarded + cardinality(old);
+      return next;
+      return;
+    exception when others then
+      -- What is no fault of a row (no space left, the server stops) is the caller's to see.
+      if old is null or sqlstate ~ '^5[378]' then
+        raise;
+      end if;
+    end;
+    for nth in 1 .. cardinality(old) loop
+      begin
+        delete from taskq.dead_tasks x
+        where x.id = (select l.id from taskq.dead_tasks l where l.id = old[nth] and not l.by_hand for update skip locked);
+        if found then
+          discarded := discarded + 1;
+        end if;
+      exception when others then
+        refused := coalesce(refused, '[]') || jsonb_build_object('id', old[nth], 'error', sqlerrm, 'code', sqlstate);
+      end;
+    end loop;
+    after_id := old[cardinality(old)];
+    -- A bound on what refused rows may cost at once.
+    if discarded >= _limit or jsonb_array_length(refused) >= 1000 then
+      return next;
+      return;
+    end if;
+  end loop;
+end
+$$;
