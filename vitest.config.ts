@@ -22,7 +22,7 @@ const UNIT = [
   'test/library/types.test.ts',
   'test/queue/wake-hint.test.ts',
   'test/queue/model/explore.test.ts',
-  'test/worker/{arrival-rate,claim-room,cursor,lease-table,silence-watch}.test.ts',
+  'test/worker/{arrival-rate,claim-room,cursor,held-turn,lease-table,silence-watch}.test.ts',
   'test/worker/{ledger,decisions}/**/*.test.ts',
 ];
 

@@ -46,6 +46,8 @@ export interface Look {
   readonly rescued: readonly Rescued[] | undefined;
   /** Who holds the row by which workers take turns. Undefined: it was free. */
   readonly heldBy?: Holder;
+  /** Where it is held: how many live workers there are, and how many of them come before the caller. */
+  readonly place?: { readonly rank: number; readonly of: number };
 }
 
 export interface Rescued {
@@ -83,10 +85,10 @@ export async function rescue(db: Queryable, request: RescueRequest, pageBlocks =
     isLate: one.is_late,
   }));
   if (extra.held !== undefined) {
-    const { by: heldBy } = extra.held;
-    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy };
+    const { by: heldBy, place } = extra.held;
+    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy, place };
     const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
-    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy };
+    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy, place };
   }
   if (blocks === null) return { quiet, rescued: undefined };
   if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
@@ -135,7 +137,12 @@ interface Extra {
   readonly quiet: Readonly<Record<string, StoredQuiet>>;
   /** What a scan that is due is to be passed on with. */
   readonly options?: object;
-  readonly held?: { readonly by: Holder; readonly blocks: number; readonly options: object };
+  readonly held?: {
+    readonly by: Holder;
+    readonly place: { readonly rank: number; readonly of: number };
+    readonly blocks: number;
+    readonly options: object;
+  };
 }
 
 interface StoredQuiet {

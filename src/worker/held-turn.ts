@@ -3,10 +3,23 @@ import type { EventLog } from './events.ts';
 /** Missed in a row: a worker that has its turn holds the row for milliseconds. */
 const MISSES = 3;
 
-/** Counts the turns at a duty that were missed because another transaction holds its row, and says so once. */
+/** A scan out of turn comes so many turns after the last one, of whichever worker. */
+const EVERY = 4;
+
+/** Where a worker stands among those that are alive. */
+export interface Place {
+  readonly rank: number;
+  readonly of: number;
+}
+
+/**
+ * Counts the turns at a duty that were missed because another transaction holds its row, and says so once. Workers see
+ * that at the same time, so each may go without its turn at another time.
+ */
 export class HeldTurn {
   readonly #events: EventLog;
   readonly #duty: 'rescue' | 'housekeeping';
+  #place: Place = { rank: 0, of: 1 };
   #missed = 0;
   #isSaid = false;
 
@@ -15,22 +28,19 @@ export class HeldTurn {
     this.#duty = duty;
   }
 
-  /** So many were missed that the next is not to be. */
+  /** So many were missed that this worker is not to wait for the next. */
   get isOverdue(): boolean {
-    return this.#missed >= MISSES;
+    const { rank, of } = this.#place;
+    return this.#missed >= MISSES && (this.#missed - MISSES) % (EVERY * of) === EVERY * rank;
   }
 
-  /** The row was held, by whom that is known of. */
-  missed(holder: Readonly<Record<string, unknown>> | null): void {
+  /** The row was held, by whom that is known of; the duty was done without its turn, or not. */
+  missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: Place = this.#place): void {
     this.#missed++;
+    this.#place = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
     if (this.#missed < MISSES || this.#isSaid) return;
     this.#isSaid = true;
     this.#events.event('turn.held', { duty: this.#duty, holder });
-  }
-
-  /** The duty was done without its turn: the next ones are waited for as before. */
-  done(): void {
-    this.#missed = 0;
   }
 
   /** The row is free. */

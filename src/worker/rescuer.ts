@@ -63,7 +63,7 @@ export class Rescuer {
     const now = performance.now();
     const own = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
-    const { quiet, rescued, heldBy } = await rescue(this.#db, {
+    const { quiet, rescued, heldBy, place } = await rescue(this.#db, {
       workerId: state.workerId,
       held: () => ledger.held().map(({ id }) => id),
       own,
@@ -80,8 +80,7 @@ export class Rescuer {
     this.#watch.looked(quiet, performance.now());
     if (what === 'only look') return;
     if (heldBy === undefined) this.#turn.free();
-    else if (rescued === undefined) this.#turn.missed(heldBy);
-    else this.#turn.done();
+    else this.#turn.missed(heldBy, place);
     // Only a whole scan has looked for it.
     if (own && rescued !== undefined) ledger.lookedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {

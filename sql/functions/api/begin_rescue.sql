@@ -16,9 +16,10 @@
 -- Always a row. blocks is null: no scan is due. Else it is the size of the table, and, where it has at most _page_blocks,
 -- rescued is what the whole scan found, as an array: an idle worker asks the server for nothing more. A larger table is
 -- to be passed page by page to taskq.rescue, and then closed by taskq.end_rescue, both with extra -> 'options'.
--- Where another transaction has the row of the turn, extra -> 'held' says {by, blocks, options}: the transaction (see
--- taskq.row_holder), and what to pass to taskq.rescue. That goes safely beside other scans: a caller for whom the row is
--- held time and again scans without a turn.
+-- Where another transaction has the row of the turn, extra -> 'held' says {by, place, blocks, options}: the transaction (see
+-- taskq.row_holder), how many live workers there are and how many of them come before the caller ({of, rank}), and what to
+-- pass to taskq.rescue. That goes safely beside other scans: where the row is held time and again, workers scan without a
+-- turn, one after the other.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
   _page_blocks bigint default -1, _watched jsonb default '{}', options jsonb default '{}'
@@ -72,6 +73,12 @@ begin
     -- Of a row that another transaction keeps. Nothing is asked of the clock of the last scan: nobody can note a new one.
     extra := extra || jsonb_build_object('held', jsonb_build_object(
       'by', (select taskq.row_holder(r.xmax) from taskq.rescue_scan r limit 1),
+      'place', (
+        select jsonb_build_object('rank', count(*) filter (where w.id < _worker), 'of', count(*))
+        from taskq.workers w
+        where w.stopped_at is null
+          and w.heartbeat_at between ts - make_interval(secs => w.lease_ms / 2000.0) and ts + interval '1 second'
+      ),
       'blocks', pg_relation_size('taskq.tasks') / current_setting('block_size')::bigint,
       'options', jsonb_build_object('watched', _watched, 'clock_was', clock_was)
     ));

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { HeldTurn } from '../../src/worker/held-turn.ts';
+
+const events = { tellsDebug: true, say() {}, event() {} };
+
+/** How many of so many workers go without their turn, in each of so many turns that are held. */
+function outOfTurn(workers: number, turns: number): number[] {
+  const all = Array.from({ length: workers }, (_, rank) => ({ rank, turn: new HeldTurn(events, 'rescue') }));
+  return Array.from({ length: turns }, () => {
+    const overdue = all.filter(({ turn }) => turn.isOverdue).length;
+    for (const { rank, turn } of all) turn.missed(null, { rank, of: workers });
+    return overdue;
+  });
+}
+
+test.each([1, 2, 16])('of %d workers one goes without its turn, each fourth time', (workers) => {
+  expect(outOfTurn(workers, 70)).toEqual(Array.from({ length: 70 }, (_, n) => (n % 4 === 3 ? 1 : 0)));
+});
+
+test('a worker that is the only one, or that the others do not see, goes as well', () => {
+  const turn = new HeldTurn(events, 'rescue');
+  for (let n = 0; n < 3; n++) turn.missed(null, { rank: 0, of: 0 });
+  expect(turn.isOverdue).toBe(true);
+  turn.free();
+  expect(turn.isOverdue).toBe(false);
+});
