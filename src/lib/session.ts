@@ -5,7 +5,8 @@ import type { Session, SessionOptions, SessionStatement } from './session-types.
 
 /**
  * Give a session our settings, in one question. Behind a pooler it stays as it is: what is set there would be set for
- * others as well, or be lost with the next statement.
+ * others as well, or be lost with the next statement. Whether the server is a standby is asked once: it becomes one by a
+ * restart, which ends the session, and one that a pooler leads to later refuses every write (25006).
  */
 export async function prepareSession(client: pg.ClientBase, options: SessionOptions = {}): Promise<Session> {
   const isDirect = `coalesce(pg_backend_pid() = ${processIdOf(client) ?? 'null'}, false)`;
