@@ -51,7 +51,8 @@ create table taskq.defaults (
 
 insert into taskq.defaults default values;
 
--- Settings of a queue. A queue needs no row to be used.
+-- Settings of a queue, as of a type: what an operator has set (operator), else what the configuration of a worker says
+-- (registered; registered_by is the last one that named the queue). A queue needs no row to be used.
 create table taskq.queues (
   name text collate "C" primary key,
   paused_at timestamptz,
@@ -67,6 +68,9 @@ create table taskq.queues (
   dead_retention taskq.retention,
   group_limit integer,
   group_order text,
+  registered jsonb not null default '{}',
+  registered_by text,
+  operator jsonb not null default '{}',
   constraint a_task_may_run_once check (max_attempts >= 1),
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
   constraint a_task_may_wait_some_time check (expires_ms > 0),

@@ -1,9 +1,5 @@
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { normaliseBackoff } from '../domain/backoff.ts';
-import { parseMaxAttempts } from '../domain/enqueue-options.ts';
-import { checkedName } from '../domain/names.ts';
-import { parsePriority } from '../domain/priority.ts';
-import { parseRetention } from '../domain/retention.ts';
+import { VALUE_CHECKS } from '../domain/value-checks.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { Environment } from './main.ts';
 
@@ -14,13 +10,5 @@ export function readConfig(from: {
   readonly options: GlobalOptions;
 }): Promise<LoadedConfig> {
   const { cwd, env, options } = from;
-  return loadConfig({ cwd, env, configPath: options.config, flags: { ...options }, checks: CHECKS });
+  return loadConfig({ cwd, env, configPath: options.config, flags: { ...options }, checks: VALUE_CHECKS });
 }
-
-const CHECKS = {
-  backoff: normaliseBackoff,
-  retention: (value: unknown) => parseRetention(value),
-  priority: (value: unknown) => parsePriority(value),
-  maxAttempts: (value: unknown) => parseMaxAttempts(value),
-  queue: (value: unknown) => checkedName('queue', value),
-};

@@ -3,9 +3,9 @@ import { formatDuration } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { type ConfigFile, findConfigFile } from './find-config-file.ts';
+import { checkQueueSettings, checkTaskTypes, type ValueChecks } from './said-of-tasks.ts';
 import type { SettingSource } from './setting.ts';
 import { type Config, SETTING_FIELDS, type SettingField, settingOf } from './settings.ts';
-import { checkTaskTypes, type ValueChecks } from './task-type-options.ts';
 
 export interface ConfigSources {
   readonly cwd: string;
@@ -78,10 +78,13 @@ function checkKeys({ path, content }: ConfigFile): void {
 
 /** What parsing one setting alone cannot see. */
 function checkValues(loaded: LoadedConfig, checks: ValueChecks): void {
-  const { backoff, retention, taskTypes, leaseMs, heartbeatMs } = loaded.values;
+  const { backoff, retention, taskTypes, queueSettings, leaseMs, heartbeatMs } = loaded.values;
   if (backoff !== null) attributed(loaded, 'backoff', () => checks.backoff(backoff));
   if (retention !== null) attributed(loaded, 'retention', () => checks.retention(retention));
   if (taskTypes !== null) attributed(loaded, 'taskTypes', () => checkTaskTypes(taskTypes, checks));
+  if (queueSettings !== null) {
+    attributed(loaded, 'queueSettings', () => checkQueueSettings(queueSettings, checks));
+  }
   if (loaded.sources.heartbeatMs !== 'default' && heartbeatMs > leaseMs / 3) {
     const third = `a third of the lease, which is ${formatDuration(leaseMs)} (${loaded.sources.leaseMs})`;
     throw bad('heartbeatMs', loaded.sources.heartbeatMs, `expected at most ${third}`);

@@ -1,6 +1,7 @@
 import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
 import { SYNCHRONOUS_COMMITS } from '../lib/synchronous-commit.ts';
+import type { BackoffInput, QueueInputs, TaskTypeInputs } from './said-of-tasks.ts';
 import {
   choiceSetting,
   countSetting,
@@ -10,7 +11,6 @@ import {
   type Setting,
   textSetting,
 } from './setting.ts';
-import type { BackoffInput, TaskTypeInputs } from './task-type-options.ts';
 
 /** The longest lease, and the longest sleep of a worker; the database takes no longer ones. */
 const A_DAY_MS = 86_400_000;
@@ -222,6 +222,13 @@ export const SETTINGS = {
     flag: null,
     help: 'options by type, registered by workers that handle it: queue, priority, maxAttempts, backoff, timeout, expires, retention',
     expects: 'an object such as {"send-email": {"timeout": "30s"}}',
+  }),
+  queueSettings: objectSetting<'queueSettings', QueueInputs>({
+    key: 'queueSettings',
+    env: [],
+    flag: null,
+    help: 'options by queue, registered by workers: maxAttempts, backoff, timeout, expires, retention, errorsRetention, deadRetention',
+    expects: 'an object such as {"mail": {"retention": "30d"}}',
   }),
   logLevel: choiceSetting({
     key: 'logLevel',

@@ -1,12 +1,22 @@
+import {
+  checkQueueSettings,
+  checkTaskTypes,
+  type QueueInputs,
+  type TaskTypeInputs,
+  type ValueChecks,
+} from '../config/said-of-tasks.ts';
 import { type SettingField, settingOf } from '../config/settings.ts';
+import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
+import { VALUE_CHECKS } from '../domain/value-checks.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import type { Level } from '../lib/level.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
+import { configuredSettings } from '../worker/configured-settings.ts';
 import type { Isolation } from '../worker/handler.ts';
-import type { WorkerOptions } from '../worker/worker-options.ts';
+import type { ConfiguredSettings, WorkerOptions } from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
 
 /** What `taskq work` takes, for a worker inside an application. Durations as text or in milliseconds. */
@@ -49,6 +59,23 @@ export interface CreateWorkerOptions {
   readonly killAfter?: string | number;
   /** What it calls itself; the host. */
   readonly name?: string;
+  /**
+   * Attempts of tasks whose type and queue do not say it. This, what is said of all tasks below, `taskTypes` and
+   * `queueSettings` the worker registers when it starts, as `taskq work` does: it holds for every producer.
+   */
+  readonly maxAttempts?: number | 'unlimited';
+  /** How long such a task waits after a failed attempt. */
+  readonly backoff?: Backoff;
+  /** The longest an attempt of such a task may take. */
+  readonly timeout?: string | number;
+  /** How long such a task may wait before it starts. */
+  readonly expires?: string | number;
+  /** How long such a task is kept when it has finished. */
+  readonly retention?: string;
+  /** The same by type, stronger than what handlers say; and the queue and priority of tasks that do not say it. */
+  readonly taskTypes?: TaskTypeInputs;
+  /** The same by queue, and how long the errors of attempts and dead letters are kept. */
+  readonly queueSettings?: QueueInputs;
   /** Claim nothing until resumed. */
   readonly paused?: true;
   /** End when nothing is running, due or to be retried. */
@@ -89,11 +116,38 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
     graceMs: read(options, 'graceMs', 'grace') as number,
     killAfterMs: read(options, 'killAfterMs', 'killAfter') as number,
     name,
+    configured: configuredOf(options),
     paused: options.paused === true,
     untilIdle: options.untilIdle === true,
     maxTasks: maxTasks === undefined ? null : maxTasksOf(maxTasks),
     process: 'shared',
   };
+}
+
+/** What is said of tasks; undefined: nothing, and a worker that was told more keeps its word. */
+function configuredOf(options: CreateWorkerOptions): ConfiguredSettings | undefined {
+  const { maxAttempts, backoff, timeout, expires, retention } = options;
+  const defaults = { maxAttempts, backoff, timeout, expires, retention };
+  const types = sectionOf('taskTypes', options.taskTypes, checkTaskTypes);
+  const queues = sectionOf('queueSettings', options.queueSettings, checkQueueSettings);
+  if ([...Object.values(defaults), types, queues].every((said) => said === undefined)) return undefined;
+  return configuredSettings({ defaults, types: types ?? {}, queues: queues ?? {} });
+}
+
+function sectionOf<Section extends object>(
+  key: keyof CreateWorkerOptions,
+  given: Section | undefined,
+  check: (section: Section, checks: ValueChecks) => void,
+): Section | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null)
+    throw refused(`${key}: expected an object of options by name`);
+  try {
+    check(given, VALUE_CHECKS);
+  } catch (error) {
+    throw error instanceof TaskqError ? refused(`${key}: ${error.message}`) : error;
+  }
+  return given;
 }
 
 /** The types asked for; null: all. */
@@ -123,6 +177,13 @@ const KEYS: readonly string[] = [
   'grace',
   'killAfter',
   'name',
+  'maxAttempts',
+  'backoff',
+  'timeout',
+  'expires',
+  'retention',
+  'taskTypes',
+  'queueSettings',
   'paused',
   'untilIdle',
   'maxTasks',

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { Queryable } from '../lib/database.ts';
+import type { QueueSettings } from './set-queue.ts';
 
 /** What a handler or the configuration says of a type; absent: its queue's or the database's default applies. */
 export interface TypeSettings {
@@ -15,9 +16,10 @@ export interface TypeSettings {
   readonly priority?: number;
 }
 
-/** A setting of a type (null: of all) that somebody else sets otherwise. */
+/** A setting of a type or a queue (both null: of all) that somebody else sets otherwise. */
 export interface Difference {
   readonly type: string | null;
+  readonly queue: string | null;
   readonly setting: string;
   /** What this worker says, as the database keeps it; null: nothing. */
   readonly value: unknown;
@@ -31,6 +33,8 @@ export interface Sayings {
   readonly types: Readonly<Record<string, TypeSettings>>;
   /** Of all tasks; undefined: it has no configuration that could say something. */
   readonly defaults?: TypeSettings | undefined;
+  /** By queue; undefined: as of `defaults`. */
+  readonly queueSettings?: Readonly<Record<string, QueueSettings>> | undefined;
 }
 
 export interface WorkerAbout extends Sayings {
@@ -79,6 +83,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
         batch: typeof about.batch === 'number' ? about.batch : null,
         types: about.types,
         defaults: about.defaults,
+        queue_settings: about.queueSettings,
         queues: about.queues,
         paused: about.paused,
       }),
@@ -100,11 +105,11 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
 export async function reloadWorker(
   db: Queryable,
   workerId: number,
-  { types, defaults }: Sayings,
+  { types, defaults, queueSettings }: Sayings,
 ): Promise<boolean> {
   const rows = await db.query<{ stored: boolean }>({
     text: 'select taskq.reload_worker($1, $2, $3) as stored',
-    values: [workerId, JSON.stringify(types), JSON.stringify({ defaults })],
+    values: [workerId, JSON.stringify(types), JSON.stringify({ defaults, queue_settings: queueSettings })],
   });
   return rows[0]!.stored;
 }

@@ -46,11 +46,11 @@ export const EVENTS = {
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed: this worker leaves dead rows there'],
   'setting.disputed': [
     'warn',
-    'another live worker says otherwise of the type, or of all tasks; the value of this one applies now',
+    'another live worker says otherwise of the type, the queue or all tasks; the value of this one applies now',
   ],
   'setting.overruled': [
     'warn',
-    'an operator has set it otherwise: that applies, and not what this worker says (taskq types set, taskq defaults set)',
+    'an operator has set it otherwise: that applies, and not what this worker says (taskq types set, queues set, defaults set)',
   ],
   'queue.paused': ['info', 'nothing is claimed from the queue; what was claimed ahead is given back'],
   'queue.resumed': ['info', 'the pause of the queue is over'],

@@ -14,13 +14,20 @@ export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | u
   return {
     types: Object.fromEntries(own.map(([type, settings]) => [type, { ...settings, ...said(type) }])),
     defaults: configured?.defaults,
+    queueSettings: configured?.queues,
   };
 }
 
 /** Log what others say otherwise than this worker. */
 export function logDifferences(events: EventLog, differing: readonly Difference[]): void {
-  for (const { type, setting, value, other, by } of differing) {
-    const fields = { ...(type !== null && { type }), setting, value, other };
+  for (const { type, queue, setting, value, other, by } of differing) {
+    const fields = {
+      ...(type !== null && { type }),
+      ...(queue !== null && { queue }),
+      setting,
+      value,
+      other,
+    };
     if (by === null) events.event('setting.overruled', fields);
     else events.event('setting.disputed', { ...fields, other_worker: by });
   }

@@ -1,5 +1,6 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { TypeSettings } from '../queue/register-worker.ts';
+import type { QueueSettings } from '../queue/set-queue.ts';
 import type { EventLog } from './events.ts';
 import type { Handlers } from './load-handlers.ts';
 import type { WatchedHandlers } from './watched-handlers.ts';
@@ -8,6 +9,7 @@ import type { WatchedHandlers } from './watched-handlers.ts';
 export interface ConfiguredSettings {
   readonly defaults: TypeSettings;
   readonly types: Readonly<Record<string, TypeSettings>>;
+  readonly queues: Readonly<Record<string, QueueSettings>>;
 }
 
 export interface WorkerOptions {

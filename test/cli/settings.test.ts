@@ -39,6 +39,7 @@ describe('what the configuration says of tasks', () => {
           expires: '2h',
         },
       },
+      queueSettings: { mail: { timeout: '7s', errorsRetention: '3d', deadRetention: 'ever' } },
     });
     const first = await project.json(['enqueue', 'double', '{"n": 1}']);
     expect(await work()).toMatchObject({ code: 0 });
@@ -54,6 +55,13 @@ describe('what the configuration says of tasks', () => {
       'select max_attempts, timeout_ms, expires_ms from taskq.defaults',
     );
     expect(rows).toEqual([{ max_attempts: 9, timeout_ms: '5000', expires_ms: '10800000' }]);
+    const { queues } = await project.json(['queues', 'list']);
+    expect(queues).toContainEqual(
+      expect.objectContaining({
+        ...{ name: 'mail', timeout_ms: 7000, errors_retention: '3d', dead_retention: 'ever' },
+        max_attempts: null,
+      }),
+    );
     expect(await mayWait(first.id)).toBe(7200);
     expect(await mayWait(bySql)).toBe(7200);
   });
@@ -61,6 +69,7 @@ describe('what the configuration says of tasks', () => {
   test('yields to what an operator has set, in the shell too, and the worker says so', async () => {
     await project.client.query(`select taskq.set_type('double', '{"queue": "ops"}')`);
     await project.client.query(`select taskq.set_defaults('{"max_attempts": 4}')`);
+    await project.json(['queues', 'set', 'mail', '--timeout', '8s']);
     const { id } = await project.json(['enqueue', 'double', '{"n": 1}']);
     expect(await queue.get(id)).toMatchObject({ queue: 'ops', priority: 3 });
     const { stdout } = await work();
@@ -71,6 +80,7 @@ describe('what the configuration says of tasks', () => {
       .filter(({ event }) => event === 'setting.overruled');
     expect(told).toMatchObject([
       { level: 'warn', setting: 'max_attempts', value: 9, other: 4 },
+      { level: 'warn', queue: 'mail', setting: 'timeout_ms', value: 7000, other: 8000 },
       { level: 'warn', type: 'double', setting: 'queue', value: 'q9', other: 'ops' },
     ]);
   });

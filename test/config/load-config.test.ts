@@ -4,21 +4,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { describeConfig } from '../../src/config/describe-config.ts';
 import { type ConfigSources, type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { SETTING_FIELDS } from '../../src/config/settings.ts';
-import { normaliseBackoff } from '../../src/domain/backoff.ts';
-import { parseMaxAttempts } from '../../src/domain/enqueue-options.ts';
-import { checkedName } from '../../src/domain/names.ts';
-import { parsePriority } from '../../src/domain/priority.ts';
-import { parseRetention } from '../../src/domain/retention.ts';
+import { VALUE_CHECKS as checks } from '../../src/domain/value-checks.ts';
 import { TaskqError } from '../../src/lib/errors.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-
-const checks = {
-  backoff: normaliseBackoff,
-  retention: parseRetention,
-  priority: parsePriority,
-  maxAttempts: parseMaxAttempts,
-  queue: (value: unknown) => checkedName('queue', value),
-};
 
 let cwd: string;
 
@@ -74,6 +62,7 @@ test('with nothing set, every value is the default', async () => {
     retention: null,
     name: null,
     taskTypes: null,
+    queueSettings: null,
     logLevel: 'info',
   });
   expect(new Set(Object.values(sources))).toEqual(new Set(['default']));
@@ -259,6 +248,20 @@ describe('a bad value is refused, naming the setting, its source and what was ex
     ] as const) {
       await file('taskq.config.json', `{"taskTypes": {"send-email": ${options}}}`);
       expect(await refusal()).toContain(message);
+    }
+  });
+
+  test('of the settings of a queue', async () => {
+    for (const [settings, message] of [
+      ['{"priority": 1}', 'mail: unknown option "priority"'],
+      ['{"retenton": "1d"}', 'mail: unknown option "retenton" (did you mean "retention"?)'],
+      ['{"deadRetention": "none"}', 'mail: deadRetention "none": expected ever'],
+      ['{"errorsRetention": "soon"}', 'mail: errorsRetention "soon": expected'],
+      ['{"expires": "0s"}', 'mail: expires "0s": expected more than 0'],
+      ['"fast"', 'mail: expected an object of options'],
+    ] as const) {
+      const path = await file('taskq.config.json', `{"queueSettings": {"mail": ${settings}}}`);
+      expect(await refusal()).toContain(`queueSettings (file ${path}): ${message}`);
     }
   });
 

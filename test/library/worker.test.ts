@@ -304,3 +304,43 @@ describe('a worker that cannot start', () => {
     await worker.stop();
   });
 });
+
+describe('what it is told of tasks', () => {
+  test('is registered for every producer, as the configuration of taskq work is', async () => {
+    const queue = library.open();
+    const { worker } = make({
+      handlers: { greet: { run: () => 'hello' } },
+      maxAttempts: 'unlimited',
+      expires: '3h',
+      taskTypes: {
+        greet: { queue: 'mail', priority: 'low', timeout: '2s', backoff: { kind: 'fixed', base: '1s' } },
+      },
+      queueSettings: { mail: { retention: '30d', deadRetention: '90d' } },
+    });
+    await worker.start();
+    const { id } = await queue.enqueue('greet', {});
+    await queue.wait(id);
+    expect(await queue.get(id)).toMatchObject({
+      queue: 'mail',
+      priority: 3,
+      applies: {
+        maxAttempts: { value: 'unlimited', from: 'defaults' },
+        timeoutMs: { value: 2000, from: 'type' },
+        retention: { value: '30d', from: 'queue' },
+      },
+    });
+    const text =
+      "select dead_retention, (select expires_ms from taskq.defaults) from taskq.queues where name = 'mail'";
+    expect(await library.admin.rows(text)).toEqual([{ dead_retention: '90d', expires_ms: '10800000' }]);
+  });
+
+  test.each([
+    [{ maxAttempts: 0 }, 'maxAttempts 0: expected'],
+    [{ taskTypes: { greet: { delay: '1s' } } }, 'taskTypes: greet: unknown option "delay"'],
+    [{ queueSettings: { mail: { expires: 0 } } }, 'queueSettings: mail: expires 0: expected more than 0'],
+    [{ queueSettings: { mail: { priority: 1 } } }, 'queueSettings: mail: unknown option "priority"'],
+    [{ queueSettings: 'mail' }, 'queueSettings: expected an object'],
+  ])('is refused where it cannot be: %j', (options, message) => {
+    expect(() => make({ handlers: { greet: () => 'hello' }, ...(options as object) })).toThrow(message);
+  });
+});

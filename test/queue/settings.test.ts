@@ -9,10 +9,23 @@ const queue = useDatabase();
 let worker = 0;
 
 /** Registers a worker of that name with what it says. */
-function register(name: string, types: Record<string, object> = {}, defaults?: object): Promise<Registered> {
+function register(
+  name: string,
+  types: Record<string, object> = {},
+  defaults?: object,
+  queueSettings?: Record<string, object>,
+): Promise<Registered> {
   worker += 1;
   const about = { uniquePart: String(worker), version: '0', concurrency: 1, leaseMs: 30_000, pollMs: 1000 };
-  return registerWorker(queue.admin, { ...about, name, types, defaults, queues: null, paused: true });
+  return registerWorker(queue.admin, {
+    ...about,
+    name,
+    types,
+    defaults,
+    queueSettings,
+    queues: null,
+    paused: true,
+  });
 }
 
 const typeRow = (type = 'work') => queue.admin.row('select * from taskq.task_types where name = $1', type);
@@ -73,9 +86,9 @@ describe('what a worker says of a type', () => {
     await set("set_type('work', $1)", { timeout_ms: 5 });
     const second = await register('b', { work: { max_attempts: 4, timeout_ms: 6 } });
     expect(second.differing).toEqual([
-      { type: 'work', setting: 'max_attempts', value: 4, other: 3, by: name },
-      { type: 'work', setting: 'queue', value: null, other: 'a', by: name },
-      { type: 'work', setting: 'timeout_ms', value: 6, other: 5, by: null },
+      { type: 'work', queue: null, setting: 'max_attempts', value: 4, other: 3, by: name },
+      { type: 'work', queue: null, setting: 'queue', value: null, other: 'a', by: name },
+      { type: 'work', queue: null, setting: 'timeout_ms', value: 6, other: 5, by: null },
     ]);
     expect((await register('c', { work: { max_attempts: 4 } })).differing).toEqual([]);
     await queue.admin.rows('update taskq.workers set stopped_at = clock_timestamp()');
@@ -121,8 +134,8 @@ describe('what a worker says of all tasks', () => {
     ];
     expect((await register('b', {}, { max_attempts: 21, timeout_ms: 5, retention: '1d' })).differing).toEqual(
       [
-        { type: null, setting: 'max_attempts', value: 21, other: 20, by: name },
-        { type: null, setting: 'timeout_ms', value: 5, other: 6, by: null },
+        { type: null, queue: null, setting: 'max_attempts', value: 21, other: 20, by: name },
+        { type: null, queue: null, setting: 'timeout_ms', value: 5, other: 6, by: null },
       ],
     );
   });
@@ -137,6 +150,105 @@ describe('what a worker says of all tasks', () => {
     const again = 'select taskq.reload_worker($1, $2, $3)';
     expect(await queue.admin.value(again, workerId, {}, { defaults: { max_attempts: 20 } })).toBe(true);
     expect(await defaults()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });
+  });
+});
+
+describe('what a worker says of a queue', () => {
+  const queueRow = (name = 'mail') => queue.admin.row('select * from taskq.queues where name = $1', name);
+  const say = (name: string, queues: Record<string, object>) => register(name, {}, {}, queues);
+
+  test('holds for every producer, with everything that a queue may be set, and only below its type', async () => {
+    const backoff = { kind: 'fixed', base_ms: 1 };
+    await register(
+      'a',
+      { work: {}, other: { max_attempts: 7 } },
+      {},
+      {
+        mail: {
+          ...{ max_attempts: 4, timeout_ms: 5, expires_ms: 6000, backoff, retention: '2d' },
+          ...{ errors_retention: '3d', dead_retention: '4d' },
+        },
+      },
+    );
+    expect(await queueRow()).toMatchObject({
+      ...{ max_attempts: 4, timeout_ms: '5', expires_ms: '6000', backoff, retention: '2d' },
+      ...{ errors_retention: '3d', dead_retention: '4d' },
+    });
+    const id = await enqueue(queue.admin, { queue: 'mail' });
+    const other = await queue.admin.value(`select id from taskq.enqueue('other', '{}', '{"queue": "mail"}')`);
+    const applies = "select applies #>> '{max_attempts,from}' from taskq.all_tasks where id = $1";
+    expect([await queue.admin.value(applies, id), await queue.admin.value(applies, other)]).toEqual([
+      'queue',
+      'type',
+    ]);
+    expect(await queue.admin.value('select expires_at is not null from taskq.tasks where id = $1', id)).toBe(
+      true,
+    );
+  });
+
+  test('yields to what an operator has set, before and after, and comes back when that is taken away', async () => {
+    await set("set_queue('mail', $1)", { max_attempts: 4 });
+    await say('a', { mail: { max_attempts: 9, timeout_ms: 5 } });
+    expect(await queueRow()).toMatchObject({ max_attempts: 4, timeout_ms: '5' });
+    await set("set_queue('mail', $1)", { max_attempts: null, timeout_ms: 6 });
+    expect(await queueRow()).toMatchObject({ max_attempts: 9, timeout_ms: '6' });
+    await say('a', { mail: { retention: '1d' } });
+    expect(await queueRow()).toMatchObject({ max_attempts: null, timeout_ms: '6', retention: '1d' });
+  });
+
+  test('stays while a worker lives that said it, whatever others leave out, and goes with the next one after', async () => {
+    const { workerId } = await say('a', { mail: { max_attempts: 9 } });
+    await say('other', { reports: { max_attempts: 2 } });
+    await register('library');
+    expect(await queueRow()).toMatchObject({ max_attempts: 9 });
+    await unregisterWorker(queue.admin, workerId);
+    await register('library');
+    expect(await queueRow()).toMatchObject({ max_attempts: 9 });
+    await say('other', { reports: { max_attempts: 2 } });
+    expect(await queueRow()).toMatchObject({ max_attempts: null, registered_by: null });
+    expect(await queueRow('reports')).toMatchObject({ max_attempts: 2 });
+  });
+
+  test('is told to one that says otherwise while another lives, and so is what an operator set', async () => {
+    expect((await say('a', { mail: { max_attempts: 3, retention: '1d' } })).differing).toEqual([]);
+    const name = await queue.admin.value<string>('select name from taskq.workers');
+    await set("set_queue('mail', $1)", { timeout_ms: 5 });
+    expect((await say('b', {})).differing).toEqual([]);
+    expect((await say('c', { mail: { max_attempts: 4, timeout_ms: 6 }, own: {} })).differing).toEqual([
+      { type: null, queue: 'mail', setting: 'max_attempts', value: 4, other: 3, by: name },
+      { type: null, queue: 'mail', setting: 'retention', value: null, other: '1d', by: name },
+      { type: null, queue: 'mail', setting: 'timeout_ms', value: 6, other: 5, by: null },
+    ]);
+    await queue.admin.rows('update taskq.workers set stopped_at = clock_timestamp()');
+    expect((await say('d', { mail: { max_attempts: 5 } })).differing).toEqual([]);
+  });
+
+  test.each([
+    ['sets the queue', "select taskq.set_queue('mail', $1)", {}],
+    ['is just adding it', "insert into taskq.queues (name, operator) values ('mail', $1)", undefined],
+  ])('is left to be asked for again where somebody %s', async (_what, statement, there) => {
+    if (there !== undefined) await set("set_queue('mail', $1)", there);
+    const operator = await queue.session();
+    await operator.rows('begin');
+    await operator.rows(statement, { timeout_ms: 6 });
+    const { typesLeft, workerId } = await say('a', { mail: { max_attempts: 20 }, own: { max_attempts: 2 } });
+    expect(typesLeft).toBe(true);
+    expect(await queueRow('own')).toMatchObject({ max_attempts: 2 });
+    await operator.rows('commit');
+    const again = 'select taskq.reload_worker($1, $2, $3)';
+    const said = { defaults: {}, queue_settings: { mail: { max_attempts: 20 }, own: { max_attempts: 2 } } };
+    expect(await queue.admin.value(again, workerId, {}, said)).toBe(true);
+    expect(await queueRow()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });
+  });
+
+  test.each([
+    ['mail', { priority: 1 }],
+    ['mail', { max_attempts: 0 }],
+    ['mail', { dead_retention: 'none' }],
+    ['', {}],
+    ['q'.repeat(201), {}],
+  ])('is refused where it cannot be: %j %j', async (name, settings) => {
+    await expect(say('a', { [name]: settings })).rejects.toMatchObject({ code: '22023' });
   });
 });
 

@@ -30,6 +30,7 @@ const PURE = [
   'options_fit',
   'period_ms',
   'priority_named',
+  'queue_options',
   'settings_of',
   'task_options',
   'type_options',

@@ -1,9 +1,10 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
 -- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
--- batch (null: as many as will start soon), types: {type: what it says of it, see taskq.type_options}, defaults: what its configuration says of all tasks (see
--- taskq.note_defaults), queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors
--- of the live workers that handle at least these types, so that a new worker need not walk what they have consumed.
--- It waits for no lock: where others have types or the defaults locked, extra has {types_left: true}, and
+-- batch (null: as many as will start soon), types: {type: what it says of it, see taskq.type_options}, defaults and
+-- queue_settings: what its configuration says of all tasks and of queues (see taskq.note_defaults and taskq.note_queues),
+-- queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors of the live workers that
+-- handle at least these types, so that a new worker need not walk what they have consumed.
+-- It waits for no lock: where others have types, queues or the defaults locked, extra has {types_left: true}, and
 -- taskq.reload_worker is to be asked until it has stored them all. {differing: […]} in extra is what others say otherwise
 -- (see taskq.differing_settings): this worker's word stands from now on, but for what an operator has set.
 --
@@ -26,6 +27,7 @@ declare
   );
   types constant jsonb := coalesce(_about -> 'types', '{}');
   said constant jsonb := nullif(_about -> 'defaults', 'null');
+  said_of_queues constant jsonb := nullif(_about -> 'queue_settings', 'null');
   differing jsonb;
   drawn integer;
   fault text;
@@ -38,13 +40,16 @@ declare
 begin
   perform taskq.refuse_unknown_options('register_worker', _about, array[
     'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
-    'queues', 'paused'
+    'queue_settings', 'queues', 'paused'
   ]);
-  differing := taskq.differing_settings(types, said, ts);
+  differing := taskq.differing_settings(types, coalesce(said_of_queues, '{}'), said, ts);
   if differing is not null then
     extra := jsonb_build_object('differing', differing);
   end if;
-  if not (taskq.note_types(types, full_name, ts) and (said is null or taskq.note_defaults(said, full_name, ts))) then
+  if not (
+    taskq.note_types(types, full_name, ts) and (said is null or taskq.note_defaults(said, full_name, ts))
+    and (said_of_queues is null or taskq.note_queues(said_of_queues, full_name, ts))
+  ) then
     extra := coalesce(extra, '{}') || '{"types_left": true}';
   end if;
   fault := case

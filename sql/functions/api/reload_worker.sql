@@ -11,9 +11,10 @@ declare
   full_name constant text := (select w.name from taskq.workers w where w.id = _worker);
   are_noted boolean;
 begin
-  perform taskq.refuse_unknown_options('reload_worker', options, '{defaults}');
+  perform taskq.refuse_unknown_options('reload_worker', options, '{defaults,queue_settings}');
   are_noted := taskq.note_types(_types, full_name, ts)
-    and (not options ? 'defaults' or taskq.note_defaults(options -> 'defaults', full_name, ts));
+    and (not options ? 'defaults' or taskq.note_defaults(options -> 'defaults', full_name, ts))
+    and (not options ? 'queue_settings' or taskq.note_queues(options -> 'queue_settings', full_name, ts));
   update taskq.workers
   set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);

@@ -1,25 +1,29 @@
--- What a worker says of its types and of all tasks, and others say otherwise: a JSON array of {type (null: all), setting,
--- value (the worker's), other, by}, by being the live worker that registered the other one, or null where an operator has
+-- What a worker says of its types, of queues and of all tasks, and others say otherwise: a JSON array of {type, queue (both
+-- null: of all), setting, value (the worker's), other, by}, by being the live worker that registered the other one, or null where an operator has
 -- set it. Null: there is none.
-create or replace function taskq.differing_settings(_types jsonb, _defaults jsonb, _ts timestamptz)
+create or replace function taskq.differing_settings(_types jsonb, _queues jsonb, _defaults jsonb, _ts timestamptz)
 returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
   select jsonb_agg(
     jsonb_build_object(
-      'type', s.type, 'setting', key.name, 'value', nullif(s.said -> key.name, 'null'),
+      'type', s.type, 'queue', s.queue, 'setting', key.name, 'value', nullif(s.said -> key.name, 'null'),
       'other', coalesce(s.operator -> key.name, s.registered -> key.name),
       'by', case when not s.operator ? key.name then s.registered_by end
     )
-    order by s.type nulls first, key.name
+    order by s.type nulls first, s.queue nulls first, key.name
   )
   from (
-    select t.name as type, type.said, t.registered, t.registered_by, t.operator
+    select t.name as type, null as queue, type.said, t.registered, t.registered_by, t.operator
     from jsonb_each(_types) as type (name, said)
     join taskq.task_types t on t.name = type.name
     union all
-    select null, _defaults, d.registered, d.registered_by, d.operator from taskq.defaults d where _defaults is not null
+    select null, q.name, queue.said, q.registered, q.registered_by, q.operator
+    from jsonb_each(_queues) as queue (name, said)
+    join taskq.queues q on q.name = queue.name
+    union all
+    select null, null, _defaults, d.registered, d.registered_by, d.operator from taskq.defaults d where _defaults is not null
   ) as s
   cross join lateral (
     select jsonb_object_keys(s.said || s.registered) as name
@@ -27,7 +31,7 @@ as $$
   where case
     when s.operator ? key.name then s.said ? key.name and s.operator -> key.name <> s.said -> key.name
     -- Of all tasks, who says nothing of a setting says nothing against it.
-    else (s.type is not null or (s.said ? key.name and s.registered ? key.name))
+    else (coalesce(s.type, s.queue) is not null or (s.said ? key.name and s.registered ? key.name))
       and coalesce(s.said -> key.name, 'null') <> coalesce(s.registered -> key.name, 'null')
       and taskq.is_live_worker(s.registered_by, _ts)
   end

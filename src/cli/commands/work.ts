@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load-config.ts';
 import type { SettingSource } from '../../config/setting.ts';
+import type { Config } from '../../config/settings.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
+import type { SaidOfTasks } from '../../worker/configured-settings.ts';
 import type { FromSupervised } from '../../worker/supervised-messages.ts';
 import type { Call, CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -70,7 +72,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   const database = await context.chosenDatabase();
   const { createLog, openLogStream } = await import('../../worker/log.ts');
   const { runWorker } = await import('../../worker/run-worker.ts');
-  const { configuredSettings } = await import('../work/configured-settings.ts');
+  const { configuredSettings } = await import('../../worker/configured-settings.ts');
   const { listen } = await import('../work/listen.ts');
   const log = logOptions(config, options);
   const events = createLog(log, await openLogStream(log));
@@ -82,7 +84,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       databaseUrl: database.url,
       directUrl: database.directUrl,
       handlers,
-      configured: configuredSettings(config.values),
+      configured: configuredSettings(saidOfTasks(config.values)),
       watched,
       maxTasks,
       untilIdle: options.untilIdle === true,
@@ -172,4 +174,14 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
   return new Promise((resolve) => {
     hurry.addEventListener('abort', () => setTimeout(resolve, HURRIED_MS, 'late').unref());
   });
+}
+
+/** What the configuration says of tasks. */
+function saidOfTasks(config: Config): SaidOfTasks {
+  const { maxAttempts, backoff, timeoutMs, expiresMs, retention, taskTypes, queueSettings } = config;
+  return {
+    defaults: { maxAttempts, backoff, timeout: timeoutMs, expires: expiresMs, retention },
+    types: taskTypes ?? {},
+    queues: queueSettings ?? {},
+  };
 }

@@ -1,0 +1,18 @@
+-- Writes what applies into the rows of queues, which the caller has locked: what an operator has set, else what workers
+-- have registered.
+create or replace function taskq.apply_queues(_names text[])
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  update taskq.queues q
+  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, expires_ms = said.expires_ms,
+    backoff = said.backoff, retention = said.retention, errors_retention = said.errors_retention,
+    dead_retention = said.dead_retention
+  from taskq.queues old
+  cross join lateral jsonb_to_record(old.registered || old.operator) as said (
+    max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text,
+    dead_retention text
+  )
+  where q.name = any (_names) and old.name = q.name
+$$;

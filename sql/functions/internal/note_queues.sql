@@ -1,0 +1,45 @@
+-- Stores what a worker's configuration says of queues (_queues: {queue: {…}}, see taskq.queue_options), for every producer.
+-- The last one that names a queue wins. Of a queue that it does not name, what another one said stays while that one
+-- lives, and goes then, for nothing says it now. What an operator has set is stronger and stays. False: other transactions
+-- have some of them locked, or are adding them just now; the rest is stored, and the caller is to ask again.
+create or replace function taskq.note_queues(_queues jsonb, _by text, _ts timestamptz)
+returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set lock_timeout = '20ms'
+as $$
+declare
+  named constant text[] := array(select jsonb_object_keys(_queues) order by 1);
+  one text;
+  known text[];
+begin
+  select coalesce(jsonb_object_agg(
+    queue.name, jsonb_strip_nulls(taskq.checked_options('queue ' || queue.name, queue.says, taskq.queue_options()))
+  ), '{}')
+  into _queues
+  from jsonb_each(_queues) as queue (name, says);
+  foreach one in array named loop
+    continue when exists (select from taskq.queues q where q.name = one);
+    if octet_length(one) not between 1 and 200 then
+      perform taskq.refuse_option('queue_settings', 'queue', to_jsonb(one));
+    end if;
+    -- An insert has no `skip locked`: what does not come within some milliseconds is left out.
+    begin
+      insert into taskq.queues (name) values (one) on conflict (name) do nothing;
+    exception when lock_not_available then
+      null;
+    end;
+  end loop;
+  known := array(
+    select q.name from taskq.queues q
+    where q.name = any (named) or (q.registered <> '{}' and not taskq.is_live_worker(q.registered_by, _ts))
+    order by q.name
+    for no key update skip locked
+  );
+  update taskq.queues q
+  set registered = coalesce(_queues -> q.name, '{}'), registered_by = case when _queues ? q.name then _by end
+  where q.name = any (known);
+  perform taskq.apply_queues(known);
+  return named <@ known;
+end
+$$;

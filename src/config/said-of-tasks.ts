@@ -1,0 +1,80 @@
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { didYouMean } from '../lib/nearest.ts';
+
+/** A back-off as users write it; what it may hold is checked by the layer that knows. */
+export interface BackoffInput {
+  readonly kind: 'fixed' | 'linear' | 'quadratic' | 'exponential';
+  readonly base: string | number;
+  readonly factor?: number;
+  readonly max?: string | number;
+  readonly jitter?: number;
+}
+
+/** What a configuration file may say about the tasks of one type. */
+export interface TaskTypeInput {
+  readonly queue?: string;
+  readonly priority?: number | string;
+  readonly maxAttempts?: number | 'unlimited';
+  readonly backoff?: BackoffInput;
+  readonly timeout?: string | number;
+  readonly expires?: string | number;
+  readonly retention?: string;
+}
+
+export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;
+
+/** What a configuration file may say about the tasks of one queue. */
+export interface QueueInput {
+  readonly maxAttempts?: number | 'unlimited';
+  readonly backoff?: BackoffInput;
+  readonly timeout?: string | number;
+  readonly expires?: string | number;
+  readonly retention?: string;
+  readonly errorsRetention?: string;
+  readonly deadRetention?: string;
+}
+
+export type QueueInputs = Readonly<Record<string, QueueInput>>;
+
+/** Checks of values that config itself does not understand, by option; each throws TaskqError. */
+export type ValueChecks = Readonly<
+  Record<keyof TaskTypeInput | keyof QueueInput, (value: unknown) => unknown>
+>;
+
+/** Check what is said about types. Throws TaskqError that names the type and the option. */
+export function checkTaskTypes(types: TaskTypeInputs, checks: ValueChecks): void {
+  checkEach(types, OF_A_TYPE, checks);
+}
+
+/** Check what is said about queues. Throws TaskqError that names the queue and the option. */
+export function checkQueueSettings(queues: QueueInputs, checks: ValueChecks): void {
+  for (const queue of Object.keys(queues)) checks.queue(queue);
+  checkEach(queues, OF_A_QUEUE, checks);
+}
+
+const OF_BOTH = ['maxAttempts', 'backoff', 'timeout', 'expires', 'retention'] as const;
+const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_BOTH];
+const OF_A_QUEUE: readonly (keyof QueueInput)[] = [...OF_BOTH, 'errorsRetention', 'deadRetention'];
+
+function checkEach<Name extends keyof ValueChecks>(
+  said: Readonly<Record<string, unknown>>,
+  known: readonly Name[],
+  checks: ValueChecks,
+): void {
+  for (const [of, options] of Object.entries(said)) {
+    if (typeof options !== 'object' || options === null) throw refused(of, 'expected an object of options');
+    for (const [name, value] of Object.entries(options)) {
+      const option = known.find((one) => one === name);
+      if (option === undefined) throw refused(of, `unknown option "${name}"${didYouMean(name, known)}`);
+      try {
+        checks[option](value);
+      } catch (error) {
+        throw error instanceof TaskqError ? refused(of, error.message) : error;
+      }
+    }
+  }
+}
+
+function refused(of: string, problem: string): TaskqError {
+  return new TaskqError('bad_setting', `${of}: ${problem}`, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,34 @@
+import { toDurationMs } from '../lib/duration.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { normaliseBackoff } from './backoff.ts';
+import { parseMaxAttempts } from './enqueue-options.ts';
+import { checkedName } from './names.ts';
+import { parsePriority } from './priority.ts';
+import { parseRetention } from './retention.ts';
+
+/** Checks of what a configuration says of tasks, by option; each throws TaskqError that names the option. */
+export const VALUE_CHECKS = {
+  backoff: (value: unknown) => normaliseBackoff(value),
+  retention: (value: unknown) => parseRetention(value),
+  errorsRetention: (value: unknown) => parseRetention(value, 'errorsRetention'),
+  deadRetention,
+  priority: (value: unknown) => parsePriority(value),
+  maxAttempts: (value: unknown) => parseMaxAttempts(value),
+  queue: (value: unknown) => checkedName('queue', value),
+  timeout: (value: unknown) => someTime(value, 'timeout'),
+  expires: (value: unknown) => someTime(value, 'expires'),
+};
+
+/** A dead letter is one for somebody to decide on: without any time to do it there would be none. */
+function deadRetention(value: unknown): void {
+  if (parseRetention(value, 'deadRetention') === 'none')
+    throw refused('deadRetention "none": expected ever, or whole days such as 90d');
+}
+
+function someTime(value: unknown, what: string): void {
+  if (toDurationMs(value, what) <= 0) throw refused(`${what} ${JSON.stringify(value)}: expected more than 0`);
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+}

@@ -1,0 +1,35 @@
+import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
+import { parseRetention } from '../domain/retention.ts';
+import type { QueueSettings } from '../queue/set-queue.ts';
+import type { ConfiguredSettings } from './worker-options.ts';
+
+/** What a configuration says of tasks, as users write it. */
+export interface SaidOfTasks {
+  readonly defaults: object;
+  /** By type. */
+  readonly types: Readonly<Record<string, object>>;
+  /** By queue. */
+  readonly queues: Readonly<Record<string, object>>;
+}
+
+/** Write it as the database keeps it, for a worker to register: SQL resolves it, for every producer. Throws TaskqError. */
+export function configuredSettings({ defaults, types, queues }: SaidOfTasks): ConfiguredSettings {
+  return {
+    defaults: normaliseEnqueueOptions(defaults),
+    types: byName(types, (said) => normaliseEnqueueOptions(said)),
+    queues: byName(queues, queueSettingsOf),
+  };
+}
+
+function byName<Value>(said: SaidOfTasks['types'], write: (said: object) => Value): Record<string, Value> {
+  return Object.fromEntries(Object.entries(said).map(([name, options]) => [name, write(options)]));
+}
+
+function queueSettingsOf(said: object): QueueSettings {
+  const { errorsRetention, deadRetention, ...options } = said as Readonly<Record<string, unknown>>;
+  return {
+    ...normaliseEnqueueOptions(options),
+    ...(errorsRetention !== undefined && { errors_retention: parseRetention(errorsRetention) }),
+    ...(deadRetention !== undefined && { dead_retention: parseRetention(deadRetention) }),
+  };
+}
