@@ -18,13 +18,13 @@ tables there. A duration is text such as \`500ms\`, \`30s\`, \`10m\`, \`2h\`, \`
 
 ### \`ctx\`, what a handler is given beside its payload
 
-${await members('worker/handler', 'TaskContext')}
+${await members('worker/handlers/handler', 'TaskContext')}
 ### \`ctx.log\`
 
-${await members('worker/handler', 'TaskLog')}
+${await members('worker/handlers/handler', 'TaskLog')}
 ### What a handler may say of its type
 
-${await members('worker/handler', 'HandlerOptions', 'HandlerDefinition')}
+${await members('worker/handlers/handler', 'HandlerOptions', 'HandlerDefinition')}
 ### A back-off
 
 ${await members('domain/backoff', 'Backoff')}

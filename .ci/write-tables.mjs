@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
 import { EXIT_CODES } from '../dist/cli/exit-codes.js';
 import { describeSettings } from '../dist/config/describe-config.js';
-import { EVENTS } from '../dist/worker/events.js';
+import { EVENTS } from '../dist/worker/log/events.js';
 import { table } from './table.mjs';
 
 const file = new URL('../README.md', import.meta.url);

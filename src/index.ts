@@ -45,4 +45,4 @@ export {
   type Isolation,
   type TaskContext,
   type TaskLog,
-} from './worker/handler.ts';
+} from './worker/handlers/handler.ts';

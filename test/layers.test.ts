@@ -21,6 +21,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   testing: ['lib', 'domain', 'queue', 'worker', 'library'],
 };
 
+/**
+ * The folders of the worker, and what each may import of the others: without a cycle. On top stands what puts a worker
+ * together: it may import them all, and none of them may import it.
+ */
+const WORKER_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  log: [],
+  handlers: [],
+  attempt: ['handlers', 'log'],
+  lease: ['attempt'],
+  claim: ['lease'],
+  settle: ['lease', 'log'],
+  isolation: ['attempt', 'handlers', 'lease', 'log'],
+  execute: ['attempt', 'handlers', 'isolation', 'lease', 'log'],
+  heartbeat: ['isolation', 'lease', 'log'],
+  maintain: ['lease', 'log'],
+  supervise: ['log'],
+};
+
 interface Import {
   readonly file: string;
   readonly layer: string;
@@ -48,6 +66,18 @@ test('no file imports from a layer above its own', () => {
     }))
     .filter(({ layer, to }) => to !== layer && !MAY_IMPORT[layer]?.includes(to));
   expect(upward).toEqual([]);
+});
+
+test('no room of the worker imports from one that it is not to know', () => {
+  const wrong = imports
+    .filter(({ layer, from }) => layer === 'worker' && from.startsWith('.'))
+    .map(({ file, from }) => ({ file, to: relative(SRC, join(SRC, dirname(file), from)) }))
+    .filter(({ to }) => layerOf(to) === 'worker')
+    .map(({ file, to }) => ({ file, room: roomOf(file), to: roomOf(to) }))
+    .filter(({ room, to }) => room !== 'top' && room !== to && !WORKER_MAY_IMPORT[room]?.includes(to));
+  expect(wrong).toEqual([]);
+  const rooms = new Set(files.filter((file) => layerOf(file) === 'worker').map(roomOf));
+  expect([...rooms].sort()).toEqual([...Object.keys(WORKER_MAY_IMPORT), 'top'].sort());
 });
 
 test('a package of somebody else is imported by one layer only', () => {
@@ -99,7 +129,7 @@ function withoutComments(code: string): string {
 }
 
 /** Runs programs, and hands on to them what it does not look at. */
-const PASSES_ON = join('worker', 'run-program.ts');
+const PASSES_ON = join('worker', 'handlers', 'run-program.ts');
 
 test('nothing below the command line reads the environment or ends the process', () => {
   const below = files.filter((file) => !['cli'].includes(layerOf(file)));
@@ -114,4 +144,10 @@ test('nothing below the command line reads the environment or ends the process',
 function layerOf(file: string): string {
   const [first] = file.split(sep);
   return first!.replace(/\.ts$/, '');
+}
+
+/** The folder of a file of the worker. */
+function roomOf(file: string): string {
+  const [, room, name] = file.split(sep);
+  return name === undefined ? 'top' : room!;
 }

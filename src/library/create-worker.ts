@@ -1,5 +1,5 @@
-import type { EventLog } from '../worker/events.ts';
-import type { Isolation } from '../worker/handler.ts';
+import type { Isolation } from '../worker/handlers/handler.ts';
+import type { EventLog } from '../worker/log/events.ts';
 import type { WorkerEnd } from '../worker/worker-options.ts';
 import { tellListener } from './event-listener.ts';
 import {

@@ -1,5 +1,5 @@
 import { LEVELS, type Level } from '../lib/level.ts';
-import { EVENTS, type EventLog, type EventName } from '../worker/events.ts';
+import { EVENTS, type EventLog, type EventName } from '../worker/log/events.ts';
 
 /** What happened in a worker, as a line of the daemon's log has it: the other fields are named as the columns are. */
 export interface WorkerEvent {

@@ -3,9 +3,9 @@ import type { HandlerMap } from '../domain/handler-map.ts';
 import { checkedName } from '../domain/names.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
-import type { Isolation } from '../worker/handler.ts';
-import { type Handler, handlerOf } from '../worker/load-handler.ts';
-import { type Handlers, loadHandlers } from '../worker/load-handlers.ts';
+import type { Isolation } from '../worker/handlers/handler.ts';
+import { type Handler, handlerOf } from '../worker/handlers/load-handler.ts';
+import { type Handlers, loadHandlers } from '../worker/handlers/load-handlers.ts';
 
 /**
  * Load the handlers for a worker of an application, as `loadGiven` does. Throws TaskqError also for a function that asks

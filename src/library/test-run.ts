@@ -17,9 +17,9 @@ import { type ShownTaskOf, shownOf } from '../queue/task-record.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
 import { runInline } from '../worker/attempt/run-inline.ts';
-import type { EventLog } from '../worker/events.ts';
-import type { Handler } from '../worker/load-handler.ts';
-import { type Handlers, settingsOf } from '../worker/load-handlers.ts';
+import type { Handler } from '../worker/handlers/load-handler.ts';
+import { type Handlers, settingsOf } from '../worker/handlers/load-handlers.ts';
+import type { EventLog } from '../worker/log/events.ts';
 import { loadGiven } from './load-given.ts';
 
 /** As long as a test may take. */

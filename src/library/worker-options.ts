@@ -15,7 +15,7 @@ import type { Level } from '../lib/level.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import { configuredSettings } from '../worker/configured-settings.ts';
-import type { Isolation } from '../worker/handler.ts';
+import type { Isolation } from '../worker/handlers/handler.ts';
 import type { ConfiguredSettings, WorkerOptions } from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Orders, PausedQueue } from '../queue/orders.ts';
-import type { EventLog } from './events.ts';
+import type { EventLog } from './log/events.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** Apply what is new in what operators want of this worker. */

@@ -1,6 +1,6 @@
 import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts';
 import { sayTrouble } from '../lib/server-trouble.ts';
-import type { EventLog } from './events.ts';
+import type { EventLog } from './log/events.ts';
 
 /** A worker's two ways to the database: what the main thread asks, and the heartbeat thread's own connection. */
 export type Connection = 'statements' | 'heartbeats';

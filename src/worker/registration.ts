@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 import { type Difference, reloadWorker, type Sayings, unregisterWorker } from '../queue/register-worker.ts';
-import type { EventLog } from './events.ts';
-import { type Handlers, settingsOf } from './load-handlers.ts';
+import { type Handlers, settingsOf } from './handlers/load-handlers.ts';
+import type { EventLog } from './log/events.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 

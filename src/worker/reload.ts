@@ -2,10 +2,10 @@ import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
 import { reloadWorker } from '../queue/register-worker.ts';
-import type { Heartbeats } from './heartbeats.ts';
-import type { Handlers } from './load-handlers.ts';
+import type { Handlers } from './handlers/load-handlers.ts';
+import type { WatchedHandlers } from './handlers/watched-handlers.ts';
+import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { sayingsOf } from './registration.ts';
-import type { WatchedHandlers } from './watched-handlers.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** At most so many names in a log line. */

@@ -10,15 +10,15 @@ import { catchUncaughtErrors } from './attempt/uncaught-errors.ts';
 import { claimLoop } from './claim/claim-loop.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
-import type { FromHeartbeat } from './heartbeat-messages.ts';
-import { type Heartbeats, startHeartbeats } from './heartbeats.ts';
-import { Housekeeper } from './housekeeper.ts';
+import type { FromHeartbeat } from './heartbeat/heartbeat-messages.ts';
+import { type Heartbeats, startHeartbeats } from './heartbeat/heartbeats.ts';
 import { showCurrentLease } from './isolation/show-current-lease.ts';
+import { Housekeeper } from './maintain/housekeeper.ts';
+import { Rescuer } from './maintain/rescuer.ts';
+import { Vacuumer } from './maintain/vacuumer.ts';
 import { logDifferences, sayingsOf, storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
-import { Rescuer } from './rescuer.ts';
-import { Vacuumer } from './vacuumer.ts';
-import { watchExit } from './watch-exit.ts';
+import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 
@@ -106,7 +106,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const loops = [
       state.reporter.run(ended.signal),
       every(async () => state.executor.releaseStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
-      new Rescuer(db, state).run(ended.signal),
+      new Rescuer(db, state, events).run(ended.signal),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),

@@ -1,4 +1,4 @@
-import type { EventLog } from './events.ts';
+import type { EventLog } from './log/events.ts';
 
 /** How and why a worker ends: it is told to, it has done what it was to do, or it cannot go on. */
 export class Shutdown {

@@ -1,9 +1,9 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { TypeSettings } from '../queue/register-worker.ts';
 import type { QueueSettings } from '../queue/set-queue.ts';
-import type { EventLog } from './events.ts';
-import type { Handlers } from './load-handlers.ts';
-import type { WatchedHandlers } from './watched-handlers.ts';
+import type { Handlers } from './handlers/load-handlers.ts';
+import type { WatchedHandlers } from './handlers/watched-handlers.ts';
+import type { EventLog } from './log/events.ts';
 
 /** What a worker's configuration says of tasks, stronger than handlers where it names the type. */
 export interface ConfiguredSettings {

@@ -19,12 +19,13 @@ import type { ClaimingWorker } from './claim/claiming-worker.ts';
 import { Sweeper } from './claim/sweeper.ts';
 import { Executor, type ExecutorHost } from './execute/executor.ts';
 import { markRunning } from './execute/mark-running.ts';
-import { HeartbeatState } from './heartbeat-state.ts';
+import type { Handlers } from './handlers/load-handlers.ts';
+import { HeartbeatState } from './heartbeat/heartbeat-state.ts';
 import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
 import { LeaseTable } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
-import type { Handlers } from './load-handlers.ts';
+import type { RescuingWorker } from './maintain/rescuer.ts';
 import { Departures } from './settle/departures.ts';
 import { Reporter, sayRefusal } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
@@ -34,7 +35,7 @@ import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 const COUNT_SPACING = 20;
 
 /** What a worker's loops share: the tasks it holds, on their way from claim to answer, and when it ends. */
-export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost {
+export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
   readonly db: Queryable;
   readonly workerId: number;
@@ -129,6 +130,10 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost 
 
   get pollMs(): number {
     return this.orders.pollMs;
+  }
+
+  get rescueMs(): number {
+    return this.options.rescueMs;
   }
 
   get hearsHints(): boolean {

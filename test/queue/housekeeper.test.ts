@@ -1,6 +1,6 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { Queryable } from '../../src/lib/database.ts';
-import { Housekeeper } from '../../src/worker/housekeeper.ts';
+import { Housekeeper } from '../../src/worker/maintain/housekeeper.ts';
 import { enqueue, enqueueSome, type Row } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../../src/domain/enqueue-options.ts';
 import { type Enqueued, enqueue } from '../../src/queue/enqueue.ts';
-import { findHandlerFiles } from '../../src/worker/find-handlers.ts';
+import { findHandlerFiles } from '../../src/worker/handlers/find-handlers.ts';
 import { type Row, silence } from '../queue/rows.ts';
 import { type Session, useDatabase } from '../queue/session.ts';
 import { waitUntil } from '../queue/waiting.ts';

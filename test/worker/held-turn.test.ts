@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HeldTurn } from '../../src/worker/held-turn.ts';
+import { HeldTurn } from '../../src/worker/maintain/held-turn.ts';
 
 const events = { tellsDebug: true, say() {}, event() {} };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SilenceWatch } from '../../src/worker/silence-watch.ts';
+import { SilenceWatch } from '../../src/worker/maintain/silence-watch.ts';
 
 const LEASE_MS = 30_000;
 const LONG = 1_000_000;

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
-import { findHandlerFiles } from '../../worker/find-handlers.ts';
+import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import type { CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ENDINGS, SAMPLE_TYPE, sampleFiles } from '../init/files.ts';

@@ -4,7 +4,7 @@ import type { SettingSource } from '../../config/setting.ts';
 import type { Config } from '../../config/settings.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import type { SaidOfTasks } from '../../worker/configured-settings.ts';
-import type { FromSupervised } from '../../worker/supervised-messages.ts';
+import type { FromSupervised } from '../../worker/supervise/supervised-messages.ts';
 import type { Call, CliCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { GlobalOptions } from '../global-options.ts';
@@ -70,7 +70,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   }
   const { handlers, watched } = await findHandlers(config, options);
   const database = await context.chosenDatabase();
-  const { createLog, openLogStream } = await import('../../worker/log.ts');
+  const { createLog, openLogStream } = await import('../../worker/log/log.ts');
   const { runWorker } = await import('../../worker/run-worker.ts');
   const { configuredSettings } = await import('../../worker/configured-settings.ts');
   const { listen } = await import('../work/listen.ts');
@@ -112,11 +112,11 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
 async function findHandlers({ values }: LoadedConfig, { watch }: WorkOptions) {
   const { handlers: directory, types, isolation } = values;
   if (watch) {
-    const { WatchedHandlers } = await import('../../worker/watched-handlers.ts');
+    const { WatchedHandlers } = await import('../../worker/handlers/watched-handlers.ts');
     const watched = new WatchedHandlers(directory, types, isolation);
     return { handlers: await watched.load(), watched };
   }
-  const { loadHandlers } = await import('../../worker/load-handlers.ts');
+  const { loadHandlers } = await import('../../worker/handlers/load-handlers.ts');
   return { handlers: await loadHandlers(directory, types, isolation), watched: undefined };
 }
 

@@ -1,6 +1,6 @@
 import { isUndone } from '../../lib/database.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { oneAhead } from '../../lib/one-ahead.ts';
+import { prefetchOne } from '../../lib/prefetch-one.ts';
 import { enqueueCounted } from '../../queue/enqueue.ts';
 import type { Context } from '../context.ts';
 import { withCommas } from '../count.ts';
@@ -25,7 +25,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   let [done, created] = [0, 0];
   try {
     // The server stores one batch while the next is read.
-    for await (const spooled of oneAhead(spool.bulks())) {
+    for await (const spooled of prefetchOne(spool.bulks())) {
       if (context.signal.aborted) throw interrupted(context, done, spooled, all);
       try {
         created += await enqueueCounted(db, spooled.bulk);

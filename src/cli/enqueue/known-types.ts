@@ -5,8 +5,8 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { getType } from '../../queue/get-type.ts';
 import { knownTypes } from '../../queue/known-types.ts';
-import { findHandlerFiles } from '../../worker/find-handlers.ts';
-import { loadHandler } from '../../worker/load-handler.ts';
+import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
+import { loadHandler } from '../../worker/handlers/load-handler.ts';
 import type { Context } from '../context.ts';
 import { type Place, placeInConfig } from './task-options.ts';
 

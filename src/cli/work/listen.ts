@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { ToSupervised } from '../../worker/supervised-messages.ts';
+import type { ToSupervised } from '../../worker/supervise/supervised-messages.ts';
 
 /** What asks a worker to end. */
 export interface WorkSignals {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
-import { createLog, type LogOptions, openLogStream } from '../../worker/log.ts';
-import { supervise } from '../../worker/supervise.ts';
+import { createLog, type LogOptions, openLogStream } from '../../worker/log/log.ts';
+import { supervise } from '../../worker/supervise/supervise.ts';
 import type { Context } from '../context.ts';
 import { listen } from './listen.ts';
 

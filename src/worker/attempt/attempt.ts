@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import type { AbortReason } from '../handler.ts';
+import type { AbortReason } from '../handlers/handler.ts';
 
 /** What an attempt is made of. */
 export interface AttemptTask {

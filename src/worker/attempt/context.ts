@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { read } from '../../domain/thrown.ts';
 import type { Level } from '../../lib/level.ts';
-import type { EventLog } from '../events.ts';
-import type { TaskContext, TaskLog } from '../handler.ts';
+import type { TaskContext, TaskLog } from '../handlers/handler.ts';
+import type { EventLog } from '../log/events.ts';
 import type { Attempt } from './attempt.ts';
 
 /** Where a handler's own lines go. */

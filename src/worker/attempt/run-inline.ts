@@ -1,7 +1,7 @@
 import { checkPayload } from '../../domain/check-payload.ts';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import type { TaskContext } from '../handler.ts';
-import type { Handler } from '../load-handler.ts';
+import type { TaskContext } from '../handlers/handler.ts';
+import type { Handler } from '../handlers/load-handler.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
 
 /** Run a handler in this process. Never rejects. */

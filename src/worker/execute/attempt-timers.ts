@@ -1,5 +1,5 @@
 import { after } from '../../lib/after.ts';
-import type { AbortReason } from '../handler.ts';
+import type { AbortReason } from '../handlers/handler.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 
 /** What calls off the timeout of an attempt, and the end of its grace. */

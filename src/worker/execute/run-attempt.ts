@@ -1,11 +1,11 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { Context, type HandlerLog } from '../attempt/context.ts';
 import { runInline } from '../attempt/run-inline.ts';
+import type { Handler } from '../handlers/load-handler.ts';
 import type { HandlerProcesses, LoadedHandler } from '../isolation/handler-processes.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import { isSuspect } from '../lease/suspects.ts';
-import type { Handler } from '../load-handler.ts';
 
 /** What an attempt needs around it. */
 export interface AttemptHost {

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Level } from '../../lib/level.ts';
 import type { AttemptTask } from '../attempt/attempt.ts';
-import type { AbortReason } from '../handler.ts';
+import type { AbortReason } from '../handlers/handler.ts';
 
 /** A task for a handler's process. */
 export interface RunRequest {

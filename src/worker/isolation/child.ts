@@ -4,7 +4,7 @@ import { Attempt } from '../attempt/attempt.ts';
 import { Context, type HandlerLog } from '../attempt/context.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
-import { type Handler, loadHandler } from '../load-handler.ts';
+import { type Handler, loadHandler } from '../handlers/load-handler.ts';
 import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import type { EventLog } from '../events.ts';
-import type { AbortReason } from '../handler.ts';
+import type { AbortReason } from '../handlers/handler.ts';
+import type { EventLog } from '../log/events.ts';
 import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));

@@ -1,8 +1,8 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { after } from '../../lib/after.ts';
 import type { Attempt } from '../attempt/attempt.ts';
-import type { EventLog } from '../events.ts';
-import type { Handler } from '../load-handler.ts';
+import type { Handler } from '../handlers/load-handler.ts';
+import type { EventLog } from '../log/events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
 
 /** A handler that was loaded from a file: another process can load it too. */

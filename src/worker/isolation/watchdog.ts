@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf } from '../../domain/outcome.ts';
 import type { Lease } from '../../domain/task.ts';
 import { openDatabase } from '../../lib/database.ts';
+import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import { giveBack } from '../../queue/give-back.ts';
 import { settle } from '../../queue/settle.ts';
-import { EVENTS } from '../events.ts';
-import type { HeartbeatSetup } from '../heartbeat-messages.ts';
 import { type LeaseTable, wallClock } from '../lease/lease-table.ts';
+import { EVENTS } from '../log/events.ts';
 import {
   type CancelRequests,
   decideUnresponsive,
@@ -16,6 +16,17 @@ import {
   type Verdict,
 } from './decide-unresponsive.ts';
 import { inspectMainThread } from './inspect-main-thread.ts';
+
+export interface WatchdogSetup {
+  readonly databaseUrl: string;
+  readonly synchronousCommit: SynchronousCommit;
+  readonly workerId: number;
+  readonly graceMs: number;
+  /** In a shared one the watchdog ends nothing; the leases of a main thread that does not come back are let go. */
+  readonly process: 'own' | 'shared';
+  /** Where it writes its last line: the main thread cannot. */
+  readonly logDescriptor: number;
+}
 
 /** A look that comes so much later than the last one says that this thread did not run either. */
 const STOPPED_MS = 2000;
@@ -38,7 +49,7 @@ let endless: number | undefined;
  */
 export async function watch(
   table: LeaseTable,
-  setup: HeartbeatSetup,
+  setup: WatchdogSetup,
   cancels: CancelRequests,
 ): Promise<boolean> {
   const now = wallClock();
@@ -79,7 +90,7 @@ export async function watch(
 
 type End = Verdict & { readonly kind: 'end' };
 
-async function end(setup: HeartbeatSetup, verdict: End): Promise<void> {
+async function end(setup: WatchdogSetup, verdict: End): Promise<void> {
   // What could not be written is left to the leases.
   await record(setup, verdict).catch(() => {});
   try {
@@ -90,7 +101,7 @@ async function end(setup: HeartbeatSetup, verdict: End): Promise<void> {
   process.kill(process.pid, 'SIGKILL');
 }
 
-async function record(setup: HeartbeatSetup, { blamed, givenBack }: End): Promise<void> {
+async function record(setup: WatchdogSetup, { blamed, givenBack }: End): Promise<void> {
   const db = openDatabase({
     databaseUrl: setup.databaseUrl,
     synchronousCommit: setup.synchronousCommit,
@@ -119,7 +130,7 @@ async function whileBusy(ask: () => Promise<readonly { readonly answer: string }
   }
 }
 
-function lastLine(setup: HeartbeatSetup, blamed: Lease | undefined): string {
+function lastLine(setup: WatchdogSetup, blamed: Lease | undefined): string {
   const [level, msg] = EVENTS['worker.unresponsive'];
   return `${JSON.stringify({
     level,

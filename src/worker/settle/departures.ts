@@ -1,6 +1,6 @@
 import type { SettleAnswer } from '../../queue/settle.ts';
-import type { EventLog } from '../events.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
+import type { EventLog } from '../log/events.ts';
 import { logOutcome } from './log-outcome.ts';
 import { Tally } from './tally.ts';
 

@@ -1,6 +1,6 @@
 import type { SettleAnswer } from '../../queue/settle.ts';
-import type { EventLog } from '../events.ts';
 import type { EndedTask } from '../lease/held-task.ts';
+import type { EventLog } from '../log/events.ts';
 import type { End } from './tally.ts';
 
 /** Log what became of an attempt, and say what to count it as. */

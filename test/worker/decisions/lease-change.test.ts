@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heartbeatFor, LeaseChange } from '../../../src/worker/lease-change.ts';
+import { heartbeatFor, LeaseChange } from '../../../src/worker/heartbeat/lease-change.ts';
 
 const FROM = { leaseMs: 30_000, heartbeatMs: 10_000 };
 

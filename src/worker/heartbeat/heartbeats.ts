@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import type { LeaseTable } from '../lease/lease-table.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
-import type { LeaseTable } from './lease/lease-table.ts';
 
 /** The heartbeat thread, seen from the main thread. */
 export interface Heartbeats {

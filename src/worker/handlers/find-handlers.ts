@@ -1,7 +1,7 @@
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-import { EXIT, TaskqError } from '../lib/errors.ts';
-import { MODULE_EXTENSIONS } from '../lib/load-module.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 
 /**
  * Find the handler files of a directory: `send-email.ts` is the handler of `send-email`, `billing/charge.ts` that of

@@ -4,8 +4,8 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Retry } from '../domain/signals.ts';
-import { parseExact } from '../lib/exact-json.ts';
+import { Retry } from '../../domain/signals.ts';
+import { parseExact } from '../../lib/exact-json.ts';
 import type { TaskContext } from './handler.ts';
 
 /** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */

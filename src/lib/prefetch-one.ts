@@ -2,7 +2,7 @@
  * The same items, each asked for while whoever reads them is still busy with the one before. A fault comes in its place,
  * after the items before it.
  */
-export async function* oneAhead<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
+export async function* prefetchOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   const ask = () => {
     const answer = iterator.next();

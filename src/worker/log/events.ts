@@ -1,4 +1,4 @@
-import type { Level } from '../lib/level.ts';
+import type { Level } from '../../lib/level.ts';
 
 /**
  * Every event a worker logs: its level, and what it tells. Each line carries `event`, `msg` and the fields named in

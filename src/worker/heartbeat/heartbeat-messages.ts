@@ -1,20 +1,12 @@
-import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
-import type { Orders } from '../queue/orders.ts';
-import type { HeldLease, LeaseMemory } from './lease/lease-table.ts';
+import type { Orders } from '../../queue/orders.ts';
+import type { WatchdogSetup } from '../isolation/watchdog.ts';
+import type { HeldLease, LeaseMemory } from '../lease/lease-table.ts';
 
 /** What the heartbeat thread is started with. */
-export interface HeartbeatSetup {
-  readonly databaseUrl: string;
-  readonly synchronousCommit: SynchronousCommit;
-  readonly workerId: number;
+export interface HeartbeatSetup extends WatchdogSetup {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
-  readonly graceMs: number;
   readonly leases: LeaseMemory;
-  /** In a shared one the watchdog ends nothing; the leases of a main thread that does not come back are let go. */
-  readonly process: 'own' | 'shared';
-  /** Where the watchdog writes its last line: the main thread cannot. */
-  readonly logDescriptor: number;
 }
 
 /** What the main thread tells the heartbeat thread. */

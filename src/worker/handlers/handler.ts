@@ -1,5 +1,5 @@
-import type { Backoff } from '../domain/backoff.ts';
-import type { StandardSchema } from '../domain/standard-schema.ts';
+import type { Backoff } from '../../domain/backoff.ts';
+import type { StandardSchema } from '../../domain/standard-schema.ts';
 
 /** Why a handler was asked to end. */
 export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';

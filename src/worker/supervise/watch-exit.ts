@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { EVENTS } from './events.ts';
+import { EVENTS } from '../log/events.ts';
 
 export interface ExitWatchOptions {
   readonly workerId: number;

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { backingOffMs } from '../lib/backing-off.ts';
-import { Bell } from '../lib/bell.ts';
-import type { EventLog } from './events.ts';
+import { backingOffMs } from '../../lib/backing-off.ts';
+import { Bell } from '../../lib/bell.ts';
+import type { EventLog } from '../log/events.ts';
 import { runWorkerProcess } from './run-worker-process.ts';
 
 export interface SuperviseOptions {

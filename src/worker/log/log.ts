@@ -1,5 +1,5 @@
 import { type DestinationStream, pino } from 'pino';
-import type { Level } from '../lib/level.ts';
+import type { Level } from '../../lib/level.ts';
 import { describeLine } from './describe-line.ts';
 import { EVENTS, type EventLog } from './events.ts';
 

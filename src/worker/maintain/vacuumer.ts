@@ -1,6 +1,6 @@
-import type { Queryable } from '../lib/database.ts';
-import { findDueVacuum, vacuum } from '../queue/vacuum.ts';
-import type { EventLog } from './events.ts';
+import type { Queryable } from '../../lib/database.ts';
+import { findDueVacuum, vacuum } from '../../queue/vacuum.ts';
+import type { EventLog } from '../log/events.ts';
 
 export interface VacuumerOptions {
   /** Where it fails, or takes too long, that says nothing of the connection. */

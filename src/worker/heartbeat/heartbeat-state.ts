@@ -1,5 +1,5 @@
-import type { Bell } from '../lib/bell.ts';
-import type { EventLog } from './events.ts';
+import type { Bell } from '../../lib/bell.ts';
+import type { EventLog } from '../log/events.ts';
 
 export interface HeartbeatStateOptions {
   readonly leaseMs: () => number;

@@ -1,4 +1,4 @@
-import { formatDuration } from '../lib/duration.ts';
+import { formatDuration } from '../../lib/duration.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { EventLog } from './events.ts';
+import type { EventLog } from '../log/events.ts';
 
 /** Missed in a row: a worker that has its turn holds the row for milliseconds. */
 const MISSES = 3;

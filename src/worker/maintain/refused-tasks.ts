@@ -1,4 +1,4 @@
-import type { EventLog } from './events.ts';
+import type { EventLog } from '../log/events.ts';
 
 const SILENCE_MS = 60_000;
 

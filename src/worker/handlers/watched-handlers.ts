@@ -1,8 +1,8 @@
 import { extname, relative } from 'node:path';
-import { Bell } from '../lib/bell.ts';
-import { FreshModules } from '../lib/fresh-modules.ts';
-import { MODULE_EXTENSIONS } from '../lib/load-module.ts';
-import { changesBetween, type Snapshot, takeSnapshot } from '../lib/snapshot.ts';
+import { Bell } from '../../lib/bell.ts';
+import { FreshModules } from '../../lib/fresh-modules.ts';
+import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
+import { changesBetween, type Snapshot, takeSnapshot } from '../../lib/snapshot.ts';
 import type { Isolation } from './handler.ts';
 import { type Handlers, loadHandlers } from './load-handlers.ts';
 

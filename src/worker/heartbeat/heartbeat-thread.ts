@@ -1,16 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { leaseKey } from '../domain/task.ts';
-import { backingOffMs, RECONNECTING } from '../lib/backing-off.ts';
-import { Bell } from '../lib/bell.ts';
-import { isServerError } from '../lib/database.ts';
-import { type Listener, openListener } from '../lib/listener.ts';
-import { sayTrouble } from '../lib/server-trouble.ts';
-import { type HeartbeatAnswer, heartbeat } from '../queue/heartbeat.ts';
-import { wakeHintOf } from '../queue/wake-hint.ts';
+import { leaseKey } from '../../domain/task.ts';
+import { backingOffMs, RECONNECTING } from '../../lib/backing-off.ts';
+import { Bell } from '../../lib/bell.ts';
+import { isServerError } from '../../lib/database.ts';
+import { type Listener, openListener } from '../../lib/listener.ts';
+import { sayTrouble } from '../../lib/server-trouble.ts';
+import { type HeartbeatAnswer, heartbeat } from '../../queue/heartbeat.ts';
+import { wakeHintOf } from '../../queue/wake-hint.ts';
+import type { CancelRequest } from '../isolation/decide-unresponsive.ts';
+import { watch } from '../isolation/watchdog.ts';
+import { LeaseTable, type TableRow, wallClock } from '../lease/lease-table.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
-import type { CancelRequest } from './isolation/decide-unresponsive.ts';
-import { watch } from './isolation/watchdog.ts';
-import { LeaseTable, type TableRow, wallClock } from './lease/lease-table.ts';
 import { heartbeatFor, LeaseChange } from './lease-change.ts';
 
 /*

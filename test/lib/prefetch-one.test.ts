@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oneAhead } from '../../src/lib/one-ahead.ts';
+import { prefetchOne } from '../../src/lib/prefetch-one.ts';
 
 test('asks for the next item while the one before is worked on, and for no more', async () => {
   const said: string[] = [];
@@ -9,7 +9,7 @@ test('asks for the next item while the one before is worked on, and for no more'
       yield n;
     }
   }
-  for await (const n of oneAhead(counted())) {
+  for await (const n of prefetchOne(counted())) {
     await new Promise((resolve) => setImmediate(resolve));
     said.push(`done ${n}`);
   }
@@ -23,7 +23,7 @@ test('a fault comes after the items before it', async () => {
   }
   const read: number[] = [];
   const reading = async () => {
-    for await (const n of oneAhead(faulty())) read.push(n);
+    for await (const n of prefetchOne(faulty())) read.push(n);
   };
   await expect(reading()).rejects.toThrow('no second one');
   expect(read).toEqual([1]);
@@ -39,6 +39,6 @@ test('whoever reads no further lets the source clean up', async () => {
       isCleanedUp = true;
     }
   }
-  for await (const _ of oneAhead(careful())) break;
+  for await (const _ of prefetchOne(careful())) break;
   expect(isCleanedUp).toBe(true);
 });

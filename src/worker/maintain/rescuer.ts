@@ -1,33 +1,53 @@
-import { every } from '../lib/every.ts';
-import { rescue } from '../queue/rescue.ts';
-import type { ConnectionState } from './connection-state.ts';
+import type { Queryable } from '../../lib/database.ts';
+import { every } from '../../lib/every.ts';
+import { rescue } from '../../queue/rescue.ts';
+import type { Ledger } from '../lease/ledger.ts';
+import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import type { EventLog } from '../log/events.ts';
 import { HeldTurn } from './held-turn.ts';
 import { RefusedTasks } from './refused-tasks.ts';
 import { SilenceWatch } from './silence-watch.ts';
-import type { WorkerState } from './worker-state.ts';
 
 /** A worker may not live until its second look: the first ones come so many times as often while somebody is quiet. */
 const FIRST_LOOKS = 5;
 
+/** The worker of a rescuer. */
+export interface RescuingWorker extends RegisteredWorker {
+  readonly ledger: Ledger;
+  readonly rescueMs: number;
+  /** A task waits in this queue from that time on. */
+  wake(queue: string, fromUs: number): void;
+  /** A statement failed that is tried again. */
+  onTrouble(error: unknown): void;
+}
+
+/** Its connection: whether it is known not to work, and for how long it has been uninterrupted. */
+export interface WatchedConnection extends Queryable {
+  readonly isLost: boolean;
+  readonly steadyMs: number;
+}
+
 /** Looks at the other workers of the database, and brings back the tasks of those that are gone. */
 export class Rescuer {
-  readonly #db: ConnectionState;
-  readonly #state: WorkerState;
+  readonly #db: WatchedConnection;
+  readonly #worker: RescuingWorker;
+  readonly #events: EventLog;
   readonly #watch = new SilenceWatch();
   readonly #refused: RefusedTasks;
   readonly #turn: HeldTurn;
 
-  constructor(db: ConnectionState, state: WorkerState) {
+  constructor(db: WatchedConnection, worker: RescuingWorker, events: EventLog) {
     this.#db = db;
-    this.#state = state;
-    this.#refused = new RefusedTasks(state.options.events);
-    this.#turn = new HeldTurn(state.options.events, 'rescue');
+    this.#worker = worker;
+    this.#events = events;
+    this.#refused = new RefusedTasks(events);
+    this.#turn = new HeldTurn(events, 'rescue');
   }
 
   /** Look now and again until the signal aborts; the last look tells later workers what was seen. */
   async run(signal: AbortSignal): Promise<void> {
-    const { rescueMs } = this.#state.options;
-    const onError = (error: unknown) => this.#state.onTrouble(error);
+    const { rescueMs } = this.#worker;
+    const onError = (error: unknown) => this.#worker.onTrouble(error);
     const first = AbortSignal.any([signal, AbortSignal.timeout(rescueMs)]);
     let isFirst = true;
     const lookEarly = async () => {
@@ -49,7 +69,7 @@ export class Rescuer {
     // Where every slot is taken, nothing else asks whether the database is back.
     if (db.isLost) await db.query({ text: 'select 1' });
     if (db.steadyMs === 0) return this.#watch.forget();
-    if (db.steadyMs < this.#state.lease.heartbeatMs) {
+    if (db.steadyMs < this.#worker.lease.heartbeatMs) {
       await this.#ask(signal, 'only look');
       if (Object.keys(this.#watch.silent(performance.now(), db.steadyMs)).length === 0) return;
     }
@@ -57,19 +77,18 @@ export class Rescuer {
   }
 
   async #ask(signal: AbortSignal, what: 'rescue' | 'only look'): Promise<void> {
-    const state = this.#state;
-    const { ledger } = state;
+    const { workerId, ledger, rescueMs } = this.#worker;
     const { lostClaim } = ledger;
     const now = performance.now();
     const own = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
     const { quiet, rescued, heldBy, place } = await rescue(this.#db, {
-      workerId: state.workerId,
+      workerId,
       held: () => ledger.held().map(({ id }) => id),
       own,
       onlyLook: what === 'only look',
       outOfTurn: this.#turn.isOverdue,
-      gapMs: state.options.rescueMs,
+      gapMs: rescueMs,
       watched: this.#watch.silent(now, steadyMs),
       watching: this.#watch.watching(now, steadyMs),
       signal,
@@ -88,8 +107,8 @@ export class Rescuer {
         this.#refused.tell({ task_id: id, type, queue, error: error ?? 'unknown' });
         continue;
       }
-      state.options.events.event('task.rescued', { task_id: id, type, queue, status });
-      state.wake(queue, availableAtUs);
+      this.#events.event('task.rescued', { task_id: id, type, queue, status });
+      this.#worker.wake(queue, availableAtUs);
     }
   }
 }
