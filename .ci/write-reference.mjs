@@ -1,28 +1,65 @@
 // Writes docs/reference.md from the code: `npm run tables`. With --check it fails where that is out of date instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
+import { EXIT_CODES } from '../dist/cli/exit-codes.js';
 import { buildProgram } from '../dist/cli/program.js';
 import { flagOf } from '../dist/cli/task-filter.js';
+import { describeSettings } from '../dist/config/describe-config.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/task-filter.js';
+import { EVENTS } from '../dist/worker/log/events.js';
 import { membersOf } from './declared.mjs';
 import { table } from './table.mjs';
 
 const file = new URL('../docs/reference.md', import.meta.url);
 const written = `# Reference
 
-Generated from the code (\`npm run tables\`): what a handler is given and may say, what the library takes, and the options of
-every command. What they mean together is told in the [README](../README.md); settings, events and exit codes have their
-tables there. A duration is text such as \`500ms\`, \`30s\`, \`10m\`, \`2h\`, \`7d\`, \`1h30m\` or \`PT10M\`, or a number of milliseconds.
+Generated from the code (\`npm run tables\`). A duration is text such as \`500ms\`, \`30s\`, \`1h30m\`, \`7d\` or \`PT10M\`;
+in TypeScript it can also be a number of milliseconds.
 
+[Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) · [Exit codes](#exit-codes) · [Settings](#settings) ·
+[Log events](#log-events) · [Handlers](#handlers) · [The library](#the-library)
+
+## Commands
+
+Every command prints data to stdout and everything else to stderr. With \`--json\` it prints one document: keys are the
+names of columns, ids are strings, and numbers of any size are exact.
+
+${await summaries()}
+## Options of commands
+
+Every command takes these:
+
+${await commands()}
+## Filters
+
+A command refuses a filter that it does not take, with the reason. \`--since\` and \`--before\` are about when a task ended
+or, if it is still live, when it was created; both take a time or a duration back from now.
+
+${filters()}
+${reasons()}
+## Exit codes
+
+${exitCodes()}
+## Settings
+
+In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,mjs,cjs,json,yaml}\`, \`.taskqrc\`, \`package.json#taskq\`),
+environment variables, flags. \`taskq config\` prints each value and where it comes from.
+
+${settings()}
+## Log events
+
+A worker writes JSON lines to stdout, or coloured text at a terminal. Each line has \`time\`, \`level\`, \`event\` and \`msg\`.
+
+${events()}
 ## Handlers
 
-### \`ctx\`, what a handler is given beside its payload
+### \`ctx\`, the second argument of a handler
 
 ${await members('worker/handlers/handler', 'TaskContext')}
 ### \`ctx.log\`
 
 ${await members('worker/handlers/handler', 'TaskLog')}
-### What a handler may say of its type
+### What a handler may set for its type
 
 ${await members('worker/handlers/handler', 'HandlerOptions', 'HandlerDefinition')}
 ### A back-off
@@ -38,14 +75,14 @@ ${await members('queue/task-queue', 'TaskQueueOptions')}
 ${await members('queue/task-queue', 'TaskQueue')}
 ### \`enqueue(type, payload, options)\`
 
-In SQL (\`taskq.enqueue\`, \`taskq.enqueue_many\`) an option has the name of the second column, and a duration is a number of
-milliseconds; a back-off has \`base_ms\` and \`max_ms\` there.
+In SQL (\`taskq.enqueue\`, \`taskq.enqueue_many\`) options have the names in the second column, durations are numbers of
+milliseconds, and a back-off has \`base_ms\` and \`max_ms\`.
 
 ${await enqueueOptions()}
 ${await members('queue/task-queue', 'Joining')}
 ### \`enqueueMany(tasks, options)\`
 
-Each task takes the options of \`enqueue\`; the call takes those about the transaction, and
+Each task takes the options of \`enqueue\`. The call takes those about the transaction and this one:
 
 ${await members('queue/task-queue', 'EnqueueManyOptions')}
 ### \`wait(id, options)\`
@@ -78,18 +115,7 @@ ${await members('library/create-worker', 'TaskWorker')}
 ### \`runTask(id, options)\`, \`runAttempt(id, options)\` of \`taskq/testing\`
 
 ${await members('testing', 'TestOptions')}
-## Commands
-
-Every command takes these:
-
-${await commands()}
-### What filters which tasks
-
-A filter that a command does not take is refused, with the reason. \`--since\` and \`--before\` are about when a task ended, or,
-while it lives, when it was created; both take a duration back from now, or a time.
-
-${filters()}
-${reasons()}`;
+`;
 
 if (process.argv.includes('--check')) {
   if (written !== (await readFile(file, 'utf8')))
@@ -198,4 +224,38 @@ function needed(optional, type) {
 
 function code(text) {
   return `\`${text}\``;
+}
+
+function settings() {
+  const rows = describeSettings().map(({ key, env, flag, default: standard, help }) => [
+    `\`${key}\``,
+    env === '' ? '' : `\`${env.replaceAll(', ', '`, `')}\``,
+    flag === '' ? '' : `\`${flag}\``,
+    standard,
+    help,
+  ]);
+  return table(['key', 'environment', 'flag', 'default', 'what it is'], rows);
+}
+
+async function summaries() {
+  const rows = COMMANDS.flatMap(({ entries }) => entries).map(async ({ name, summary, load }) => {
+    const { subcommands } = await load();
+    if (subcommands === undefined) return [[`\`taskq ${name}\``, summary]];
+    return subcommands.map((below) => [`\`taskq ${name} ${below.name}\``, below.summary]);
+  });
+  return table(['command', 'what it does'], (await Promise.all(rows)).flat());
+}
+
+function exitCodes() {
+  return table(
+    ['exit code', 'meaning'],
+    EXIT_CODES.map(({ codes, meaning }) => [codes.join(', '), meaning]),
+  );
+}
+
+function events() {
+  return table(
+    ['event', 'level', 'what happened'],
+    Object.entries(EVENTS).map(([name, [level, message]]) => [`\`${name}\``, level, message]),
+  );
 }

@@ -65,10 +65,6 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 });
 
-test("the README's tables say what the code says", () => {
-  expect(() => checkWith('.ci/write-tables.mjs')).not.toThrow();
-});
-
 test('the reference says what the code says', () => {
   expect(() => checkWith('.ci/write-reference.mjs')).not.toThrow();
 });

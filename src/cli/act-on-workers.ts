@@ -41,7 +41,7 @@ export async function actOnWorkers(
 export function hearing({ status, heartbeat_at }: ListedWorker): string {
   if (status !== 'silent') return '';
   const silentFor = roughly(Date.now() - Date.parse(heartbeat_at));
-  return `; it has been silent for ${silentFor}, and hears of it when it is back`;
+  return `; it has been silent for ${silentFor} and will follow when it is back`;
 }
 
 /** The answer of every order to a worker that has ended. */
@@ -63,7 +63,7 @@ async function findWorkers(context: Context, names: readonly string[]): Promise<
         other.name,
       ]);
       throw new TaskqError('no_such_worker', `no worker ${printable(name)}${didYouMean(name, living)}`, {
-        hint: 'taskq workers lists them',
+        hint: 'taskq workers --all lists all workers',
       });
     }
     // Several may have been given one name: all that live are meant, else the last that did.

@@ -184,14 +184,14 @@ interface Refused<Refusal extends string> extends BulkAnswer {
 /** What a bulk leaves alone: ` (3 put away by hand stay)`; empty where that is nothing. */
 export async function sparedByHand(asked: Asked): Promise<string> {
   const spared = await countSpared(asked);
-  return spared === null ? '' : ` (${spared.many} put away by hand ${spared.one ? 'stays' : 'stay'})`;
+  return spared === null ? '' : ` (${spared.many} added by hand ${spared.one ? 'stays' : 'stay'})`;
 }
 
 /** The same after the bulk, with what is for them; empty where that is nothing. */
 export async function leftOutByHand(asked: Asked): Promise<string> {
   const spared = await countSpared(asked);
   if (spared === null) return '';
-  return `; ${spared.many} put away by hand ${spared.one ? 'was' : 'were'} left out: --by-hand`;
+  return `; ${spared.many} added by hand ${spared.one ? 'was' : 'were'} left out: --by-hand`;
 }
 
 async function countSpared({ selection, db }: Asked) {

@@ -86,9 +86,9 @@ function whatBecameOf({ id, answer, status }: CancelAnswer, waited: Waited | und
 /** What is no success is said on stderr. */
 const SAID: Partial<Record<Cancelled['answer'], string>> = {
   cancelled: 'cancelled',
-  killed: 'cancelled: its handler did not end when it was asked to, and was killed',
+  killed: 'cancelled: its handler did not end in time and was killed',
   worker_lost: 'cancelled: its worker was lost',
-  requested: 'runs; its worker was asked to end it',
+  requested: 'running; its worker was asked to cancel it',
 };
 
 async function complainOf(

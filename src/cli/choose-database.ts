@@ -44,10 +44,11 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
   return { url, directUrl: url, kind: 'embedded' };
 }
 
-const UNREAD = 'the .env that lies here is not read unasked: --env-file .env reads it';
+const UNREAD = 'there is a .env here, which is read only with --env-file .env';
 
 function nothingConfigured(unread: string | undefined): TaskqError {
-  const ways = 'set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one';
+  const ways =
+    'set DATABASE_URL (or --database-url), or set TASKQ_DATABASE=embedded to use the local PostgreSQL';
   return new TaskqError('no_database', 'no database is configured', {
     exitCode: EXIT.usage,
     hint: unread === undefined ? ways : `${unread}; or ${ways}`,

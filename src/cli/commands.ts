@@ -7,12 +7,12 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
     entries: [
       {
         name: 'enqueue',
-        summary: 'enqueue a task, or a task for every line of a file',
+        summary: 'enqueue a task, or one for each line of a file',
         load: async () => (await import('./commands/enqueue.ts')).enqueue,
       },
       {
         name: 'work',
-        summary: 'run the tasks whose handlers are here, until stopped',
+        summary: 'run tasks with the handlers in ./handlers, until stopped',
         load: async () => (await import('./commands/work.ts')).work,
       },
       {
@@ -27,7 +27,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'cancel',
-        summary: 'cancel tasks that wait or run',
+        summary: 'cancel waiting and running tasks',
         load: async () => (await import('./commands/cancel.ts')).cancel,
       },
       {
@@ -42,7 +42,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'purge',
-        summary: 'erase finished tasks for good',
+        summary: 'delete finished tasks permanently',
         load: async () => (await import('./commands/purge.ts')).purge,
       },
       {
@@ -62,27 +62,27 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
     entries: [
       {
         name: 'queues',
-        summary: 'list, pause and resume queues, and set what applies to their tasks',
+        summary: 'list, pause, resume and configure queues',
         load: async () => (await import('./commands/queues.ts')).queues,
       },
       {
         name: 'workers',
-        summary: 'list workers; pause, stop and change them while they run',
+        summary: 'list, pause, resume, stop and reconfigure running workers',
         load: async () => (await import('./commands/workers.ts')).workers,
       },
       {
         name: 'types',
-        summary: 'list the known types, make them known, and set what applies to their tasks',
+        summary: 'list, add, remove and configure task types',
         load: async () => (await import('./commands/types.ts')).types,
       },
       {
         name: 'keys',
-        summary: 'list, show and free keys that are held beyond the end of their tasks',
+        summary: 'list, show and release keys held beyond the end of their tasks',
         load: async () => (await import('./commands/keys.ts')).keys,
       },
       {
         name: 'defaults',
-        summary: 'show and set what applies to tasks whose type and queue say nothing',
+        summary: 'show and set the defaults for all tasks',
         load: async () => (await import('./commands/defaults.ts')).defaults,
       },
     ],
@@ -92,27 +92,27 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
     entries: [
       {
         name: 'init',
-        summary: 'write a configuration, a first handler and its test, and say how to go on',
+        summary: 'write a configuration, a first handler and its test',
         load: async () => (await import('./commands/init.ts')).init,
       },
       {
         name: 'migrate',
-        summary: 'bring the schema of the database up to this taskq',
+        summary: 'create the database schema, or upgrade it to this version',
         load: async () => (await import('./commands/migrate.ts')).migrate,
       },
       {
         name: 'config',
-        summary: 'show every setting, and where its value comes from',
+        summary: 'show every setting and where its value comes from',
         load: async () => (await import('./commands/config.ts')).config,
       },
       {
         name: 'db',
-        summary: 'start, stop and look at the local PostgreSQL that needs no set-up',
+        summary: 'start, stop and inspect the local PostgreSQL',
         load: async () => (await import('./commands/db.ts')).db,
       },
       {
         name: 'completion',
-        summary: 'print the script that completes command lines in your shell',
+        summary: 'print a completion script for your shell',
         load: async () => (await import('./commands/completion.ts')).completion,
       },
     ],

@@ -8,18 +8,18 @@ import type { Context } from './context.ts';
  */
 export async function confirm(context: Context, what: string): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new TaskqError('not_confirmed', `this would ${what}, and there is no terminal to ask`, {
+    throw new TaskqError('not_confirmed', `this would ${what}, and there is no terminal to confirm it`, {
       exitCode: EXIT.usage,
-      hint: 'say --yes',
+      hint: 'add --yes',
     });
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     // readline takes Ctrl-C for itself.
     asking.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
-    const answer = await asking.question(`This will ${what}. Go on? [y/N] `, { signal: context.signal });
+    const answer = await asking.question(`This will ${what}. Continue? [y/N] `, { signal: context.signal });
     if (/^y(es)?$/i.test(answer.trim())) return;
-    throw new TaskqError('not_confirmed', 'nothing was done');
+    throw new TaskqError('not_confirmed', 'cancelled: nothing was changed');
   } finally {
     asking.close();
   }

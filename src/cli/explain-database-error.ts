@@ -25,7 +25,10 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     new TaskqError('database_refused', message, { hint, cause: error });
   switch (state) {
     case '42501':
-      return refused(`${error.message} (${where})`, 'grant it to the user of the URL, or use another user');
+      return refused(
+        `${error.message} (${where})`,
+        'grant the right to the user of the URL, or use another user',
+      );
     case '22023':
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
     case '23514':
@@ -37,7 +40,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
           )
         : error;
     case '55P03':
-      return refused(`another transaction holds what this needs: ${error.message}`, 'try again');
+      return refused(`another transaction holds a lock this command needs: ${error.message}`, 'try again');
     default:
       // A conflict with others is nobody's fault.
       if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
@@ -47,12 +50,12 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
 
 function unreachable(error: Error, code: string, databaseUrl: string): TaskqError {
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${code}`, {
-    hint: 'is the server running, and are host and port right?',
+    hint: 'check that the server is running and that host and port are right',
     cause: error,
   });
 }
 
 function lost(error: Error, databaseUrl: string): TaskqError {
-  const message = `the connection to the database ${redactUrl(databaseUrl)} broke: ${error.message}`;
+  const message = `lost the connection to the database ${redactUrl(databaseUrl)}: ${error.message}`;
   return new TaskqError('connection_failed', message, { cause: error });
 }

@@ -66,7 +66,7 @@ function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: str
 
 /** What became of the handler of a cancelled task, where it did not end by itself. */
 function endingOf(ending: unknown): string {
-  if (ending === 'killed') return 'its handler did not end when it was asked to, and was killed';
+  if (ending === 'killed') return 'its handler did not end in time and was killed';
   return ending === 'worker_lost' ? 'when its worker was lost' : '';
 }
 
@@ -113,7 +113,7 @@ function action({ at, verb, role, by, reason }: Action, { paint, now }: Screen):
 
 /** What a verb has done, by its name. */
 const DONE: Readonly<Record<string, string>> = {
-  'dead add': 'put away by hand',
+  'dead add': 'added as a dead letter',
   cancel: 'cancelled',
   rerun: 'run again',
   retry: 'retried',

@@ -50,7 +50,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
 
 function handlersOf(workers: readonly string[]): string {
   const [first, ...others] = workers;
-  if (first === undefined) return 'nobody';
+  if (first === undefined) return 'no worker';
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 

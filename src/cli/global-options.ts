@@ -13,10 +13,13 @@ export interface GlobalOptions {
 /** Declare the options that every command takes. */
 export function declareGlobalOptions(program: Command): Command {
   return program
-    .option('--database-url <url>', 'PostgreSQL to work with (DATABASE_URL)')
-    .option('--config <path>', 'the configuration file to read instead of looking for one')
-    .option('--env-file <path>', 'a file of variables such as .env to read first; what is set already stays')
-    .option('--json', 'print one JSON document instead of text for people')
-    .option('--quiet', 'print data and errors, nothing else')
+    .option('--database-url <url>', 'PostgreSQL database to use (DATABASE_URL)')
+    .option('--config <path>', 'read this configuration file instead of searching for one')
+    .option(
+      '--env-file <path>',
+      'read variables from a file such as .env; existing variables keep their values',
+    )
+    .option('--json', 'print one JSON document instead of text')
+    .option('--quiet', 'print only data and errors')
     .option('--no-color', 'print without colours (NO_COLOR)');
 }

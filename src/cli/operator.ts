@@ -8,7 +8,7 @@ export interface ActingOptions {
 
 /** Declare how to say who acts. */
 export function declareActing(command: Command): Command {
-  return command.option('--by <name>', 'who asks, for those who look later; else the user of this shell');
+  return command.option('--by <name>', 'your name for the record; default: user@host of this shell');
 }
 
 /** The name to keep beside the role of the session. Throws TaskqError (exit 2). */

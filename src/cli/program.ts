@@ -46,7 +46,7 @@ Examples:
   taskq dead list
   taskq dead revive --type send-email
 
-taskq <command> --help says more of each.`;
+Run taskq <command> --help for the options of a command.`;
 
 async function addCommand(
   parent: Command,

@@ -32,14 +32,14 @@ export function complainOfRefused(
 
 /** Of an id that nothing is known of. */
 export function unknownTask(id: string): string {
-  return `no task ${id}: it never existed, was purged, or outlived its retention`;
+  return `no task ${id}: it never existed, or was deleted by purge, discard or its retention`;
 }
 
 /** What a task is, as the end of a sentence about it. */
 export function sayStatus(status: string): string {
   switch (status) {
     case 'pending':
-      return 'waits for its turn';
+      return 'is waiting';
     case 'blocked':
       return 'is blocked: it waits for other tasks';
     case 'leased':

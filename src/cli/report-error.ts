@@ -10,7 +10,9 @@ export function reportError(error: unknown, output: Output): number {
   // A bug. Only the stack: other properties of an error may hold a connection string.
   const stack = hidePasswords(error instanceof Error ? (error.stack ?? error.message) : String(error));
   output.complain(
-    output.format === 'json' ? bugAsJson(error, stack) : `taskq: this is a bug in taskq: ${stack}`,
+    output.format === 'json'
+      ? bugAsJson(error, stack)
+      : `taskq: this is a bug in taskq; please report it: ${stack}`,
   );
   return 1;
 }

@@ -50,7 +50,7 @@ export function readSettings(
 ): Readonly<Record<string, unknown>> {
   const said = names.filter((name) => options[name] !== undefined);
   if (said.length === 0)
-    throw badOption(`say what to set, such as ${EXAMPLES[names[0]!] ?? '--max-attempts 5'}`);
+    throw badOption(`nothing to set: give an option such as ${EXAMPLES[names[0]!] ?? '--max-attempts 5'}`);
   return Object.fromEntries(
     said.map((name) => {
       const { flags, stored, parse } = OPTIONS[name];
@@ -65,28 +65,28 @@ const EXAMPLES: Partial<Record<SettingName, string>> = { retention: '--retention
 const OPTIONS: Record<SettingName, SettingOption> = {
   maxAttempts: {
     flags: '--max-attempts <n|unlimited>',
-    about: 'how often a task is tried before it is a dead letter',
+    about: 'attempts before a task becomes a dead letter',
     stored: 'max_attempts',
     suggestions: ['unlimited'],
     parse: parseMaxAttempts,
   },
   timeout: {
     flags: '--timeout <duration>',
-    about: 'the longest an attempt may take',
+    about: 'time limit of an attempt',
     stored: 'timeout_ms',
     suggestions: [],
     parse: someTime,
   },
   backoff: {
     flags: '--backoff <kind,base,…>',
-    about: 'how long a task waits after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
+    about: 'wait after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
     stored: 'backoff',
     suggestions: ['fixed,10m', 'linear,5s', 'quadratic,5s', 'exponential,5s,factor=2,max=1h,jitter=0.2'],
     parse: normaliseBackoff,
   },
   expires: {
     flags: '--expires <duration>',
-    about: 'tasks enqueued from now on are not started at all once so long has passed',
+    about: 'do not start tasks after this time has passed; applies to tasks enqueued from now on',
     stored: 'expires_ms',
     suggestions: [],
     parse: someTime,
@@ -114,14 +114,14 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   queue: {
     flags: '--queue <queue>',
-    about: 'where tasks go that are enqueued without a queue',
+    about: 'queue of tasks that are enqueued without one',
     stored: 'queue',
     suggestions: [],
-    parse: (text) => checkedName('queue', text),
+    parse: (text, flag) => checkedName('queue', text, flag),
   },
   priority: {
     flags: '--priority <0-9>',
-    about: 'of tasks that are enqueued without one; or critical, high, medium, low',
+    about: 'priority of tasks that are enqueued without one; or critical, high, medium, low',
     stored: 'priority',
     suggestions: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
     parse: parsePriority,

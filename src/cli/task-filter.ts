@@ -58,13 +58,13 @@ const OPTIONS: {
   queue: { flags: '--queue <queue>', about: 'only tasks of this queue', option: 'queue' },
   tags: {
     flags: '--tag <name=value>',
-    about: 'only tasks with this tag; may be given again',
+    about: 'only tasks with this tag; repeatable',
     option: 'tag',
     read: parseTags,
   },
   reason: {
     flags: '--reason <reason>',
-    about: 'only what is dead, or was cancelled, for this reason',
+    about: 'only tasks that died or were cancelled for this reason',
     option: 'reason',
   },
   key: { flags: '--key <key>', about: 'only tasks with this unique key', option: 'key' },
@@ -73,7 +73,7 @@ const OPTIONS: {
   before: { flags: '--before <time>', about: '', option: 'before' },
   byHand: {
     flags: '--by-hand',
-    about: 'only dead letters that were put away by hand',
+    about: 'only dead letters added by hand',
     option: 'byHand',
   },
 };
@@ -102,14 +102,14 @@ function aboutOf(name: FilterName, { statuses }: Filtered): string {
   const { about } = OPTIONS[name];
   if (name === 'status') return `${about}: ${statuses.join(', ')}`;
   if (name === 'since')
-    return `only tasks that ${happened(statuses)} since then; 2h, or 2030-01-31T09:00:00Z`;
+    return `only tasks that ${happened(statuses)} since then: 2h, or 2030-01-31T09:00:00Z`;
   return name === 'before' ? `only tasks that ${happened(statuses)} before then` : about;
 }
 
 /** What the time is of by which these tasks are chosen. */
 function happened(statuses: readonly TaskStatus[]): string {
   const areLive = statuses.includes('pending');
-  if (statuses.includes('dead')) return areLive ? 'ended, or were created and live,' : 'died';
+  if (statuses.includes('dead')) return areLive ? 'ended (live tasks: were created)' : 'died';
   return areLive ? 'were created' : 'ended';
 }
 
@@ -174,8 +174,8 @@ export function parseLimit(text: string, most = 100_000): number {
 /** Declare the options of a page: `--limit` and `--after`. */
 export function declarePage(command: Command): Command {
   return command
-    .option('--limit <n>', 'at most so many', '100')
-    .option('--after <place>', 'the next page, from where the page before ended');
+    .option('--limit <n>', 'show at most n', '100')
+    .option('--after <place>', 'show the next page; the previous page prints the value');
 }
 
 /** Read `--after`, which the page before printed. Throws TaskqError (exit 2). */

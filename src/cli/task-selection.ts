@@ -35,16 +35,20 @@ const OWN: { readonly [Verb in BulkVerb]?: readonly FilterName[] } = { cancel: [
 export function declareSelection(command: Command, verb: BulkVerb): Command {
   const filtered: Filtered = FILTERED[verb];
   const isDead = filtered.statuses.includes('dead');
-  command.argument('[ids...]', 'the numbers of the tasks');
+  command.argument('[ids...]', 'ids of the tasks');
   return declareFilter(command, filtered, OWN[verb])
-    .option('--all', isDead ? 'all dead letters except those put away by hand' : 'all of them')
-    .option('--limit <n>', `at most n of those that fit, ${isDead ? 'the last to die' : 'the newest'} first`)
+    .option(
+      '--all',
+      isDead ? 'all dead letters except those added by hand' : 'all tasks the command applies to',
+    )
+    .option('--limit <n>', `only the n ${isDead ? 'most recent' : 'newest'} tasks that match`)
     .usage('[options] <id...> | <filter> | --all')
     .addHelpText(
       'after',
       `
-A filter is one or more of ${filterFlags(filtered)}: all tasks that fit every one.${
-        isDead ? ' Without\n--by-hand, a filter leaves out what was put away by hand.' : ''
+A filter is one or more of ${filterFlags(filtered)}.
+It selects the tasks that match all of them.${
+        isDead ? ' Dead letters added by hand are left out unless --by-hand is given.' : ''
       }`,
     );
 }
@@ -60,13 +64,13 @@ export function selectionOf(
   const filter = bulkFilter(given, filtered, flagOf);
   const isFiltered = Object.keys(given).length > 0 || options.all === true;
   if (ids.length > 0 === isFiltered) {
-    throw badOption(`name the tasks either by their ids or by ${filterFlags(filtered)} or --all`);
+    throw badOption(`give either ids of tasks or a filter: ${filterFlags(filtered)} or --all`);
   }
   if (isFiltered) {
     const limit = options.limit === undefined ? undefined : parseLimit(options.limit, MOST);
     return { kind: 'filter', filter, limit };
   }
-  if (options.limit !== undefined) throw badOption('--limit is for a filter, or for --all');
+  if (options.limit !== undefined) throw badOption('--limit needs a filter or --all');
   return { kind: 'ids', ids: ids.map((id) => parseId(id)) };
 }
 

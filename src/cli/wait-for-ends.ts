@@ -31,6 +31,6 @@ export async function waitForEnds(
     await Promise.all(ids.map(wait));
     return waited;
   } finally {
-    await watch.close(new Error('nobody waits any more'));
+    await watch.close(new Error('the wait is over'));
   }
 }

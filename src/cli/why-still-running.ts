@@ -12,7 +12,7 @@ export async function whyStillRunning(db: Queryable, id: string): Promise<string
   const shown = printable(owner);
   if (worker?.status === 'silent' || worker?.status === 'lost') {
     const silentFor = roughly(Date.now() - Date.parse(worker.heartbeat_at));
-    return `worker ${shown} has been silent for ${silentFor}: it is cancelled as soon as another worker finds it`;
+    return `worker ${shown} has been silent for ${silentFor}: the task is cancelled as soon as another worker takes over`;
   }
-  return `its handler does not end, but with its worker it will: taskq workers stop ${worker?.id ?? shown}`;
+  return `its handler ignores the request; end its worker with taskq workers stop ${worker?.id ?? shown}`;
 }

@@ -68,7 +68,7 @@ function givenFor(field: SettingField, from: ConfigSources, file: ConfigFile | n
 
 function checkKeys({ path, content }: ConfigFile): void {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    throw badFile(`${path}: expected an object of settings, got ${shown(content)}`);
+    throw badFile(`${path}: expected an object with settings, got ${shown(content)}`);
   }
   const keys = SETTING_FIELDS.map((field) => settingOf(field).key);
   const unknown = Object.keys(content).find((key) => !keys.includes(key));

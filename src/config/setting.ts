@@ -57,7 +57,7 @@ export function durationSetting<Key extends string, Default extends number | nul
   const most = atMostMs < Infinity ? ` and at most ${formatDuration(atMostMs)}` : '';
   return {
     ...rest,
-    expects: `a duration${least}${most} such as 500ms, 30s, 10m, 2h or PT10M`,
+    expects: `a duration${least}${most} such as 500ms, 30s, 1h30m or PT10M`,
     parse: (input) => durationFrom(atLeastMs, atMostMs, input),
     show: (value) => formatDuration(value),
   };

@@ -11,11 +11,11 @@ export interface Backoff {
   readonly kind: BackoffKind;
   /** The wait after the first failure. */
   readonly base: string | number;
-  /** From 1 to 100, for exponential alone; 2 unless told. */
+  /** From 1 to 100, for exponential only; default 2. */
   readonly factor?: number;
-  /** No wait is longer; 1 h unless told, or the base when that is longer. */
+  /** Longest wait; default 1 h, or the base if that is longer. */
   readonly max?: string | number;
-  /** From 0 to 1: a wait strays by this share to either side; 0.2 unless told. */
+  /** From 0 to 1: how far a wait varies randomly in each direction, as a share of it; default 0.2. */
   readonly jitter?: number;
 }
 
@@ -30,22 +30,28 @@ export interface StoredBackoff {
 }
 
 /** Check a back-off, as an object or as text (see `parseBackoff`), and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
-export function normaliseBackoff(input: unknown): StoredBackoff {
-  if (typeof input === 'string') return parseBackoff(input);
+export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackoff {
+  if (typeof input === 'string') return parseBackoff(input, what);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new TaskqError('bad_backoff', `backoff ${shown(input)}: expected an object such as ${EXAMPLE}`, {
+    throw new TaskqError('bad_backoff', `${what} ${shown(input)}: expected an object such as ${EXAMPLE}`, {
       exitCode: EXIT.usage,
     });
   }
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
-  if (unknown !== undefined) throw refused(`unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);
-  if (!isKind(kind)) throw refused(`kind ${JSON.stringify(kind)}: expected ${KINDS.join(', ')}`);
-  if (base === undefined) throw refused(`base is missing, expected a duration as in ${EXAMPLE}`);
-  const baseMs = toDurationMs(base, 'backoff base');
-  const maxMs = max === undefined ? Math.max(baseMs, DEFAULT_MAX_MS) : toDurationMs(max, 'backoff max');
-  if (maxMs < baseMs) throw refused('max is shorter than base');
-  return { kind, base_ms: baseMs, factor: factorOf(kind, factor), max_ms: maxMs, jitter: jitterOf(jitter) };
+  if (unknown !== undefined) throw refused(what, `unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);
+  if (!isKind(kind)) throw refused(what, `kind ${JSON.stringify(kind)}: expected ${KINDS.join(', ')}`);
+  if (base === undefined) throw refused(what, `base is missing, expected a duration as in ${EXAMPLE}`);
+  const baseMs = toDurationMs(base, `${what} base`);
+  const maxMs = max === undefined ? Math.max(baseMs, DEFAULT_MAX_MS) : toDurationMs(max, `${what} max`);
+  if (maxMs < baseMs) throw refused(what, 'max is shorter than base');
+  return {
+    kind,
+    base_ms: baseMs,
+    factor: factorOf(what, kind, factor),
+    max_ms: maxMs,
+    jitter: jitterOf(what, jitter),
+  };
 }
 
 /**
@@ -69,23 +75,24 @@ const DEFAULT_MAX_MS = 3_600_000;
  * Read a back-off as a command line has it: `kind,base`, then `factor=2`, `max=1h` and `jitter=0.2` in any order, as in
  * `exponential,5s,max=1h`; or the object as JSON. Throws TaskqError `bad_backoff` or `bad_duration`.
  */
-function parseBackoff(text: string): StoredBackoff {
-  if (text.trimStart().startsWith('{')) return normaliseBackoff(jsonIn(text));
+function parseBackoff(text: string, what: string): StoredBackoff {
+  if (text.trimStart().startsWith('{')) return normaliseBackoff(jsonIn(what, text), what);
   const [kind, base, ...others] = text.split(',').map((part) => part.trim());
   const named = others.map((part) => {
     const [, key = '', value = ''] = /^(\w+)=(.+)$/.exec(part) ?? [];
     if (key !== '') return [key, key === 'max' ? value : numberIn(value)] as const;
-    throw refused(`${JSON.stringify(part)}: expected factor=, max= or jitter= as in ${LINE}`);
+    throw refused(what, `${JSON.stringify(part)}: expected factor=, max= or jitter= as in ${LINE}`);
   });
-  if (base === undefined) throw refused(`${JSON.stringify(text)}: expected a kind and a base as in ${LINE}`);
-  return normaliseBackoff({ kind, base, ...Object.fromEntries(named) });
+  if (base === undefined)
+    throw refused(what, `${JSON.stringify(text)}: expected a kind and a base as in ${LINE}`);
+  return normaliseBackoff({ kind, base, ...Object.fromEntries(named) }, what);
 }
 
-function jsonIn(text: string): unknown {
+function jsonIn(what: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw refused(`${text.slice(0, 60)}: expected JSON such as ${LINE_JSON}, or ${LINE}`);
+    throw refused(what, `${text.slice(0, 60)}: expected JSON such as ${LINE_JSON}, or ${LINE}`);
   }
 }
 
@@ -120,23 +127,23 @@ function isKind(kind: unknown): kind is BackoffKind {
   return KINDS.some((known) => known === kind);
 }
 
-function factorOf(kind: BackoffKind, factor: unknown): number {
+function factorOf(what: string, kind: BackoffKind, factor: unknown): number {
   if (kind !== 'exponential') {
-    if (factor !== undefined) throw refused(`factor has no meaning for ${kind}, only for exponential`);
+    if (factor !== undefined) throw refused(what, `factor has no meaning for ${kind}, only for exponential`);
     return 1;
   }
-  return numberOf('factor', factor ?? 2, 1, 100);
+  return numberOf(what, 'factor', factor ?? 2, [1, 100]);
 }
 
-function jitterOf(jitter: unknown): number {
-  return numberOf('jitter', jitter ?? 0.2, 0, 1);
+function jitterOf(what: string, jitter: unknown): number {
+  return numberOf(what, 'jitter', jitter ?? 0.2, [0, 1]);
 }
 
-function numberOf(key: string, value: unknown, from: number, to: number): number {
+function numberOf(what: string, key: string, value: unknown, [from, to]: readonly [number, number]): number {
   if (typeof value === 'number' && value >= from && value <= to) return value;
-  throw refused(`${key} ${JSON.stringify(value)}: expected a number from ${from} to ${to}`);
+  throw refused(what, `${key} ${JSON.stringify(value)}: expected a number from ${from} to ${to}`);
 }
 
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_backoff', `backoff: ${problem}`, { exitCode: EXIT.usage });
+function refused(what: string, problem: string): TaskqError {
+  return new TaskqError('bad_backoff', `${what}: ${problem}`, { exitCode: EXIT.usage });
 }

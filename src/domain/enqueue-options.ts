@@ -13,31 +13,31 @@ export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
 /** What a producer may say about a task besides its type and payload. Durations as text or in milliseconds. */
 export interface EnqueueOptions {
-  /** The queue it is put into; `default`. */
+  /** Queue to put it into; default: that of its type, else `default`. */
   readonly queue?: string;
   /** 0 (most urgent) to 9, or critical, high, medium, low for 0 to 3. */
   readonly priority?: number | string;
-  /** Not before so long from now. */
+  /** Wait this long before the first attempt. */
   readonly delay?: string | number;
-  /** Not before this instant: a Date, or ISO 8601 text with `Z` or an offset. */
+  /** Wait until this instant: a Date, or ISO 8601 text with `Z` or an offset. */
   readonly at?: string | Date;
-  /** Attempts before it is a dead letter; what its type, its queue or the database says unless told. */
+  /** Attempts before it becomes a dead letter; default: as set for its type, its queue or the database. */
   readonly maxAttempts?: number | 'unlimited';
-  /** The longest an attempt may take. */
+  /** Time limit of an attempt. */
   readonly timeout?: string | number;
-  /** Not started at all once so long has passed. */
+  /** Do not start it after this time has passed. */
   readonly expires?: string | number;
-  /** At most one task of the queue has it at a time. */
+  /** Unique key: at most one task of the queue holds it at a time. */
   readonly key?: string;
-  /** How long the key is held: while the task lives (unless told), for a duration such as `3d`, for ever. */
+  /** How long the key is held: `live` (until the task ends; default), a duration such as `3d`, or `ever`. */
   readonly keyFor?: KeyFor;
-  /** Names and texts to find it by. */
+  /** Tags to find it by. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** How long it is kept when it has finished: `none`, `ever`, or days such as `7d`. */
+  /** How long it is kept after it has finished: `none`, `ever`, or days such as `7d`. */
   readonly retention?: string;
-  /** How long it waits after a failed attempt. */
+  /** Wait after a failed attempt. */
   readonly backoff?: Backoff;
-  /** W3C trace context, handed on to the handler. */
+  /** W3C trace context, passed to the handler. */
   readonly traceparent?: string;
 }
 
@@ -97,7 +97,7 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   keyFor: (value, what) => ({ key_for: keyForOf(value, what) }),
   tags: (value, what) => ({ tags: tagsOf(value, what) }),
   retention: (value, what) => ({ retention: parseRetention(value, what) }),
-  backoff: (value) => ({ backoff: normaliseBackoff(value) }),
+  backoff: (value, what) => ({ backoff: normaliseBackoff(value, what) }),
   traceparent: (value, what) => ({ traceparent: traceparentOf(value, what) }),
 };
 

@@ -11,7 +11,7 @@ export class UnknownTypeError extends TaskqError {
   constructor(type: string, known: readonly string[], cause: unknown) {
     super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}`, {
       exitCode: EXIT.usage,
-      hint: 'a worker that handles it makes it known when it starts, and taskq types add at once; allowUnknown takes it all the same',
+      hint: 'start a worker that handles it, run taskq types add, or set allowUnknown',
       cause,
     });
     this.name = 'UnknownTypeError';
@@ -60,7 +60,10 @@ export class NoSuchTaskError extends TaskqError {
   readonly id: string;
 
   constructor(id: string) {
-    super('no_such_task', `no task ${id}: it never existed, was purged, or outlived its retention`);
+    super(
+      'no_such_task',
+      `no task ${id}: it never existed, or was deleted by purge, discard or its retention`,
+    );
     this.name = 'NoSuchTaskError';
     this.id = id;
   }
@@ -72,7 +75,7 @@ export class WaitDeadlineError extends TaskqError {
   readonly id: string;
 
   constructor(id: string) {
-    super('wait_deadline', `task ${id} has not ended in time; it goes on`, { exitCode: EXIT.deadline });
+    super('wait_deadline', `task ${id} has not ended in time and continues`, { exitCode: EXIT.deadline });
     this.name = 'WaitDeadlineError';
     this.id = id;
   }

@@ -8,7 +8,7 @@ export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** What keeps a payload out of the database; null: nothing. `value` is what `text` says. */
 export function payloadProblem(text: string, value: unknown): string | null {
   if (storedBytes(text, value) > MAX_PAYLOAD_BYTES) {
-    return 'larger than 1 MB; store it elsewhere and enqueue where it is';
+    return 'larger than 1 MB; store the data elsewhere and enqueue a reference to it';
   }
   const [first] = jsonbProblems(value);
   return first === undefined ? null : `${first.path} ${first.what}`;

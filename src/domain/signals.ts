@@ -16,7 +16,7 @@ export class Retry extends Error {
   readonly result: unknown;
 
   constructor(options: RetryOptions = {}) {
-    const message = options.message ?? 'the handler asked for another attempt';
+    const message = options.message ?? 'the handler asked for a retry';
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Retry';
     this.delayMs = options.delay === undefined ? undefined : toDurationMs(options.delay, 'Retry delay');
@@ -43,7 +43,7 @@ export class Snooze extends Error {
   readonly result: unknown;
 
   constructor(delay: string | number, options: { readonly result?: unknown } = {}) {
-    super('the handler put the task off');
+    super('the handler snoozed the task');
     this.name = 'Snooze';
     this.delayMs = toDurationMs(delay, 'Snooze delay');
     this.result = options.result;

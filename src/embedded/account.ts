@@ -33,7 +33,7 @@ export async function serverAccount(dataDir: string): Promise<Account> {
   }
   throw new TaskqError(
     'embedded_no_account',
-    'PostgreSQL refuses to run as root and this system has no other user',
+    'PostgreSQL refuses to run as root, and this system has no user named postgres or nobody',
     {
       hint: 'Create a user named postgres, or run taskq as another user',
     },

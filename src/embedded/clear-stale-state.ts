@@ -36,8 +36,8 @@ async function killOrphans(pids: readonly number[], dataDir: string): Promise<vo
   if (await waitUntilGone(pids, 10_000)) return;
   throw new TaskqError(
     'embedded_orphans',
-    `Processes ${pids.join(', ')} of a server that was killed still use ${dataDir} and do not end`,
-    { hint: 'They wait for a disk, most likely; try again when it answers' },
+    `Processes ${pids.join(', ')} of a killed server still use ${dataDir} and do not end`,
+    { hint: 'They are probably waiting for a disk; try again when it responds' },
   );
 }
 

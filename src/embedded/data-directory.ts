@@ -27,9 +27,9 @@ export async function refuseOtherMajor(layout: Layout, major: number): Promise<v
   const theirs = others.map((directory) => directory.replace(/^.*pg/, '')).join(', ');
   throw new TaskqError(
     'embedded_other_major',
-    `The local database in ${others.join(', ')} belongs to PostgreSQL ${theirs}, and this taskq runs ${major}`,
+    `The local database in ${others.join(', ')} was created by PostgreSQL ${theirs}, and this taskq has ${major}`,
     {
-      hint: `Dump it with the taskq that made it and restore it here, or delete it: taskq db reset --server`,
+      hint: `Dump it with the taskq version that created it and restore it here, or delete it with taskq db reset --server`,
     },
   );
 }

@@ -31,7 +31,7 @@ async function waitForLock(path: string): Promise<Lock> {
         'embedded_locked',
         `${who} has been starting the local database for too long (${path}.*)`,
         {
-          hint: found ? `Look what process ${found.pid} does, or end it, and try again` : 'Try again',
+          hint: found ? `Check what process ${found.pid} is doing, or end it, and try again` : 'Try again',
         },
       );
     }

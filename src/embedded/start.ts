@@ -48,7 +48,7 @@ function endedAtOnce(layout: Layout, said: string): never {
   const reason = /^.*(?:FATAL|PANIC|ERROR): +(.*)$/m.exec(said)?.[1] ?? said.split('\n').at(-1);
   throw new TaskqError(
     'embedded_start_failed',
-    `The local database did not start: ${reason || 'it said nothing'}`,
+    `The local database did not start: ${reason || 'it printed no reason'}`,
     {
       hint: `See ${layout.logFile}`,
     },

@@ -9,6 +9,6 @@ export function checkedUrl(what: string, url: string): string {
   const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
   throw new TaskqError('bad_setting', `${what} ${shown}: expected a URL`, {
     exitCode: EXIT.usage,
-    hint: 'such as postgres://user@host:5432/database; special characters in its password are written as %XX',
+    hint: 'such as postgres://user@host:5432/database; write special characters in the password as %XX',
   });
 }

@@ -194,10 +194,10 @@ async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string
     const where = redactUrl(databaseUrl);
     throw new TaskqError(
       'statement_pooling',
-      `the pooler at ${where} takes no transactions: ${cause.message}`,
+      `the pooler at ${where} does not support transactions: ${cause.message}`,
       {
         exitCode: EXIT.usage,
-        hint: 'let it pool transactions or sessions (pool_mode), or name the server itself',
+        hint: 'set its pool_mode to transaction or session, or connect to the server directly',
         cause,
       },
     );
@@ -211,7 +211,7 @@ function unreachable(databaseUrl: string, cause: unknown): unknown {
   const code = cause instanceof pg.DatabaseError ? undefined : (cause as NodeJS.ErrnoException).code;
   const why = code ?? (cause instanceof Error ? cause.message : String(cause));
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {
-    hint: 'is the server running, and are host and port right?',
+    hint: 'check that the server is running and that host and port are right',
     cause,
   });
 }

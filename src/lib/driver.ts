@@ -30,7 +30,7 @@ export async function withDeadline<T>(
       timer = setTimeout(() => {
         if (performance.now() > due + STOOD_STILL_MS) return wait(READ_MS);
         insideOf(client).connection.stream.destroy();
-        reject(new TaskqError('deadline_passed', `the database has not answered for ${deadlineMs} ms`));
+        reject(new TaskqError('deadline_passed', `the database did not answer within ${deadlineMs} ms`));
       }, ms);
     };
     wait(deadlineMs);

@@ -50,7 +50,7 @@ const DAY = 24 * HOUR;
 /** Who enqueues says the same few durations a thousand times. */
 const READ_BEFORE = new Map<string, number>();
 
-const EXPECTED = 'expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M';
+const EXPECTED = 'expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M';
 const NUMBER = '(\\d{1,15}(?:\\.\\d{1,9})?)';
 const HUMAN = new RegExp(`^(?:${NUMBER}d)?(?:${NUMBER}h)?(?:${NUMBER}m)?(?:${NUMBER}s)?(?:${NUMBER}ms)?$`);
 const ISO = new RegExp(

@@ -112,7 +112,7 @@ function stringAt(text: string, start: number): Token {
       at = ESCAPE.lastIndex;
     }
   }
-  return broken(text.length, 'the string does not end');
+  return broken(text.length, 'the string has no closing quote');
 }
 
 function broken(position: number, what: string): Token {

@@ -27,5 +27,5 @@ function arrayText(values: readonly unknown[]): string {
 
 function scalarText(value: unknown): string {
   if (['string', 'number', 'boolean', 'bigint'].includes(typeof value)) return String(value);
-  throw new TypeError(`a statement takes no value of type ${typeof value}`);
+  throw new TypeError(`a statement cannot contain a value of type ${typeof value}`);
 }

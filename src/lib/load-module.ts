@@ -97,4 +97,4 @@ function notLoaded(file: string, reason: string, cause?: unknown): TaskqError {
 }
 
 const NOT_BESIDE =
-  'what a file imports is looked for beside it: a global installation is not there, so npm install taskq in its project';
+  "imports are resolved from the file's project, where a global installation is not found: run npm install taskq there";

@@ -6,15 +6,15 @@ import type { Session } from './session-types.ts';
 export function refuseReadOnly({ readOnly }: Session, databaseUrl: string): void {
   if (readOnly === null) return;
   const [why, hint] = REASONS[readOnly];
-  throw new TaskqError('read_only', `the database ${redactUrl(databaseUrl)} takes no writes: ${why}`, {
+  throw new TaskqError('read_only', `the database ${redactUrl(databaseUrl)} is read-only: ${why}`, {
     hint,
   });
 }
 
 const REASONS = {
-  standby: ['it is a standby', 'name the primary server'],
+  standby: ['it is a standby', 'connect to the primary server'],
   setting: [
     'default_transaction_read_only is on',
-    'find out who set it: the server, the database or the role; a worker has to write',
+    'a worker needs to write: check default_transaction_read_only of the server, the database and the role',
   ],
 } as const;

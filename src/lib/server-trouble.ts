@@ -27,52 +27,56 @@ interface Trouble {
 /** The first that fits counts. */
 const TROUBLES: readonly Trouble[] = [
   { state: '08', code: 'connection_failed', hint: 'try again' },
-  { state: '25006', code: 'read_only', hint: 'name the primary server' },
-  { state: '28', code: 'database_refused', hint: 'check user and password, and pg_hba.conf of the server' },
-  { state: '3D', code: 'database_refused', hint: 'create it, or correct the URL' },
-  { state: '53100', code: 'database_trouble', hint: "make room on the server's disk" },
-  { state: '53200', code: 'database_trouble', hint: 'give the server more memory, or fewer sessions' },
+  { state: '25006', code: 'read_only', hint: 'connect to the primary server' },
+  {
+    state: '28',
+    code: 'database_refused',
+    hint: "check the user, the password and the server's pg_hba.conf",
+  },
+  { state: '3D', code: 'database_refused', hint: 'create the database, or correct the URL' },
+  { state: '53100', code: 'database_trouble', hint: "free space on the server's disk" },
+  { state: '53200', code: 'database_trouble', hint: 'give the server more memory, or open fewer sessions' },
   {
     state: '53300',
     code: 'database_trouble',
-    hint: 'raise max_connections, or put a pooler between: a worker process takes up to four',
+    hint: 'raise max_connections or use a pooler; a worker process opens up to four connections',
   },
-  { state: '53', code: 'database_trouble', hint: "see the server's log for what it lacks" },
+  { state: '53', code: 'database_trouble', hint: "see the server's log for the resource it lacks" },
   {
     state: '57014',
     code: 'database_trouble',
-    hint: 'somebody or a limit of time ended the statement: try again',
+    hint: 'the statement was cancelled or reached a time limit: try again',
   },
   {
     state: '57P04',
     code: 'database_refused',
-    hint: 'the database was dropped: create it, or correct the URL',
+    hint: 'the database was dropped: create it or correct the URL',
   },
   {
     state: '57P',
     code: 'connection_failed',
-    hint: 'it stops or starts, or somebody ended the session: try again',
+    hint: 'the server is stopping or starting, or the session was terminated: try again',
   },
   { state: '57', code: 'database_trouble', hint: 'try again' },
   {
     state: '58',
     code: 'database_trouble',
-    hint: 'the server cannot use its files: see its log and its disk',
+    hint: 'the server cannot access its files: check its log and its disk',
   },
   {
     state: 'XX001',
     code: 'database_trouble',
-    hint: "data is damaged: see the server's log, and restore it from a backup",
+    hint: "data is corrupted: see the server's log and restore a backup",
   },
   {
     state: 'XX002',
     code: 'database_trouble',
-    hint: "an index is damaged: see the server's log, and reindex",
+    hint: "an index is corrupted: see the server's log and reindex",
   },
   {
     state: 'XX',
     code: 'database_trouble',
-    hint: 'the server failed inside, as with a full disk: see its log',
+    hint: 'internal error of the server, as with a full disk: see its log',
   },
 ];
 

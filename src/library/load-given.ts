@@ -20,8 +20,8 @@ export async function loadForWorker(
   for (const { type, path, isolation: own = isolation } of handlers.values()) {
     if (path !== null || own === 'inline') continue;
     throw refused(
-      `the handler of ${type} asks for a process of its own: only a file can be run there`,
-      'give createWorker the directory of the handlers',
+      `the handler of ${type} sets isolation process, which only handlers in files can use`,
+      'pass createWorker the directory of the handlers',
     );
   }
   return handlers;
@@ -41,7 +41,7 @@ export async function loadGiven(
   const names = Object.keys(given);
   const unknown = types?.find((type) => !names.includes(type));
   if (unknown !== undefined) throw refused(`no handler for ${unknown}${didYouMean(unknown, names)}`);
-  if (names.length === 0) throw refused('no handlers were given');
+  if (names.length === 0) throw refused('no handlers were passed');
   const wanted = names.filter((type) => types === null || types.includes(type));
   return new Map(wanted.map((type) => [type, givenHandler(type, given[type])]));
 }
@@ -50,7 +50,7 @@ function givenHandler(type: string, definition: unknown): Handler {
   checkedName('type', type);
   if (typeof definition !== 'function' && typeof (definition as { run?: unknown })?.run !== 'function') {
     throw refused(
-      `the handler of ${type} is none: expected a function, or an object with a function \`run\``,
+      `the handler of ${type} is invalid: expected a function, or an object with a function \`run\``,
     );
   }
   return named(type, () => handlerOf(type, null, definition));

@@ -78,12 +78,16 @@ export class TestRun {
     const found = await this.#show(checkedTaskId(id));
     if (found.finishedAt !== null) return found;
     const handler = this.#handlers.get(found.type);
-    if (handler === undefined) throw new TaskqError('unknown_type', `no handler for ${found.type} was given`);
+    if (handler === undefined)
+      throw new TaskqError('unknown_type', `no handler for ${found.type} was passed`);
     await askEnds(this.#db, [id]); // also of a task without history something is to be left
     await ageTask(this.#db, id);
     const task = await claimOne(this.#db, id, { workerId: this.#workerId, leaseMs: LEASE_MS });
     if (task === undefined) {
-      throw new TaskqError('not_waiting', `task ${id} is ${found.status}: a test runs only what waits`);
+      throw new TaskqError(
+        'not_waiting',
+        `task ${id} is ${found.status}: a test can only run a waiting task`,
+      );
     }
     await this.#run(task, handler);
     return this.#show(id);

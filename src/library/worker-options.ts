@@ -21,43 +21,40 @@ import type { WorkerEvent } from './event-listener.ts';
 
 /** What `taskq work` takes, for a worker inside an application. Durations as text or in milliseconds. */
 export interface CreateWorkerOptions {
-  /** PostgreSQL to work with. */
+  /** URL of the PostgreSQL database. */
   readonly databaseUrl: string;
-  /** The same database past a connection pooler, to listen on. */
+  /** URL of the same database bypassing a connection pooler, for LISTEN. */
   readonly directUrl?: string;
   /**
-   * How sure a commit is before it is answered, whatever the database says; on. With less, a crash or failover of the
-   * server may forget claims and outcomes that were answered, and tasks run twice.
+   * Durability of commits, overriding the database; `on`. With less, a crash or failover of the server may lose recent
+   * claims and outcomes, and tasks run twice.
    */
   readonly synchronousCommit?: SynchronousCommit;
-  /** Handlers by type, functions or definitions; or the directory of their files. */
+  /** Handlers by type (functions or definitions), or the directory of their files. */
   readonly handlers: string | HandlerMap;
   /** Tasks it runs at a time; 8. */
   readonly concurrency?: number;
-  /** The queues it serves; every one. */
+  /** Queues to serve; default: all. */
   readonly queues?: readonly string[];
-  /** The types it serves; every one it has a handler for. */
+  /** Types to serve; default: all that have a handler. */
   readonly types?: readonly string[];
-  /** Where the handlers of a directory run that do not say it themselves; inline, in the application's process. */
+  /** Where handlers of a directory run unless they set it themselves; `inline`, in the application's process. */
   readonly isolation?: Isolation;
-  /** Tasks in one claim; `auto` follows how fast they are done. */
+  /** Tasks per claim; `auto` adapts to how fast they finish. */
   readonly batch?: 'auto' | number;
   /** How long a claimed task is held without a heartbeat; 30 s. */
   readonly lease?: string | number;
   /** Time between heartbeats; a third of the lease, and never more. */
   readonly heartbeat?: string | number;
-  /** How often it looks for tasks when there are none; 1 s. */
+  /** How often it looks for tasks while idle; 1 s. */
   readonly poll?: string | number;
   /** How often it looks for tasks of dead workers; 5 s. */
   readonly rescue?: string | number;
-  /** How long running tasks may finish after `stop`; 25 s. */
+  /** How long running tasks may continue after `stop`; 25 s. */
   readonly grace?: string | number;
-  /**
-   * How long after its timeout or a request to cancel a handler in a process of its own is killed, unless it says
-   * otherwise itself; 2 s.
-   */
+  /** How long after its timeout or cancellation a handler in its own process is killed, unless it sets this itself; 2 s. */
   readonly killAfter?: string | number;
-  /** What it calls itself; the host. */
+  /** Name of the worker in lists and logs; default: the host. */
   readonly name?: string;
   /**
    * Attempts of tasks whose type and queue do not say it. This, what is said of all tasks below, `taskTypes` and
@@ -78,13 +75,13 @@ export interface CreateWorkerOptions {
   readonly queueSettings?: QueueInputs;
   /** Claim nothing until resumed. */
   readonly paused?: true;
-  /** End when nothing is running, due or to be retried. */
+  /** End when no task is running, due or waiting for a retry. */
   readonly untilIdle?: true;
-  /** End after so many tasks. */
+  /** End after n tasks. */
   readonly maxTasks?: number;
-  /** Told what happens, in the words of the daemon's log. What it throws changes nothing. */
+  /** Called with each log event. Errors it throws are ignored. */
   readonly onEvent?: (event: WorkerEvent) => void;
-  /** How much it is told: what is of this level or above; info. Every single task is told of at `debug`. */
+  /** Lowest level of the events it gets; `info`. Events of every single task are of level `debug`. */
   readonly logLevel?: Level;
 }
 
@@ -99,7 +96,7 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
   const { databaseUrl, directUrl, name, maxTasks, handlers } = options ?? {};
   if (databaseUrl === undefined) throw refused('databaseUrl is missing');
   if (typeof handlers !== 'string' && (typeof handlers !== 'object' || handlers === null)) {
-    throw refused('handlers are missing: give them by type, or the directory of their files');
+    throw refused('handlers are missing: pass a map by type, or the directory of their files');
   }
   const leaseMs = read(options, 'leaseMs', 'lease') as number;
   return {

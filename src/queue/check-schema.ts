@@ -19,13 +19,13 @@ export async function checkSchema(db: Queryable): Promise<void> {
   if (stored.oldestClient > release.number) {
     throw new TaskqError(
       'schema_newer',
-      `the schema taskq needs a binary of release ${stored.oldestClient} or later, this one is ${release.number}`,
-      { exitCode: EXIT.schema, hint: 'install the newer taskq' },
+      `the schema taskq needs taskq of release ${stored.oldestClient} or later, this one is ${release.number}`,
+      { exitCode: EXIT.schema, hint: 'install a newer version of taskq' },
     );
   }
   if (stored.migration < needed || stored.number < release.number) {
     throw behind(
-      `stands at migration ${stored.migration} and release ${stored.number}, this binary needs ` +
+      `is at migration ${stored.migration} and release ${stored.number}, this version needs ` +
         `${needed} and ${release.number}`,
     );
   }
@@ -49,7 +49,7 @@ async function readStored(db: Queryable): Promise<StoredRelease | undefined> {
     // 3F000, 42883: no such schema or function.
     if (!isServerError(error) || !['3F000', '42883'].includes(error.code ?? '')) throw error;
     if (!(await hasTables(db))) return undefined;
-    throw behind('is of a release before those that say which they are');
+    throw behind('was created by a version that recorded no release');
   }
 }
 

@@ -12,7 +12,7 @@ export type Waited =
 
 export interface WaitLimits {
   readonly timeoutMs?: number;
-  /** Aborted, it rejects the wait with its reason. */
+  /** Rejects the wait with its reason when aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -6,7 +6,7 @@ import { type ListedKey, listKeys } from './keys.ts';
 export interface KeyFilter {
   /** In this queue. */
   readonly queue?: string;
-  /** This one. */
+  /** Only this key. */
   readonly key?: string;
 }
 
@@ -18,7 +18,7 @@ export interface KeyRecord {
   readonly key: string;
   /** The task that took it. */
   readonly taskId: string;
-  /** Of that task; null: nothing is known of it any longer. */
+  /** Status of that task; null if it has been deleted. */
   readonly status: string | null;
   /** Null: for ever. */
   readonly until: Date | null;

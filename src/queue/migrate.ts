@@ -79,7 +79,7 @@ async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
     for (const { id, hash } of rows) applied.set(id, hash);
   }
   const newest = Math.max(0, ...applied.keys());
-  if (newest > ours.length) throw newer(`it has migration ${newest}, this binary brings ${ours.length}`);
+  if (newest > ours.length) throw newer(`it has migration ${newest}, this version has ${ours.length}`);
   for (const { id, hash, fileName } of ours)
     if (applied.has(id) && applied.get(id) !== hash) throw differs(fileName);
   return [
@@ -106,7 +106,7 @@ async function functionsStep(
   const stored = rows[0];
   if (stored === undefined) return { name, applied: false };
   if (stored.number > release.number) {
-    throw newer(`its functions are release ${stored.number}, this binary brings ${release.number}`);
+    throw newer(`its functions are release ${stored.number}, this version has ${release.number}`);
   }
   return { name, applied: stored.number === release.number };
 }
@@ -137,27 +137,27 @@ async function prepare(client: Client): Promise<void> {
     'migrate needs a direct connection, and this one goes through a pooler',
     {
       exitCode: EXIT.usage,
-      hint: 'set directUrl (TASKQ_DIRECT_URL) to the server itself',
+      hint: 'set directUrl (TASKQ_DIRECT_URL) to the URL of the server itself',
     },
   );
 }
 
 function newer(why: string): TaskqError {
-  return new TaskqError('schema_newer', `the schema taskq is newer than this binary: ${why}`, {
+  return new TaskqError('schema_newer', `the schema taskq is newer than this version of taskq: ${why}`, {
     exitCode: EXIT.schema,
-    hint: 'install the newer taskq',
+    hint: 'install a newer version of taskq',
   });
 }
 
 function differs(fileName: string): TaskqError {
   return new TaskqError(
     'schema_differs',
-    `the schema taskq was made by another migration ${fileName} than this binary brings`,
+    `migration ${fileName} of the schema taskq differs from the one in this version of taskq`,
     {
       exitCode: EXIT.schema,
       hint:
-        'before 0.1.0 migrations change: work the queue off, drop schema taskq cascade (taskq db reset where it is the ' +
-        'local one), and migrate again',
+        'before 0.1.0 migrations may change: drain the queue, drop schema taskq cascade (or taskq db reset for the ' +
+        'local database), and migrate again',
     },
   );
 }

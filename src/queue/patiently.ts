@@ -58,9 +58,9 @@ function inUse(blockers: readonly Blocker[]): TaskqError {
   const ends = blockers.filter(({ pid }) => pid !== 0).map(({ pid }) => `pg_terminate_backend(${pid})`);
   return new TaskqError(
     'schema_in_use',
-    `nothing was changed: what has to change is held by ${describeBlockers(blockers)}`,
+    `nothing was changed: objects to change are locked by ${describeBlockers(blockers)}`,
     {
-      hint: `migrate again when that is over${ends.length === 0 ? '' : `, or end it: select ${ends.join(', ')}`}`,
+      hint: `run migrate again when that has ended${ends.length === 0 ? '' : `, or end it: select ${ends.join(', ')}`}`,
     },
   );
 }

@@ -9,7 +9,7 @@ import { instantOf } from './instant.ts';
 export interface ListFilter {
   /** One status, or several. */
   readonly status?: TaskStatus | readonly TaskStatus[];
-  /** Waiting after a failed attempt, or dead. */
+  /** Only tasks that wait after a failed attempt or are dead. */
   readonly failed?: true;
   /** Of this type. */
   readonly type?: string;
@@ -17,17 +17,17 @@ export interface ListFilter {
   readonly queue?: string;
   /** With all of these tags. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** Why it is dead or was cancelled. */
+  /** Died or was cancelled for this reason. */
   readonly reason?: string;
   /** With this key. */
   readonly key?: string;
   /** Of this priority, as a number or a name. */
   readonly priority?: number | string;
-  /** Ended since then, or created, if it lives: a Date, ISO 8601, or a duration back from now. */
+  /** Ended since then (live tasks: created since then): a Date, ISO 8601, or a duration back from now. */
   readonly since?: string | Date;
-  /** Ended before then, or created, if it lives. */
+  /** Ended before then (live tasks: created before then). */
   readonly before?: string | Date;
-  /** True: only dead letters put away by hand. False: all but those. */
+  /** True: only dead letters added by hand. False: all except those. */
   readonly byHand?: boolean;
 }
 
@@ -56,30 +56,30 @@ export interface Filtered {
   readonly not: Readonly<Partial<Record<FilterName, string>>>;
 }
 
-const BY_HAND = 'only dead letters are put away by hand';
+const BY_HAND = 'only dead letters can be added by hand';
 const FINISHED: Filtered = {
   statuses: ['completed', 'cancelled', 'expired'],
-  not: { failed: 'what failed for good is a dead letter: taskq dead list', byHand: BY_HAND },
+  not: { failed: 'tasks that failed for good are dead letters: taskq dead list', byHand: BY_HAND },
 };
 const DEAD: Filtered = {
   statuses: ['dead'],
-  not: { status: 'a dead letter has no other status', failed: 'every dead letter counts as failed' },
+  not: { status: 'dead letters have no other status', failed: 'every dead letter counts as failed' },
 };
 
-const COUNTED = 'all are counted, by queue, status and type: taskq list filters';
+const COUNTED = 'stats counts all tasks, by queue, status and type; taskq list takes filters';
 
 /** What takes which filters. */
 export const FILTERED = {
   list: { statuses: TASK_STATUSES, not: {} },
   cancel: {
     statuses: ['blocked', 'pending', 'leased', 'running'],
-    not: { reason: 'it says why they are cancelled, and is no filter', byHand: BY_HAND },
+    not: { reason: 'it records why tasks are cancelled, and does not filter', byHand: BY_HAND },
   },
   retry: {
     statuses: ['pending'],
     not: {
-      status: 'what is retried is pending',
-      reason: 'what waits has not ended for any reason',
+      status: 'only pending tasks can be retried',
+      reason: 'waiting tasks have no reason',
       byHand: BY_HAND,
     },
   },
@@ -92,7 +92,7 @@ export const FILTERED = {
     statuses: TASK_STATUSES,
     not: {
       ...{ status: COUNTED, failed: COUNTED, type: COUNTED, queue: COUNTED, tags: COUNTED, reason: COUNTED },
-      ...{ key: COUNTED, priority: COUNTED, before: 'what is counted ends now', byHand: COUNTED },
+      ...{ key: COUNTED, priority: COUNTED, before: 'the period of stats ends now', byHand: COUNTED },
     },
   },
 } as const satisfies Readonly<Record<string, Filtered>>;

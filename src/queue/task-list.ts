@@ -23,7 +23,7 @@ export interface BulkSettings {
   readonly limit?: number;
   /** Aborted, it ends with what it has done. */
   readonly signal?: AbortSignal;
-  /** Who asks, to be kept beside the role of the session. */
+  /** Name for the record, kept beside the role of the session. */
   readonly by?: string;
   /** Needed where the list has no filter: it is meant for every task. */
   readonly all?: true;
@@ -32,14 +32,14 @@ export interface BulkSettings {
 export interface RerunManySettings extends BulkSettings {
   /** Replaces the payloads. */
   readonly payload?: unknown;
-  /** Not before so long from now. */
+  /** Wait this long before the first attempt. */
   readonly delay?: string | number;
 }
 
 export interface PageOptions {
-  /** At most so many tasks; 100 unless told. */
+  /** Maximum number of tasks; 100. */
   readonly limit?: number;
-  /** The next page: what the page before gave. */
+  /** The `after` of the previous page. */
   readonly after?: string | null;
 }
 

@@ -30,20 +30,20 @@ import { TaskList } from './task-list.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
 
 export type TaskQueueOptions<Handlers> = {
-  /** Their schemas are checked before a task is enqueued, and their types need not be known to the database. */
+  /** Handlers by type: payloads are checked against their schemas, and their types count as known. */
   readonly handlers?: Handlers;
-  /** The same database past a connection pooler, to hear of ends; without it `wait` may have to poll. */
+  /** URL of the same database bypassing a connection pooler; without it `wait` may have to poll. */
   readonly directUrl?: string;
 } & (
   | {
-      /** PostgreSQL to work with; or give a `pool`. */
+      /** URL of the PostgreSQL database; or pass a `pool`. */
       readonly databaseUrl: string;
       readonly pool?: undefined;
-      /** How sure a commit is before it is answered, whatever the database says; on. With less, a crash may lose tasks. */
+      /** Durability of commits, overriding the database; `on`. With less, a crash of the server may lose tasks. */
       readonly synchronousCommit?: SynchronousCommit;
     }
   | {
-      /** Instead of a `databaseUrl`: a `pg.Pool` of the application's own, whose sessions stay as they are. It is never ended. */
+      /** A `pg.Pool` of the application, instead of `databaseUrl`. Its sessions are not changed, and it is never ended. */
       readonly pool: PgPool;
       readonly databaseUrl?: undefined;
       readonly synchronousCommit?: undefined;
@@ -51,13 +51,13 @@ export type TaskQueueOptions<Handlers> = {
 );
 
 export interface Joining {
-  /** A client in a transaction of the caller: what is enqueued appears if and only if that commits. */
+  /** A client in the caller's transaction: the task exists if and only if that commits. */
   readonly client?: PgClient;
-  /** Take a type that neither the handlers here nor any worker has made known. */
+  /** Accept a type that is not known. */
   readonly allowUnknown?: true;
   /**
-   * Wake no worker by NOTIFY: a transaction that has notified cannot be prepared (PREPARE TRANSACTION). An idle worker
-   * finds the task when it looks next: after 5 s, or its `poll` where that is longer.
+   * Do not wake workers by NOTIFY, because a transaction that has notified cannot be prepared (PREPARE TRANSACTION).
+   * An idle worker then finds the task when it next polls: within 5 s, or its `poll` if that is longer.
    */
   readonly notify?: false;
 }
@@ -80,27 +80,27 @@ type EnqueueArguments<Payload> =
     : [payload: Payload, options?: EnqueueOptions & Joining];
 
 export interface EnqueueManyOptions extends Joining {
-  /** Told the ids of each batch, in the order of its tasks, once it is stored. */
+  /** Called with the ids of each batch, in the order of its tasks, once it is stored. */
   readonly onEnqueued?: (answers: readonly Enqueued[]) => void;
 }
 
 export interface ReviveSettings {
   /** Replaces the payload. */
   readonly payload?: unknown;
-  /** Not before so long from now. */
+  /** Wait this long before the first attempt. */
   readonly delay?: string | number;
-  /** Attempts from now on; of `revive` alone. */
+  /** Number of attempts from now on; for `revive` only. */
   readonly maxAttempts?: number;
-  /** Who asks, to be kept beside the role of the session. */
+  /** Name for the record, kept beside the role of the session. */
   readonly by?: string;
 }
 
 export type RerunSettings = Omit<ReviveSettings, 'maxAttempts'>;
 
 export interface WaitOptions {
-  /** Wait no longer than this, as text or in milliseconds; for as long as it takes unless told. */
+  /** Longest wait, as text or in milliseconds; default: no limit. */
   readonly timeout?: string | number;
-  /** Aborted, it rejects the wait with its reason. */
+  /** Rejects the wait with its reason when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -127,7 +127,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     } else if (pool !== undefined && databaseUrl === undefined) {
       this.#options = { pool, directUrl: direct };
     } else {
-      const message = 'a TaskQueue needs a database: give it either databaseUrl or pool';
+      const message = 'a TaskQueue needs a database: pass either databaseUrl or pool';
       throw new TaskqError('no_database', message, { exitCode: EXIT.usage });
     }
   }

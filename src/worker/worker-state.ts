@@ -198,7 +198,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   onUncaughtError(attempt: Attempt | undefined, thrown: unknown): void {
     const task = attempt?.task;
     this.shutdown.retire(
-      `an error nobody caught: ${messageOf(thrown)}`,
+      `uncaught error: ${messageOf(thrown)}`,
       task && { task_id: task.id, type: task.type },
     );
   }
@@ -224,7 +224,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   room(): Room {
     const { executor, ledger, reporter, heartbeat, shutdown, options, concurrency } = this;
     const { maxTasks } = options;
-    if (ledger.abandoned >= concurrency) shutdown.retire('every slot is held by a handler that does not end');
+    if (ledger.abandoned >= concurrency) shutdown.retire('handlers that do not end hold every slot');
     const wanted = maxTasks === null ? Infinity : maxTasks - this.departures.tally.ended - ledger.size;
     if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
     if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
@@ -248,7 +248,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
 
   /** It has done what it was started for. */
   #end(): void {
-    if (this.ledger.abandoned > 0) this.shutdown.retire('its other work is done, and a handler does not end');
+    if (this.ledger.abandoned > 0) this.shutdown.retire('a handler does not end, and all other work is done');
     else this.shutdown.finish();
   }
 

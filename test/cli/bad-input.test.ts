@@ -25,7 +25,7 @@ describe('bad input', () => {
     'a bad duration of %s: what was expected',
     async (option) => {
       expect(await refused(['enqueue', 'double', '{}', option, '10 minutes'])).toMatch(
-        /"10 minutes": expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M/,
+        /"10 minutes": expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M/,
       );
     },
   );
@@ -46,6 +46,16 @@ describe('bad input', () => {
     expect(await refused(['enqueue', 'double', '--priority', 'hgh'])).toContain(
       'or critical, high, medium, low (did you mean "high"?)',
     );
+  });
+
+  test.each([
+    [['list', '--key', ''], '--key "": expected at least one character'],
+    [['list', '--priority', 'x'], '--priority x: expected 0 to 9'],
+    [['types', 'set', 'double', '--queue', ''], '--queue "": expected at least one character'],
+    [['enqueue', 'double', '--backoff', 'fixed,x'], '--backoff base "x": expected a duration'],
+    [['queues', 'set', 'a', '--backoff', 'linear,1s,jitter=2'], '--backoff: jitter 2: expected a number'],
+  ])('%j is refused by the name of the option that was typed', async (args, message) => {
+    expect(await refused(args)).toContain(`taskq: ${message}`);
   });
 
   test('--at without an offset', async () => {
@@ -75,7 +85,7 @@ describe('bad input', () => {
       ['enqueue', 'double', '--retention', '90m'],
       '--retention "90m": expected none, ever, or whole days such as 7d',
     ],
-    [['enqueue', 'double', '{}', '--file', 'x'], 'either as an argument or by --file'],
+    [['enqueue', 'double', '{}', '--file', 'x'], 'either as an argument or with --file'],
     [['enqueue', 'double', '--file', 'nowhere.ndjson'], 'cannot read nowhere.ndjson: no such file'],
     [['enqueue', 'double', '--wait', '{}'], 'the payload goes before --wait, or write --wait=30s'],
     [['enqueue', 'double', '"\\u0000"'], 'payload: $ has a NUL character'],
@@ -88,12 +98,15 @@ describe('bad input', () => {
       'expected blocked, pending, leased, running, completed, cancelled, expired, dead (did you mean "pending"?)',
     ],
     [['list', '--limit', '0'], 'expected a whole number from 1'],
-    [['list', '--since', 'yesterday'], '--since "yesterday": expected 500ms'],
+    [['list', '--since', 'yesterday'], '--since "yesterday": expected a duration'],
     [['list', '--after', 'x'], '--after "x": expected the number of a task'],
-    [['stats', '--since', '1y'], '--since "1y": expected 500ms'],
-    [['cancel'], 'either by their ids or by --status, --failed, --type, --queue'],
-    [['cancel', '1', '--type', 'x'], 'either by their ids or by --status, --failed, --type, --queue'],
-    [['dead', 'revive'], 'either by their ids or by --type, --queue, --tag'],
+    [['stats', '--since', '1y'], '--since "1y": expected a duration'],
+    [['cancel'], 'give either ids of tasks or a filter: --status, --failed, --type, --queue'],
+    [
+      ['cancel', '1', '--type', 'x'],
+      'give either ids of tasks or a filter: --status, --failed, --type, --queue',
+    ],
+    [['dead', 'revive'], 'give either ids of tasks or a filter: --type, --queue, --tag'],
     [['dead', 'revive', '1', '--payload', '{'], 'invalid JSON at line 1, column 2'],
     [['dead', 'add', '1'], "required option '--reason <text>' not specified"],
     [['db', 'logs', '--lines', 'all'], '--lines "all": expected a whole number from 1'],
@@ -111,7 +124,7 @@ describe('bad input', () => {
 
   const needsYes = async (args: readonly string[]) =>
     expect(await refused(args)).toMatch(
-      /^taskq: this would (cancel|delete) .*, and there is no terminal to ask — say --yes\n$/,
+      /^taskq: this would (cancel|delete|permanently delete) .*, and there is no terminal to confirm it — add --yes\n$/,
     );
 
   test.each([[['db', 'reset']], [['db', 'reset', '--server']]])(

@@ -28,7 +28,7 @@ describe('taskq cancel', () => {
       code: 1,
       stdout: '',
       stderr: `taskq: task ${id} was cancelled
-taskq: no task 999999: it never existed, was purged, or outlived its retention
+taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });
   });
@@ -36,7 +36,7 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
   test('--wait is not for all that fit: nobody would read so many answers', async () => {
     expect(await project.run(['cancel', '--queue', 'bulk', '--wait', '5s', '--yes'])).toMatchObject({
       code: 2,
-      stderr: 'taskq: --wait is for tasks named by their ids\n',
+      stderr: 'taskq: --wait needs the ids of tasks, not a filter\n',
     });
   });
 
@@ -48,7 +48,7 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     );
     expect(await project.run(['cancel', id, '--wait', '0s'])).toMatchObject({
       code: 0,
-      stdout: `${id} runs; its worker was asked to end it\n`,
+      stdout: `${id} running; its worker was asked to cancel it\n`,
     });
   });
 

@@ -87,7 +87,7 @@ describe('what is offered', () => {
     const { stdout } = await runTaskq(['completion', '--json', 'zsh', '--', 'dead', 'li']);
     expect(JSON.parse(stdout)).toEqual({
       files: false,
-      completions: [{ value: 'list', about: 'list dead letters, the last to die first' }],
+      completions: [{ value: 'list', about: 'list dead letters, most recent first' }],
     });
   });
 
@@ -224,9 +224,11 @@ test.skipIf(isMissing('fish'))('in fish, as fish itself lists completions', asyn
     });
     return stdout.trimEnd().split('\n');
   };
-  expect(await listed('taskq ')).toContain('migrate\tbring the schema of the database up to this taskq');
+  expect(await listed('taskq ')).toContain(
+    'migrate\tcreate the database schema, or upgrade it to this version',
+  );
   expect(await listed('taskq dead re')).toEqual([
-    'revive\tbring dead letters back: same id and history, all attempts anew',
+    'revive\trun dead letters again: same id and history, attempts reset',
   ]);
   expect(await listed('taskq list --status pen')).toEqual(['pending']);
   expect(await listed('taskq list --status=pen')).toEqual(['--status=pending']);

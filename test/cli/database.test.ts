@@ -23,7 +23,7 @@ describe('the database', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        'taskq: no database is configured — set DATABASE_URL (or --database-url), or TASKQ_DATABASE=embedded for a local one\n',
+        'taskq: no database is configured — set DATABASE_URL (or --database-url), or set TASKQ_DATABASE=embedded to use the local PostgreSQL\n',
     });
   });
 
@@ -37,9 +37,7 @@ describe('the database', () => {
     test('is not read unasked, and the error says how it is', async () => {
       expect(await runTaskq(['list'], { cwd: project })).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining(
-          'the .env that lies here is not read unasked: --env-file .env reads it',
-        ),
+        stderr: expect.stringContaining('there is a .env here, which is read only with --env-file .env'),
       });
     });
 
@@ -80,7 +78,7 @@ describe('the database', () => {
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr:
-          'taskq: cannot reach the database postgres://ann:***@127.0.0.1:1/db: ECONNREFUSED — is the server running, and are host and port right?\n',
+          'taskq: cannot reach the database postgres://ann:***@127.0.0.1:1/db: ECONNREFUSED — check that the server is running and that host and port are right\n',
       });
     },
   );
@@ -114,7 +112,7 @@ describe('the database', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^taskq: the database \S+: database "nowhere" does not exist — create it.*\n$/,
+        /^taskq: the database \S+: database "nowhere" does not exist — create the database.*\n$/,
       ),
     });
   });
@@ -141,7 +139,7 @@ describe('the database', () => {
     await client.query('update taskq.release set number = number + 1');
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/^taskq: the schema taskq stands at .* — run taskq migrate\n$/),
+      stderr: expect.stringMatching(/^taskq: the schema taskq is at .* — run taskq migrate\n$/),
     });
   });
 
@@ -152,7 +150,9 @@ describe('the database', () => {
     await client.query('update taskq.release set oldest_client = 1');
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/needs a binary of release 1000 or later.* — install the newer taskq\n$/),
+      stderr: expect.stringMatching(
+        /needs taskq of release 1000 or later.* — install a newer version of taskq\n$/,
+      ),
     });
   });
 
@@ -162,7 +162,7 @@ describe('the database', () => {
     const { code, stderr } = await runTaskq(['migrate'], { cwd, env: { DATABASE_URL: changed.directUrl } });
     expect({ code, stderr }).toEqual({
       code: 3,
-      stderr: expect.stringMatching(/^taskq: the schema taskq is newer than this binary/),
+      stderr: expect.stringMatching(/^taskq: the schema taskq is newer than this version/),
     });
   });
 });

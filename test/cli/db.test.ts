@@ -16,7 +16,7 @@ afterAll(() => run('db', 'reset', '--server', '--yes'));
 test('the local database: status, start, use, logs, url, reset, stop', async () => {
   expect(await run('db', 'status')).toMatchObject({
     code: 0,
-    stdout: 'not running; taskq db start starts it\n',
+    stdout: 'not running: start it with taskq db start\n',
   });
   expect(await run('db', 'url')).toMatchObject({
     code: 1,
@@ -24,7 +24,7 @@ test('the local database: status, start, use, logs, url, reset, stop', async () 
   });
   expect(await run('db', 'logs')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('there is no log'),
+    stderr: expect.stringContaining('has never been started'),
   });
 
   const started = await run('db', 'start');

@@ -61,7 +61,7 @@ describe('taskq dead', () => {
     });
     expect(await project.run(['dead', 'show', waiting])).toMatchObject({
       code: 1,
-      stderr: `taskq: task ${waiting} is no dead letter, it is pending — see taskq show ${waiting}\n`,
+      stderr: `taskq: task ${waiting} is not a dead letter but pending — see taskq show ${waiting}\n`,
     });
   });
 
@@ -81,7 +81,7 @@ describe('taskq dead', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: 'revived 1 task\n',
-      stderr: `taskq: task ${refused} stays dead: task ${holder} holds its key "k"\n`,
+      stderr: `taskq: task ${refused} was not revived: task ${holder} holds its key "k"\n`,
     });
     expect(await live(other)).toBeDefined();
   });
@@ -100,10 +100,10 @@ describe('taskq dead', () => {
     expect(await project.run(['dead', 'revive', waiting, running, done, '999999'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: task ${waiting} waits for its turn — retry it: taskq retry ${waiting}
+      stderr: `taskq: task ${waiting} is waiting — retry it: taskq retry ${waiting}
 taskq: task ${running} is running
 taskq: task ${done} was cancelled
-taskq: no task 999999: it never existed, was purged, or outlived its retention
+taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });
   });
@@ -208,14 +208,14 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     await project.json(['dead', 'add', put, '--reason', 'parked']);
     const asks = async (...args: string[]) => (await project.run(['dead', 'discard', ...args])).stderr;
     expect(await asks('--queue', 'asked', '--tag', 'n=0')).toBe(
-      'taskq: this would delete 2 dead letters for good, and there is no terminal to ask — say --yes\n',
+      'taskq: this would permanently delete 2 dead letters, and there is no terminal to confirm it — add --yes\n',
     );
     expect(await asks('--queue', 'asked')).toBe(
-      'taskq: this would delete 3 dead letters for good (1 put away by hand stays), and there is no terminal to ask — say --yes\n',
+      'taskq: this would permanently delete 3 dead letters (1 added by hand stays), and there is no terminal to confirm it — add --yes\n',
     );
     const waiting = await project.enqueue();
     expect(await asks(put, waiting)).toBe(
-      'taskq: this would delete 1 dead letter (of 2 named) for good, and there is no terminal to ask — say --yes\n',
+      'taskq: this would permanently delete 1 dead letter (of 2 named), and there is no terminal to confirm it — add --yes\n',
     );
   });
 
@@ -224,7 +224,7 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     expect(await project.run(['dead', 'discard', waiting])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: task ${waiting} waits for its turn — cancel it: taskq cancel ${waiting}\n`,
+      stderr: `taskq: task ${waiting} is waiting — cancel it: taskq cancel ${waiting}\n`,
     });
     expect(await project.run(['dead', 'discard', '--type', 'nosuch'])).toMatchObject({
       code: 0,
@@ -232,7 +232,7 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     });
     const put = await project.enqueue({ queue: 'aside' });
     await project.json(['dead', 'add', put, '--reason', 'parked']);
-    const left = '1 put away by hand was left out: --by-hand\n';
+    const left = '1 added by hand was left out: --by-hand\n';
     expect(await project.run(['dead', 'revive', '--queue', 'aside'])).toMatchObject({
       code: 0,
       stdout: `revived 0 tasks; ${left}`,
@@ -257,7 +257,7 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     });
     expect(await project.run(['dead', 'add', '999999', '--reason', 'x'])).toMatchObject({
       code: 1,
-      stderr: 'taskq: task 999999 is finished, or was never there\n',
+      stderr: 'taskq: task 999999 has finished or does not exist\n',
     });
   });
 
@@ -275,8 +275,8 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
     expect(await project.run(['dead', 'discard', id, waiting, '--yes'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: no task ${id}: it never existed, was purged, or outlived its retention
-taskq: task ${waiting} waits for its turn — cancel it: taskq cancel ${waiting}
+      stderr: `taskq: no task ${id}: it never existed, or was deleted by purge, discard or its retention
+taskq: task ${waiting} is waiting — cancel it: taskq cancel ${waiting}
 `,
     });
   });

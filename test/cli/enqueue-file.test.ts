@@ -50,7 +50,7 @@ describe('taskq enqueue --file', () => {
     expect(stderr.split('\n')).toEqual([
       'taskq: stdin: line 3, column 6: invalid JSON: expected a value, found "}", near {"n":}',
       'taskq: stdin: line 4: payload: $ has a NUL character (\\u0000)',
-      expect.stringMatching(/^taskq: stdin: 2 of 4 items are bad, nothing was enqueued — /),
+      expect.stringMatching(/^taskq: stdin: 2 of 4 items are bad; nothing was enqueued — /),
       '',
     ]);
     expect(await payloads('c')).toEqual([]);
@@ -137,7 +137,7 @@ describe('taskq enqueue --file', () => {
     const result = await project.run(['enqueue', 'double', '--file', '-'], { env: { TMPDIR: '/nowhere' } });
     expect(result).toMatchObject({
       code: 1,
-      stderr: 'taskq: cannot keep the input in /nowhere: ENOENT — TMPDIR names another directory\n',
+      stderr: 'taskq: cannot store the input in /nowhere: ENOENT — set TMPDIR to another directory\n',
     });
   });
 
@@ -183,7 +183,7 @@ describe('taskq enqueue --file', () => {
     expect({ code, stderr: taskq.stderr() }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /; 20,000 of 35,000 tasks are enqueued — the rest begins at line 20001; /,
+        /; 20,000 of 35,000 tasks are enqueued — the rest starts at line 20001; /,
       ),
     });
     expect(await payloads('f')).toHaveLength(20_000);
@@ -197,7 +197,7 @@ describe('taskq enqueue --file', () => {
     expect(await taskq.exit).toEqual({ code: 130, signal: null });
     // Where the machine is slow, a line of progress stands before it.
     expect(taskq.stderr()).toMatch(
-      /^(enqueued .*\n)*taskq: interrupted by SIGINT: 30,000 of 35,000 tasks are enqueued — the rest begins at line 30001\n$/,
+      /^(enqueued .*\n)*taskq: interrupted by SIGINT: 30,000 of 35,000 tasks are enqueued — the rest starts at line 30001\n$/,
     );
     expect(await payloads('g')).toHaveLength(30_000);
   });

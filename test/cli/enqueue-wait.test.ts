@@ -50,7 +50,7 @@ describe('taskq enqueue --wait', () => {
       '1h',
     ]);
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-    expect(stderr).toMatch(/taskq: task (\d+) has not ended in time; it goes on — see taskq show \1\n$/);
+    expect(stderr).toMatch(/taskq: task (\d+) has not ended in time and continues — see taskq show \1\n$/);
   });
 
   test.each([

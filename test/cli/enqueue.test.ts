@@ -100,7 +100,7 @@ describe('taskq enqueue', () => {
     const refused = {
       code: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^taskq: .*stdin.* — say - to read it/),
+      stderr: expect.stringMatching(/^taskq: .*stdin.* — give - to read stdin/),
     };
     expect(await project.run(['enqueue', 'double'], { input: '{"n":1}' })).toMatchObject(refused);
     const env = { PATH: `${await binaryOnPath()}:${process.env.PATH}`, DATABASE_URL: project.url };
@@ -135,7 +135,7 @@ describe('taskq enqueue', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: expect.stringMatching(
-        /^taskq: unknown type "send-emial" \(did you mean "send-email"\?\): no handler in .*handlers, and no worker has registered it — --allow-unknown enqueues it all the same\n$/,
+        /^taskq: unknown type "send-emial" \(did you mean "send-email"\?\): no handler in .*handlers, and no worker has registered it — add a handler, run taskq types add, or add --allow-unknown\n$/,
       ),
     });
   });

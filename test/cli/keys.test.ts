@@ -45,7 +45,7 @@ describe('taskq keys', () => {
     const id = await hold('living', 'ever');
     expect(await project.run(['keys', 'release', 'living'])).toMatchObject({
       code: 0,
-      stdout: 'living is free when its task has ended\n',
+      stdout: 'living becomes free when its task ends\n',
     });
     expect(await project.json(['keys', 'show', 'living'])).toMatchObject({ task_id: id, until: 'its_end' });
     expect(await hold('living', 'live')).toBe(id);

@@ -159,7 +159,7 @@ describe('taskq list and show', () => {
   test('show: no such task, exit 1', async () => {
     expect(await project.run(['show', '999999'])).toMatchObject({
       code: 1,
-      stderr: 'taskq: no task 999999: it never existed, was purged, or outlived its retention\n',
+      stderr: 'taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention\n',
     });
   });
 });

@@ -31,7 +31,7 @@ describe('taskq purge', () => {
     expect(await project.run(['purge', id, id])).toMatchObject({
       code: 2,
       stderr:
-        'taskq: this would erase 1 finished task for good, and there is no terminal to ask — say --yes\n',
+        'taskq: this would permanently delete 1 finished task, and there is no terminal to confirm it — add --yes\n',
     });
     expect(await project.json(['show', id])).toMatchObject({ status: 'cancelled' });
   });
@@ -46,7 +46,7 @@ describe('taskq purge', () => {
     expect(await project.run(['purge', waiting])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: task ${waiting} waits for its turn — cancel it first: taskq cancel ${waiting}\n`,
+      stderr: `taskq: task ${waiting} is waiting — cancel it first: taskq cancel ${waiting}\n`,
     });
   });
 
@@ -62,7 +62,7 @@ describe('taskq purge', () => {
     );
     const aged = ['purge', '--before', '30d'];
     expect(await project.run(aged)).toMatchObject({
-      stderr: expect.stringContaining('erase 2 finished tasks'),
+      stderr: expect.stringContaining('permanently delete 2 finished tasks'),
     });
     expect(await project.json([...aged, '--limit', '1', '--yes'])).toMatchObject({ purged: 1 });
     expect(await project.run(['show', older])).toMatchObject({ code: 1 });
@@ -80,9 +80,9 @@ describe('taskq purge', () => {
     expect(await project.run(['purge', ended, waiting, dead, '999999', '--yes'])).toMatchObject({
       code: 1,
       stdout: 'purged 1 task\n',
-      stderr: `taskq: task ${waiting} waits for its turn — cancel it first: taskq cancel ${waiting}
+      stderr: `taskq: task ${waiting} is waiting — cancel it first: taskq cancel ${waiting}
 taskq: task ${dead} is a dead letter — discard it: taskq dead discard ${dead}
-taskq: no task 999999: it never existed, was purged, or outlived its retention
+taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });
     expect(await project.json(['show', dead])).toMatchObject({ status: 'dead' });

@@ -20,7 +20,7 @@ describe('taskq queues', () => {
   test('pause: a queue of which only history is left is no unknown one', async () => {
     await project.enqueueDead({ queue: 'former' });
     expect((await project.run(['queues', 'pause', 'former'])).stderr).toBe('');
-    expect((await project.run(['queues', 'pause', 'formr'])).stderr).toContain('has had no task so far');
+    expect((await project.run(['queues', 'pause', 'formr'])).stderr).toContain('has had no tasks so far');
     for (const name of ['former', 'formr']) await project.run(['queues', 'resume', name]);
     await project.client.query('delete from taskq.dead_tasks');
   });
@@ -62,7 +62,7 @@ describe('taskq queues', () => {
     const { code, stdout, stderr } = await project.run(['queues', 'pause', 'reprots']);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'queue "reprots" has had no task so far (did you mean "reports"?)\n',
+      stderr: 'queue "reprots" has had no tasks so far (did you mean "reports"?)\n',
     });
     expect(stdout).toMatch(/^reprots is paused (?:now|\S+ ago) by \w+ \(\S+\), until it is resumed\n$/);
     await project.run(['queues', 'resume', 'reprots']);
@@ -112,7 +112,7 @@ describe('taskq queues', () => {
   });
 
   test.each([
-    [['set', 'q'], 'say what to set, such as --retention 7d'],
+    [['set', 'q'], 'nothing to set: give an option such as --retention 7d'],
     [
       ['set', 'q', '--dead-retention', 'none'],
       '--dead-retention "none": expected ever, default, or whole days such as 90d',
@@ -125,7 +125,7 @@ describe('taskq queues', () => {
     [['set', 'q', '--max-attempts', '0'], '--max-attempts "0": expected a whole number from 1, or unlimited'],
     [
       ['set', 'q', '--expires', 'soon'],
-      '--expires "soon": expected 500ms, 30s, 10m, 2h, 7d, a sum such as 1h30m, or ISO 8601 such as PT10M',
+      '--expires "soon": expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M',
     ],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],

@@ -28,7 +28,7 @@ describe('taskq rerun', () => {
     const { code, stdout, stderr } = await project.run(['rerun', done, waiting]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `taskq: task ${waiting} waits for its turn — run it now: taskq retry ${waiting}\n`,
+      stderr: `taskq: task ${waiting} is waiting — run it now: taskq retry ${waiting}\n`,
     });
     const copy = new RegExp(`^${done} runs again as (\\d+)\n$`).exec(stdout)![1]!;
     expect(await project.json(['show', copy])).toMatchObject({
@@ -38,7 +38,7 @@ describe('taskq rerun', () => {
     expect(await project.run(['rerun', done])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: `taskq: task ${done} does not run again: task ${copy} holds the key "again"\n`,
+      stderr: `taskq: task ${done} was not run again: task ${copy} holds the key "again"\n`,
     });
   });
 
@@ -71,7 +71,8 @@ describe('taskq rerun', () => {
     await project.enqueueDead({ queue: 'bulk' });
     expect(await project.run(['rerun', '--queue', 'bulk', '--status', 'cancelled'])).toMatchObject({
       code: 2,
-      stderr: 'taskq: this would run 3 finished tasks again, and there is no terminal to ask — say --yes\n',
+      stderr:
+        'taskq: this would run 3 finished tasks again, and there is no terminal to confirm it — add --yes\n',
     });
     expect(await sourcesOf('bulk')).toEqual([]);
     expect(await project.run(['rerun', '--queue', 'bulk', '--tag', 'n=2', '--yes'])).toMatchObject({

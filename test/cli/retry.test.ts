@@ -25,7 +25,7 @@ describe('taskq retry', () => {
     const [later, due] = [await project.enqueue(LATER), await project.enqueue()];
     expect(await project.run(['retry', later, due])).toMatchObject({
       code: 0,
-      stdout: `${later} retried: it is due now\n${due} is due already\n`,
+      stdout: `${later} retried: it is due now\n${due} was due already\n`,
       stderr: '',
     });
     expect(await isDue(later)).toBe(true);
@@ -49,7 +49,7 @@ describe('taskq retry', () => {
       stderr: `taskq: task ${dead} is a dead letter — revive it: taskq dead revive ${dead}
 taskq: task ${done} was cancelled
 taskq: task ${running} is running
-taskq: no task 999999: it never existed, was purged, or outlived its retention
+taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention
 `,
     });
   });
@@ -85,11 +85,11 @@ taskq: no task 999999: it never existed, was purged, or outlived its retention
   test.each([
     [
       [],
-      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
+      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
     ],
     [
       ['1', '--failed'],
-      'name the tasks either by their ids or by --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
+      'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
     ],
     [['one'], 'id "one": expected the number of a task, such as 12'],
   ])('taskq retry %j asks for what it needs, exit 2', async (args, said) => {

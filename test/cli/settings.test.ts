@@ -137,11 +137,11 @@ describe('what an operator sets', () => {
     ]) {
       expect(await project.run([...command, '--backoff', 'often,5s'])).toMatchObject({
         code: 2,
-        stderr: 'taskq: backoff: kind "often": expected fixed, linear, quadratic, exponential\n',
+        stderr: 'taskq: --backoff: kind "often": expected fixed, linear, quadratic, exponential\n',
       });
       expect(await project.run(command)).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining('say what to set'),
+        stderr: expect.stringContaining('nothing to set: give an option such as'),
       });
     }
     await project.json(['defaults', 'set', '--backoff', 'default']);

@@ -47,10 +47,10 @@ describe('taskq types', () => {
     );
     expect(rows).toEqual([
       expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +bulk +2 +- +.* now$/),
-      expect.stringMatching(/^invoice +0 +nobody .* never$/),
-      expect.stringMatching(/^report +1 +nobody .* never$/),
+      expect.stringMatching(/^invoice +0 +no worker .* never$/),
+      expect.stringMatching(/^report +1 +no worker .* never$/),
       expect.stringMatching(/^send-email /),
-      expect.stringMatching(/^timed +0 +nobody +unlimited +1m30s +- +fixed 10m +- +- +2d /),
+      expect.stringMatching(/^timed +0 +no worker +unlimited +1m30s +- +fixed 10m +- +- +2d /),
     ]);
   });
 

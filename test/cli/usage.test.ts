@@ -16,17 +16,20 @@ describe('a command line that is wrong', () => {
       ['stats', 'now'],
       "too many arguments for 'stats'. Expected 0 arguments but got 1 — see taskq stats --help",
     ],
-    [['retry', '--status', 'pending'], '--status: what is retried is pending'],
-    [['cancel', '--by-hand'], '--by-hand: only dead letters are put away by hand'],
-    [['rerun', '--failed'], '--failed: what failed for good is a dead letter: taskq dead list'],
-    [['dead', 'revive', '--status', 'dead'], '--status: a dead letter has no other status'],
-    [['stats', '--queue', 'mail'], '--queue: all are counted, by queue, status and type: taskq list filters'],
+    [['retry', '--status', 'pending'], '--status: only pending tasks can be retried'],
+    [['cancel', '--by-hand'], '--by-hand: only dead letters can be added by hand'],
+    [['rerun', '--failed'], '--failed: tasks that failed for good are dead letters: taskq dead list'],
+    [['dead', 'revive', '--status', 'dead'], '--status: dead letters have no other status'],
+    [
+      ['stats', '--queue', 'mail'],
+      '--queue: stats counts all tasks, by queue, status and type; taskq list takes filters',
+    ],
     [
       ['purge', '--status', 'complete'],
       '--status "complete": expected completed, cancelled, expired (did you mean "completed"?)',
     ],
     [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task fits'],
-    [['purge', '1', '--limit', '3'], '--limit is for a filter, or for --all'],
+    [['purge', '1', '--limit', '3'], '--limit needs a filter or --all'],
   ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, said) => {
     expect(await runTaskq(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });
   });

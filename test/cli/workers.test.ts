@@ -29,7 +29,7 @@ describe('taskq workers', () => {
     expect(await project.run(['workers'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no workers: taskq work starts one\n',
+      stderr: 'no workers; start one with taskq work\n',
     });
   });
 
@@ -60,8 +60,8 @@ describe('taskq workers', () => {
     const [a, b] = [await register('a'), await register('b')];
     expect(await project.run(['workers', 'pause', a, 'b:7:ab12'])).toMatchObject({
       code: 0,
-      stdout: `worker ${a} (a:7:ab12) claims nothing until it is resumed
-worker ${b} (b:7:ab12) claims nothing until it is resumed
+      stdout: `worker ${a} (a:7:ab12) claims nothing until resumed
+worker ${b} (b:7:ab12) claims nothing until resumed
 `,
     });
     expect((await project.run(['workers'])).stdout).toMatch(/ a:7:ab12 +paused \S.* by \w+ \(\S+@\S+\) /);
@@ -90,7 +90,7 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     ];
     await ended(over);
     const { stdout } = await project.run(['workers', 'pause', 'mailer', first]);
-    const said = (id: string) => `worker ${id} (mailer:7:ab12) claims nothing until it is resumed`;
+    const said = (id: string) => `worker ${id} (mailer:7:ab12) claims nothing until resumed`;
     expect(stdout.trimEnd().split('\n').toSorted()).toEqual([first, second].map(said).toSorted());
     expect((await project.run(['workers'])).stdout).toMatch(new RegExp(`^ *${first} +mailer +paused `, 'm'));
   });
@@ -111,7 +111,7 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
       ...{ id, lease_ms: 600_000, wanted_lease_ms: 60_000, batch: 500 },
     });
     expect(await project.run(['workers', 'set', id, '--batch', 'auto'])).toMatchObject({
-      stdout: `worker ${id} (set:7:ab12) claims as many as start soon\n`,
+      stdout: `worker ${id} (set:7:ab12) claims as many as will start soon\n`,
     });
     expect((await project.json(['workers'])).workers[0]).toMatchObject({
       wanted_lease_ms: 60_000,
@@ -145,7 +145,7 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
       [id],
     );
     expect((await project.run(['workers', 'pause', id])).stdout).toBe(
-      `worker ${id} (quiet:7:ab12) claims nothing until it is resumed; it has been silent for 20m, and hears of it when it is back\n`,
+      `worker ${id} (quiet:7:ab12) claims nothing until resumed; it has been silent for 20m and will follow when it is back\n`,
     );
   });
 
@@ -154,29 +154,29 @@ worker ${b} (b:7:ab12) claims nothing until it is resumed
     expect(await project.run(['workers', 'stop', id, 'prodcution-mail:7:ab12'])).toMatchObject({
       code: 1,
       stderr:
-        'taskq: no worker prodcution-mail:7:ab12 (did you mean "production-mail:7:ab12"?) — taskq workers lists them\n',
+        'taskq: no worker prodcution-mail:7:ab12 (did you mean "production-mail:7:ab12"?) — taskq workers --all lists all workers\n',
     });
     expect((await project.json(['workers'])).workers[0]).toMatchObject({ id, status: 'live' });
   });
 
   test.each([
-    [['set', '1'], 'say what to set, such as --concurrency 4'],
+    [['set', '1'], 'nothing to set: give an option such as --concurrency 4'],
     [['set', '1', '--concurrency', '0'], '--concurrency "0": expected a whole number from 1 to 10000'],
     [
       ['set', '1', '--poll', '1'],
-      '--poll "1": expected a duration of at least 10ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
+      '--poll "1": expected a duration of at least 10ms and at most 1d such as 500ms, 30s, 1h30m or PT10M',
     ],
     [
       ['set', '1', '--lease', '99ms'],
-      '--lease "99ms": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
+      '--lease "99ms": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 1h30m or PT10M',
     ],
     [
       ['set', '1', '--lease', '25h'],
-      '--lease "25h": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 10m, 2h or PT10M',
+      '--lease "25h": expected a duration of at least 100ms and at most 1d such as 500ms, 30s, 1h30m or PT10M',
     ],
     [['set', '1', '--batch', 'all'], '--batch "all": expected a whole number from 1 to 10000 or auto'],
     [['set', '1', '--queues', ','], '--queues ",": expected a list of names, or names separated by commas'],
-    [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues'],
+    [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues, not both'],
     [['list', '--after', 'x'], '--after "x": expected the number of a worker, such as 1406218731'],
   ])('taskq workers %j is refused with what was expected, exit 2', async (args, said) => {
     expect(await project.run(['workers', ...args])).toMatchObject({

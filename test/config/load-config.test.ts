@@ -162,8 +162,8 @@ describe('the file', () => {
     ['package.json', '{"taskq": {"quues": ["a"]}}', 'unknown setting "quues" (did you mean "queues"?)'],
     ['taskq.config.json', '{"leaseMs": 5}', 'unknown setting "leaseMs" (did you mean "lease"?)'],
     ['taskq.config.json', '{"__proto__": 5}', 'unknown setting "__proto__"'],
-    ['taskq.config.json', '[1]', 'expected an object of settings, got a list'],
-    ['package.json', '{"taskq": "yes"}', 'expected an object of settings, got "yes"'],
+    ['taskq.config.json', '[1]', 'expected an object with settings, got a list'],
+    ['package.json', '{"taskq": "yes"}', 'expected an object with settings, got "yes"'],
     ['taskq.config.json', '{"concurrency": }', 'invalid JSON at line 1, column 17'],
     ['package.json', '{"name": oops}', 'invalid JSON at line 1, column 10'],
     ['taskq.config.yaml', 'a: [1', 'invalid YAML'],
@@ -237,7 +237,7 @@ describe('a bad value is refused, naming the setting, its source and what was ex
       `taskTypes (file ${path}): send-email: unknown option "timout" (did you mean "timeout"?)`,
     );
     for (const [options, message] of [
-      ['{"timeout": "soon"}', 'send-email: timeout "soon": expected 500ms'],
+      ['{"timeout": "soon"}', 'send-email: timeout "soon": expected a duration'],
       ['{"expires": 0}', 'send-email: expires 0: expected more than 0'],
       ['{"priority": 10}', 'send-email: priority 10: expected 0 to 9'],
       ['{"backoff": {"kind": "fixed"}}', 'send-email: backoff: base is missing'],

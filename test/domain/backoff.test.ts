@@ -136,7 +136,7 @@ describe('a back-off', () => {
     [{ kind: 'cubic', base: '5s' }, 'kind "cubic": expected fixed, linear, quadratic, exponential'],
     [{ base: '5s' }, 'expected fixed, linear'],
     [{ kind: 'fixed' }, 'base is missing'],
-    [{ kind: 'fixed', base: 'soon' }, 'backoff base "soon": expected 500ms'],
+    [{ kind: 'fixed', base: 'soon' }, 'backoff base "soon": expected a duration'],
     [{ kind: 'fixed', base: '5s', max: '1s' }, 'max is shorter than base'],
     [{ kind: 'fixed', base: '5s', factor: 2 }, 'factor has no meaning for fixed'],
     [{ kind: 'exponential', base: '5s', factor: 0.5 }, 'factor 0.5: expected a number from 1 to 100'],

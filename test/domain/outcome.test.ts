@@ -123,7 +123,7 @@ test('a signal with nonsense in it is still an outcome', () => {
 });
 
 test('a delay that is no duration fails where the signal is made', () => {
-  expect(() => new Snooze('soon')).toThrow('Snooze delay "soon": expected 500ms');
+  expect(() => new Snooze('soon')).toThrow('Snooze delay "soon": expected a duration');
   expect(() => new Retry({ delay: -1 })).toThrow('Retry delay');
 });
 

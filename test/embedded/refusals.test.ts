@@ -32,7 +32,7 @@ test('data of another major version is refused by name, and a reset makes way', 
   await writeFile(join(stateDir, 'pg17', 'PG_VERSION'), '17\n');
   await expect(startEmbedded({ stateDir })).rejects.toMatchObject({
     code: 'embedded_other_major',
-    message: expect.stringMatching(/pg17 belongs to PostgreSQL 17, .* 18$/),
+    message: expect.stringMatching(/pg17 was created by PostgreSQL 17, .* 18$/),
     hint: expect.stringContaining('taskq db reset --server'),
   });
   expect(await resetServer({ stateDir })).toBe('deleted');

@@ -35,7 +35,7 @@ describe('text that is not JSON', () => {
     ['\ufeff{}', 1, 1, 'expected a value, found U+FEFF'],
     ['', 1, 1, 'expected a value, found the end'],
     ['{"a": [1', 1, 9, 'expected "," or "]", found the end'],
-    ['"abc', 1, 5, 'the string does not end'],
+    ['"abc', 1, 5, 'the string has no closing quote'],
   ])('%j is refused at line %i, column %i', (text, line, column, what) => {
     const error = errorOf(text);
     expect(error).toMatchObject({ line, column, code: 'bad_json', exitCode: 2 });

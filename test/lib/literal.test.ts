@@ -40,5 +40,7 @@ test('a text that would end the statement is not written into it, in a list neit
 });
 
 test('what has no text of its own is refused', () => {
-  expect(() => withLiterals('select $1', [{ a: 1 }])).toThrow('a statement takes no value of type object');
+  expect(() => withLiterals('select $1', [{ a: 1 }])).toThrow(
+    'a statement cannot contain a value of type object',
+  );
 });

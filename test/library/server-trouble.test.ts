@@ -10,15 +10,15 @@ const library = useLibrary();
 const TROUBLES: readonly (readonly [state: string, code: string, hint: RegExp])[] = [
   ['08006', 'connection_failed', /^try again$/],
   ['25006', 'read_only', /primary/],
-  ['28000', 'database_refused', /user and password/],
-  ['3D000', 'database_refused', /create it/],
+  ['28000', 'database_refused', /the user, the password/],
+  ['3D000', 'database_refused', /create the database/],
   ['53000', 'database_trouble', /log/],
   ['53100', 'database_trouble', /disk/],
   ['53200', 'database_trouble', /memory/],
   ['53300', 'database_trouble', /max_connections/],
-  ['57014', 'database_trouble', /limit of time/],
-  ['57P01', 'connection_failed', /stops or starts/],
-  ['57P03', 'connection_failed', /stops or starts/],
+  ['57014', 'database_trouble', /time limit/],
+  ['57P01', 'connection_failed', /stopping or starting/],
+  ['57P03', 'connection_failed', /stopping or starting/],
   ['57P04', 'database_refused', /dropped/],
   ['58030', 'database_trouble', /files/],
   ['58P01', 'database_trouble', /files/],
@@ -115,7 +115,7 @@ describe('what the server says of itself', () => {
     });
     const line = await worker.waitForLog(({ event }) => event === 'statement.failed');
     expect(line.error).toMatch(
-      /^the database \S+: could not do it: it's 'so' — make room on the server's disk$/,
+      /^the database \S+: could not do it: it's 'so' — free space on the server's disk$/,
     );
     for (const text of before) await library.admin.rows(text);
     expect(await queue.wait(id)).toMatchObject({ status: 'completed' });

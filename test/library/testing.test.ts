@@ -193,7 +193,7 @@ describe('refuses', () => {
   test('a type it was given no handler for, and leaves the task as it was', async () => {
     const { id } = await library.open().enqueue('work');
     await expect(runTask(id, { databaseUrl: library.url, handlers })).rejects.toThrow(
-      'no handler for work was given',
+      'no handler for work was passed',
     );
     expect(await library.open().get(id)).toMatchObject({ status: 'pending' });
     const live = 'select count(*) from taskq.workers where stopped_at is null';

@@ -264,15 +264,15 @@ describe('a worker inside an application', () => {
 
 describe('a worker that cannot start', () => {
   test.each([
-    [{ handlers: {} }, /no handlers were given/],
-    [{ handlers: { work: 'work.js' } }, /the handler of work is none: expected a function/],
+    [{ handlers: {} }, /no handlers were passed/],
+    [{ handlers: { work: 'work.js' } }, /the handler of work is invalid: expected a function/],
     [
       { handlers: { work: { run: () => {}, timeout: 'soon' } } },
       /the handler of work: timeout "soon": expected/,
     ],
     [
       { handlers: { work: { run: () => {}, isolation: 'process' } } },
-      /asks for a process of its own: only a file/,
+      /sets isolation process, which only handlers in files can use/,
     ],
     [{ handlers: { '../work': () => {} } }, /type "..\/work": . and .. are not allowed/],
     [{ handlers: { work: () => {} }, types: ['wrok', 'work'] }, /no handler for wrok/],
@@ -288,7 +288,7 @@ describe('a worker that cannot start', () => {
     [{ lease: 'long' }, /lease "long": expected a duration of at least 100ms/],
     [{ heartbeat: '20s' }, /heartbeat "20s": expected at most a third of the lease/],
     [{ databaseUrl: undefined }, /databaseUrl is missing/],
-    [{ handlers: undefined }, /handlers are missing: give them by type, or the directory of their files/],
+    [{ handlers: undefined }, /handlers are missing: pass a map by type, or the directory of their files/],
   ])('is not even made with options that cannot be: %j', (options, message) => {
     const given = {
       databaseUrl: 'postgres://localhost/x',

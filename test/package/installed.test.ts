@@ -222,7 +222,7 @@ test('installed globally it works, and a handler that imports it is told to inst
     work("import { Dead } from 'taskq'; export default () => { throw new Dead('no'); };"),
   ).rejects.toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/Cannot find package 'taskq'.* npm install taskq in its project/),
+    stderr: expect.stringMatching(/Cannot find package 'taskq'.* run npm install taskq there/),
   });
 }, 300_000);
 

@@ -150,7 +150,7 @@ describe.skipIf(program === undefined)('behind PgBouncer', () => {
           code: 2,
           stderr:
             'taskq: migrate needs a direct connection, and this one goes through a pooler — set directUrl ' +
-            '(TASKQ_DIRECT_URL) to the server itself\n',
+            '(TASKQ_DIRECT_URL) to the URL of the server itself\n',
         });
         const env = { DATABASE_URL: url, TASKQ_DIRECT_URL: empty.directUrl };
         expect(await runTaskq(['migrate'], { cwd, env })).toMatchObject({ code: 0 });
@@ -175,7 +175,7 @@ describe.skipIf(program === undefined)('behind PgBouncer', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: expect.stringMatching(
-        /^taskq: the pooler at postgres.* takes no transactions: transaction blocks not allowed in statement pooling mode — let it pool transactions or sessions \(pool_mode\), or name the server itself\n$/,
+        /^taskq: the pooler at postgres.* does not support transactions: transaction blocks not allowed in statement pooling mode — set its pool_mode to transaction or session, or connect to the server directly\n$/,
       ),
     });
   });

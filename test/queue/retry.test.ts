@@ -46,7 +46,7 @@ test('it is due from now on, not from before: a claim that stands at the present
   expect(await worker.claim({ cursor })).toMatchObject([{ id }]);
 });
 
-test('one that is due already keeps its place before those that came later', async () => {
+test('one that was due already keeps its place before those that came later', async () => {
   const [first] = await enqueueSome(queue.admin, 2);
   const before = await liveRow(queue.admin, first!);
   expect(await retry(queue.admin, [first!])).toEqual([{ id: first, answer: 'due', status: null }]);

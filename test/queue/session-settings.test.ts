@@ -275,7 +275,7 @@ describe('what the database says of its sessions', () => {
     const worker = createWorker({ databaseUrl: queue.url, handlers: HANDLERS });
     await expect(worker.start()).rejects.toMatchObject({
       code: 'read_only',
-      message: expect.stringMatching(/takes no writes: default_transaction_read_only is on$/),
+      message: expect.stringMatching(/is read-only: default_transaction_read_only is on$/),
     });
     expect((await open().list().page()).tasks).toEqual([]);
   });

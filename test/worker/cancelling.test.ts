@@ -11,7 +11,7 @@ async function running(type: string, payload: object, args: readonly string[] = 
   return { id, worker };
 }
 
-const KILLED = 'cancelled: its handler did not end when it was asked to, and was killed';
+const KILLED = 'cancelled: its handler did not end in time and was killed';
 
 describe('taskq cancel, of a running task, says what became of it:', () => {
   test.each(['wait', 'wait-apart'])('it was cancelled (%s)', async (type) => {
@@ -112,7 +112,7 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
     const { code, stderr } = await queue.run('cancel', id, '--wait', '300ms');
     expect(code).toBe(4);
     expect(stderr).toMatch(
-      / has been silent for 3m.*: it is cancelled as soon as another worker finds it\n$/,
+      / has been silent for 3m.*: the task is cancelled as soon as another worker takes over\n$/,
     );
   });
 });
@@ -146,6 +146,6 @@ test('taskq cancel --wait 0s only asks', async () => {
   const { id } = await running('wait', { until: 'never', deaf: true });
   expect(await queue.run('cancel', id, '--wait', '0s')).toMatchObject({
     code: 0,
-    stdout: `${id} runs; its worker was asked to end it\n`,
+    stdout: `${id} running; its worker was asked to cancel it\n`,
   });
 });

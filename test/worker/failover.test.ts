@@ -132,7 +132,7 @@ describe('a server that takes no writes any more', () => {
     const worker = work();
     expect(await worker.exit).toEqual({ code: 1, signal: null });
     expect(worker.stderr()).toMatch(
-      /^taskq: the database postgres:\S+ takes no writes: it is a standby — name the primary server\n$/,
+      /^taskq: the database postgres:\S+ is read-only: it is a standby — connect to the primary server\n$/,
     );
     await name.leadTo(old);
     expect((await tasks.list().page()).tasks).toEqual([]);

@@ -226,7 +226,7 @@ describe('taskq workers pause', () => {
     const { worker, id } = await started(['--concurrency', '1', '--batch', '4']);
     await queue.claimed(4);
     const { stdout } = await queue.run('workers', 'pause', id);
-    expect(stdout).toMatch(new RegExp(`^worker ${id} \\(.*\\) claims nothing until it is resumed\n$`));
+    expect(stdout).toMatch(new RegExp(`^worker ${id} \\(.*\\) claims nothing until resumed\n$`));
     await counts({ running: 1, pending: 3 });
     expect(await worker.waitForLog(event('worker.paused'))).toMatchObject({
       by: expect.stringContaining('@'),

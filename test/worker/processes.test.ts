@@ -60,7 +60,9 @@ describe('a process of its own', () => {
     const innocent = await queue.enqueue('wait-apart', { until: 'go' });
     await queue.saw(innocent, 'start');
     await queue.witness(leaver, 'now');
-    const line = await worker.waitForLog((said) => said.msg === 'what this task left behind has failed');
+    const line = await worker.waitForLog(
+      (said) => said.msg === 'an operation this task left running has failed',
+    );
     expect(line).toMatchObject({ task_id: leaver, error: 'left behind' });
     await queue.witness(innocent, 'go');
     await queue.hasStatus(innocent, 'completed');

@@ -124,7 +124,7 @@ describe('a program in handlers/', () => {
     const { task } = await run('#!/no/such/interpreter\n', {}, { max_attempts: 1 });
     const { message } = task.error as { message: string };
     expect(message).toContain(
-      'program.sh cannot be started: the program that its first line names is not here',
+      'program.sh cannot be started: the program named in its first line does not exist',
     );
   });
 
@@ -132,7 +132,7 @@ describe('a program in handlers/', () => {
     const handlers = await program('forgotten.py', '#!/usr/bin/env python3\n', 0o644);
     const worker = queue.work([], { handlers });
     expect(await worker.exit).toEqual({ code: 2, signal: null });
-    expect(worker.stderr()).toContain('forgotten.py starts with #! but may not be executed');
+    expect(worker.stderr()).toContain('forgotten.py starts with #! but is not executable');
     expect(worker.stderr()).toContain('chmod +x');
   });
 

@@ -197,7 +197,7 @@ describe('work --processes', () => {
     const { code, stderr } = await runTaskq(['work', '--processes', '2', '--max-tasks', '5'], { env });
     expect(code).toBe(2);
     expect(stderr).toBe(
-      'taskq: --max-tasks counts the tasks of one process, and there are 2 (flag --processes) — say --processes 1\n',
+      'taskq: --max-tasks works with one process, and there are 2 (flag --processes) — add --processes 1\n',
     );
     const fromEnvironment = await runTaskq(['work', '--max-tasks', '5'], {
       env: { ...env, TASKQ_PROCESSES: '3' },

@@ -19,21 +19,21 @@ export const cancel: CliCommand<CancelOptions> = {
   suggestions: filterSuggestions(FILTERED.cancel),
   declare(command) {
     declareVerb(command, 'cancel')
-      .option('--reason <text>', 'why, for those who look at the task later')
+      .option('--reason <text>', 'reason for the record, shown with the task')
       .option(
         '--wait <duration>',
-        'how long to wait for the end of those that run, for tasks named by their ids (45s); 0s: only ask',
+        'how long to wait for running tasks given by id to end (45s); 0s does not wait',
       )
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .addHelpText(
         'after',
         `
-A task that waits is cancelled at once. The handler of one that runs is asked to end, and the answer says what became of
-it: it was cancelled; it did not end in time and had to be killed; it finished first; its worker was lost.
-In 45s, with defaults, it is one of these, unless a handler in a busy worker's own process ignores its signal.
+A waiting task is cancelled at once. The handler of a running task is asked to end, and the command reports how it did:
+cancelled, killed because it did not end in time, finished first, or cancelled when its worker was lost. With defaults
+this takes at most 45s, unless a handler in its worker's own process ignores its signal.
 
-Exit codes: 0 when all are cancelled, 1 when one was not, 4 when one is
-still running after --wait; with --wait 0s, or a filter, what runs was asked to end, and that is 0.`,
+Exit codes: 0 all are cancelled; 1 one was not; 4 one is still running after --wait. With --wait 0s or a filter the
+command only requests the cancellation of running tasks, and exits with 0.`,
       );
   },
   async run(context, call) {
@@ -41,7 +41,7 @@ still running after --wait; with --wait 0s, or a filter, what runs was asked to 
     const { selection, by } = asked;
     const { reason = null, wait } = call.options;
     if (selection.kind === 'filter') {
-      if (wait !== undefined) throw badOption('--wait is for tasks named by their ids');
+      if (wait !== undefined) throw badOption('--wait needs the ids of tasks, not a filter');
       return cancelMatches(context, asked, reason, call.options);
     }
     const waitMs = wait === undefined ? USUAL_WAIT_MS : parseDuration(wait, '--wait');
@@ -72,7 +72,7 @@ async function cancelMatches(
       ? NO_TASK_FITS
       : [
           `cancelled ${countOf(cancelled, 'task')}`,
-          ...(requested > 0 ? [`asked the workers of ${requested} that run`] : []),
+          ...(requested > 0 ? [`asked the workers of ${requested} running tasks to cancel them`] : []),
         ].join(', '),
   );
 }

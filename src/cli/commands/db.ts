@@ -5,32 +5,32 @@ export const db: CliCommand = {
   subcommands: [
     {
       name: 'start',
-      summary: 'start the local PostgreSQL and make the database of this project',
+      summary: "start the local PostgreSQL and create this project's database",
       load: async () => (await import('./db/start.ts')).dbStart,
     },
     {
       name: 'stop',
-      summary: 'stop the local PostgreSQL, whoever is connected; the data stays',
+      summary: 'stop the local PostgreSQL and close all connections; data is kept',
       load: async () => (await import('./db/stop.ts')).dbStop,
     },
     {
       name: 'status',
-      summary: 'say whether the local PostgreSQL runs, and where',
+      summary: 'show whether the local PostgreSQL is running, and where',
       load: async () => (await import('./db/status.ts')).dbStatus,
     },
     {
       name: 'url',
-      summary: "print the URL of this project's database on the local PostgreSQL, for psql",
+      summary: "print the URL of this project's local database, for psql",
       load: async () => (await import('./db/url.ts')).dbUrl,
     },
     {
       name: 'logs',
-      summary: "print the end of the local PostgreSQL's log",
+      summary: "print the last lines of the local PostgreSQL's log",
       load: async () => (await import('./db/logs.ts')).dbLogs,
     },
     {
       name: 'reset',
-      summary: 'delete the database of this project on the local PostgreSQL',
+      summary: "delete this project's local database",
       load: async () => (await import('./db/reset.ts')).dbReset,
     },
   ],

@@ -5,7 +5,7 @@ export const dead: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list dead letters, the last to die first',
+      summary: 'list dead letters, most recent first',
       load: async () => (await import('./dead/list.ts')).listDead,
     },
     {
@@ -15,17 +15,17 @@ export const dead: CliCommand = {
     },
     {
       name: 'revive',
-      summary: 'bring dead letters back: same id and history, all attempts anew',
+      summary: 'run dead letters again: same id and history, attempts reset',
       load: async () => (await import('./dead/revive.ts')).reviveDead,
     },
     {
       name: 'discard',
-      summary: 'delete dead letters for good',
+      summary: 'delete dead letters permanently',
       load: async () => (await import('./dead/discard.ts')).discardDead,
     },
     {
       name: 'add',
-      summary: 'make a waiting task a dead letter, or give a dead one another reason',
+      summary: 'make a waiting task a dead letter, or change the reason of one',
       load: async () => (await import('./dead/add.ts')).addDead,
     },
   ],

@@ -5,13 +5,13 @@ export const defaults: CliCommand = {
   subcommands: [
     {
       name: 'show',
-      summary: 'show what applies to tasks whose type and queue say nothing, and who said so (default)',
+      summary: 'show the defaults for all tasks and who set them (default)',
       isDefault: true,
       load: async () => (await import('./defaults/show.ts')).defaultsShow,
     },
     {
       name: 'set',
-      summary: 'set what applies to tasks whose type and queue say nothing',
+      summary: 'set the defaults for all tasks',
       load: async () => (await import('./defaults/set.ts')).defaultsSet,
     },
   ],

@@ -34,12 +34,12 @@ export const enqueue: CliCommand<EnqueueOptions> = {
       const { enqueueOne } = await import('../enqueue/enqueue-one.ts');
       return enqueueOne(context, { type, payload, options, wait });
     }
-    if (payload !== undefined) throw badOption('give the payload either as an argument or by --file');
-    if (wait !== undefined) throw badOption('--wait waits for one task, not for those of a --file');
+    if (payload !== undefined) throw badOption('give the payload either as an argument or with --file');
+    if (wait !== undefined) throw badOption('--wait works for one task, not with --file');
     if (options.key !== undefined) {
       throw badOption(
-        '--key would make one task of the whole --file',
-        'give each line its own: --envelope with "key"',
+        '--key does not work with --file: all its tasks would have the same key',
+        'give each line its own "key" with --envelope',
       );
     }
     const { enqueueFile } = await import('../enqueue/enqueue-file.ts');
@@ -49,41 +49,41 @@ export const enqueue: CliCommand<EnqueueOptions> = {
 
 function declare(command: Command): void {
   command
-    .argument('[type]', 'what kind of task: the name of its handler')
-    .argument('[json]', 'the payload, {} unless told; - reads it from stdin')
-    .option('--file <path>', 'a task for every line (NDJSON) or element (a JSON array) of a file; - is stdin')
+    .argument('[type]', 'task type: the name of its handler')
+    .argument('[json]', 'payload; - reads it from stdin; default {}')
+    .option('--file <path>', 'enqueue each line (NDJSON) or element (JSON array) of a file; - is stdin')
     .option(
       '--envelope',
-      'lines are {"payload": …} with "type" and options: queue, priority, delay, at, key, tags, …',
+      'lines are {"payload": …} and may have "type" and options: queue, priority, delay, at, key, tags, …',
     )
-    .option('--skip-bad', 'leave out bad lines; else nothing is enqueued when there is one')
-    .option('--queue <queue>', 'the lane it waits in (default)')
-    .option('--priority <0-9>', '0 is the most urgent, 9 the least; or critical, high, medium, low (2)')
-    .option('--delay <duration>', 'not before so long from now: 500ms, 30s, 10m, 2h, 7d')
-    .option('--at <time>', 'not before this time: 2030-01-31T09:00:00+01:00')
-    .option('--max-attempts <n|unlimited>', 'how often it is tried before it is a dead letter')
-    .option('--timeout <duration>', 'the longest an attempt may take')
+    .option('--skip-bad', 'skip bad lines; without this, one bad line means nothing is enqueued')
+    .option('--queue <queue>', 'queue to put the task into (default)')
+    .option('--priority <0-9>', '0 (most urgent) to 9, or critical, high, medium, low (2)')
+    .option('--delay <duration>', 'wait this long first: 500ms, 30s, 10m, 2h, 7d')
+    .option('--at <time>', 'wait until this time: 2030-01-31T09:00:00+01:00')
+    .option('--max-attempts <n|unlimited>', 'attempts before the task becomes a dead letter')
+    .option('--timeout <duration>', 'time limit of an attempt')
     .option(
       '--backoff <kind,base,…>',
-      'how long it waits after a failure: exponential,5s,factor=2,max=1h,jitter=0.2',
+      'wait after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
     )
-    .option('--expires <duration>', 'not started at all once so long has passed')
-    .option('--key <key>', 'at most one task of the queue has it at a time')
+    .option('--expires <duration>', 'do not start the task after this time has passed')
+    .option('--key <key>', 'unique key: at most one task of the queue holds it at a time')
     .option(
       '--key-for <period>',
-      'how long the key is held: while the task lives (live), 3d or any duration, ever',
+      'how long the key is held: live (until the task ends), a duration such as 3d, or ever',
     )
-    .option('--tag <name=value>', 'to find it by; may be given again', collect)
-    .option('--retention <period>', 'how long it is kept when it has ended: none, 7d, ever')
-    .option('--wait [duration]', 'wait for its end and print its result')
-    .option('--allow-unknown', 'take a type that nobody here knows')
+    .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
+    .option('--retention <period>', 'how long to keep the task after it has finished: none, 7d, ever')
+    .option('--wait [duration]', 'wait until the task ends and print its result')
+    .option('--allow-unknown', 'accept a type without a known handler')
     .usage('[options] <type> [json|-]')
     .addHelpText('after', EXAMPLES);
 }
 
 const EXAMPLES = `
-Prints the id of the task. A key that is held: the id of the task that holds it.
-With --wait: exit code 0 completed, 1 dead, cancelled or expired, 4 still running after the duration.
+Prints the id of the task. If --key is already held, enqueues nothing and prints the id of the task that holds it.
+With --wait, exit codes: 0 completed; 1 dead, cancelled or expired; 4 not finished within the duration.
 
 Examples:
   taskq enqueue send-email '{"to":"ann@example.org"}' --delay 10m --key welcome:ann

@@ -14,8 +14,8 @@ export const init: CliCommand = {
     command.addHelpText(
       'after',
       `
-Writes a configuration, a handler and its test: taskq.config.mjs, handlers/hello.mjs and handlers/hello.test.mjs, or the
-same in TypeScript where the project has a tsconfig.json. What is there already stays as it is.`,
+Writes taskq.config.mjs, handlers/hello.mjs and handlers/hello.test.mjs, in TypeScript if the project has a
+tsconfig.json. Existing files are not changed.`,
     );
   },
   async run(context) {

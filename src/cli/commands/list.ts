@@ -22,7 +22,7 @@ interface ListOptions extends FilterOptions {
 export const list: CliCommand<ListOptions> = {
   suggestions: filterSuggestions(FILTERED.list),
   declare(command) {
-    declarePage(declareFilter(command, FILTERED.list));
+    declarePage(declareFilter(command, FILTERED.list)).addHelpText('after', COLUMNS);
   },
   async run(context, { options }) {
     const filter = storedFilter(filterOf(options), FILTERED.list, flagOf);
@@ -45,3 +45,11 @@ export const list: CliCommand<ListOptions> = {
       context.output.talk(`due tasks wait: ${reason}`);
   },
 };
+
+const COLUMNS = `
+Columns:
+  STATUS   pending: waits for its time, for another attempt or for a worker; leased: claimed by a worker, waits for a free
+           slot; running; completed; cancelled; expired: its --expires passed before it started; dead: a dead letter
+  PRI      priority, 0 (most urgent) to 9
+  FAILED   failed attempts, of the maximum
+  WHEN     when the task is due, started or ended`;

@@ -12,8 +12,8 @@ interface MigrateOptions {
 export const migrate: CliCommand<MigrateOptions> = {
   declare(command) {
     command
-      .option('--status', 'say of every step whether it is applied, change nothing')
-      .option('--dry-run', 'print the SQL that would be applied, change nothing');
+      .option('--status', 'show which steps are applied and which are due; change nothing')
+      .option('--dry-run', 'print the SQL that would be applied; change nothing');
   },
   async run(context, { options }) {
     const { migrate: run } = await import('../../queue/migrate.ts');

@@ -17,12 +17,12 @@ export const purge: CliCommand<PurgeOptions> = {
   suggestions: filterSuggestions(FILTERED.purge),
   declare(command) {
     declareVerb(command, 'purge')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .addHelpText(
         'after',
         `
-What is erased is gone: the payload, the result, and the errors of every attempt. A key that the task holds for a
-period (--key-for) stays held, and is named: taskq keys release frees it. By itself a finished task is erased when its retention is over.`,
+Deletes the payload, the result and the errors of every attempt. A key that the task holds for a period (--key-for)
+stays held and is named; taskq keys release frees it. Finished tasks are deleted automatically after their retention.`,
       );
   },
   async run(context, call) {
@@ -31,7 +31,7 @@ period (--key-for) stays held, and is named: taskq keys release frees it. By its
     const question = {
       isSure: call.options.yes,
       noun: 'finished task',
-      ask: (which: string) => `erase ${which} for good`,
+      ask: (which: string) => `permanently delete ${which}`,
       refusal: 'not_finished',
     } as const;
     const result = await actIfMeant(

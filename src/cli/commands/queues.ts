@@ -5,23 +5,23 @@ export const queues: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list the queues, their pauses and what is set for them (default)',
+      summary: 'list queues with their pauses and settings (default)',
       isDefault: true,
       load: async () => (await import('./queues/list.ts')).queuesList,
     },
     {
       name: 'pause',
-      summary: 'let nothing of a queue start, until resumed or for a time',
+      summary: 'stop starting tasks of a queue, until resumed or for a time',
       load: async () => (await import('./queues/pause.ts')).queuesPause,
     },
     {
       name: 'resume',
-      summary: 'let a paused queue go on',
+      summary: 'resume a paused queue',
       load: async () => (await import('./queues/resume.ts')).queuesResume,
     },
     {
       name: 'set',
-      summary: 'set what applies to the tasks of a queue',
+      summary: 'set options for the tasks of a queue',
       load: async () => (await import('./queues/set.ts')).queuesSet,
     },
   ],

@@ -43,18 +43,18 @@ export const rerun: CliCommand<Options> = {
   suggestions: filterSuggestions(FILTERED.rerun),
   declare(command) {
     declareVerb(command, 'rerun')
-      .option('--payload <json>', 'another payload')
+      .option('--payload <json>', 'replace the payload')
       .option('--delay <duration>', 'wait this long first')
-      .option('--yes', 'do not ask')
+      .option('--yes', 'do not ask for confirmation')
       .addHelpText(
         'after',
         `
-Each becomes a new task with the payload and the options that the finished one had; its source says of which. A key that
-another task has by now is not taken from it, and one that the finished task holds for a period (--key-for) is still
-held. Dead letters come back by taskq dead revive.
+Enqueues a new task with the payload and options of each finished task and records that task as its source. Fails for
+a task whose key is held by another task, or still held by the finished one (--key-for). For dead letters, use
+taskq dead revive.
 
-What fits a filter runs again in pages, each a transaction: what was done before the command is ended stays so, and a
-second run does it again. What the schema of its handler refuses is left out, and named.`,
+With a filter, tasks run again in pages, each in its own transaction: if the command is interrupted, the pages done so far
+stay, and a second run repeats them. Tasks whose payload their handler's schema refuses are skipped and named.`,
       );
   },
   async run(context, call) {
@@ -135,7 +135,7 @@ async function answer(
 }
 
 function complaintOf({ id, answer, key, holder, status, problem }: RerunAnswer): string | null {
-  const notAgain = `taskq: task ${id} does not run again`;
+  const notAgain = `taskq: task ${id} was not run again`;
   switch (answer) {
     case 'enqueued':
       return null;

@@ -16,8 +16,8 @@ export const retry: CliCommand<BulkOptions> = {
     declareVerb(command, 'retry').addHelpText(
       'after',
       `
-A task that waits for its time, or after a failed attempt, is due at once. Nothing else of it changes: attempts that
-failed count on. Dead letters come back by taskq dead revive.`,
+Makes tasks due at once that wait for their time or for another attempt. Nothing else changes: failed attempts still
+count. For dead letters, use taskq dead revive.`,
     );
   },
   async run(context, call) {
@@ -38,7 +38,7 @@ async function retryIds(
   await context.output.answer({ ...documentOf(result), tasks: result.answers }, () =>
     result.answers
       .filter(({ answer }) => answer !== 'not_waiting')
-      .map(({ id, answer }) => `${id} ${answer === 'retried' ? 'retried: it is due now' : 'is due already'}`)
+      .map(({ id, answer }) => `${id} ${answer === 'retried' ? 'retried: it is due now' : 'was due already'}`)
       .join('\n'),
   );
   complainOfRefused(context.output, refused, { dead: 'revive it: taskq dead revive <id>' });

@@ -8,7 +8,7 @@ import { parseId } from '../task-filter.ts';
 /** `taskq show`: all there is to know of one task. */
 export const show: CliCommand = {
   declare(command) {
-    command.argument('<id>', 'the number of the task');
+    command.argument('<id>', 'id of the task');
   },
   async run(context, { args }) {
     const id = parseId(args[0]!);

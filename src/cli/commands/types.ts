@@ -5,23 +5,23 @@ export const types: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list the known types, who handles them and what their handlers say (default)',
+      summary: 'list known types, the workers that handle them and their options (default)',
       isDefault: true,
       load: async () => (await import('./types/list.ts')).typesList,
     },
     {
       name: 'add',
-      summary: 'make types known before any worker has registered them',
+      summary: 'register types before a worker does',
       load: async () => (await import('./types/add.ts')).typesAdd,
     },
     {
       name: 'set',
-      summary: 'set what applies to the tasks of a type, above what workers say',
+      summary: 'set options for the tasks of a type, overriding those of workers',
       load: async () => (await import('./types/set.ts')).typesSet,
     },
     {
       name: 'remove',
-      summary: 'make types unknown again, with what was set for them',
+      summary: 'forget types and the options set for them',
       load: async () => (await import('./types/remove.ts')).typesRemove,
     },
   ],

@@ -26,36 +26,40 @@ export const work: CliCommand<WorkOptions> = {
 
 function declare(command: Command): void {
   command
-    .option('--concurrency <n>', 'tasks to run at a time in each process (8)')
-    .option('--processes <n>', 'worker processes; one that dies is started again (1)')
-    .option('--queues <a,b>', 'queues to serve, every one unless told')
-    .option('--types <a,b>', 'types to serve, every one that has a handler here unless told')
-    .option('--handlers <dir>', 'where the handlers are (./handlers)')
-    .option('--isolation <inline|process>', 'where handlers run that do not say it themselves (inline)')
-    .option('--until-idle', 'end when nothing is running, due or to be retried')
-    .option('--max-tasks <n>', 'end after so many tasks')
-    .option('--batch <auto|n>', 'tasks in one claim; auto follows how fast they are done')
-    .option('--lease <duration>', 'how long a task is held without a heartbeat (30s)')
-    .option('--poll <duration>', 'how often to look for tasks when there are none (1s)')
-    .option('--grace <duration>', 'how long running tasks may finish after SIGTERM (25s)')
-    .option('--kill-after <duration>', 'how long after its timeout a handler in a process is killed (2s)')
-    .option('--name <name>', 'what this worker calls itself; the host unless told')
-    .option('--paused', 'claim nothing until resumed: taskq workers resume')
-    .option('--watch', 'load handlers anew when their files change')
+    .option('--concurrency <n>', 'tasks each process runs at a time (8)')
+    .option('--processes <n>', 'number of worker processes; those that die are restarted (1)')
+    .option('--queues <a,b>', 'queues to serve; default: all')
+    .option('--types <a,b>', 'types to serve; default: all that have a handler')
+    .option('--handlers <dir>', 'directory of the handlers (./handlers)')
+    .option('--isolation <inline|process>', 'where handlers run unless they set it themselves (inline)')
+    .option('--until-idle', 'exit when no task is running, due or waiting for a retry')
+    .option('--max-tasks <n>', 'exit after n tasks')
+    .option('--batch <auto|n>', 'tasks per claim; auto adapts to how fast they finish')
+    .option('--lease <duration>', 'how long a claimed task is held without a heartbeat (30s)')
+    .option('--poll <duration>', 'how often to look for tasks while idle (1s)')
+    .option('--grace <duration>', 'how long running tasks may continue after SIGTERM (25s)')
+    .option(
+      '--kill-after <duration>',
+      'how long after its timeout a handler in its own process is killed (2s)',
+    )
+    .option('--name <name>', 'name of this worker in lists and logs; default: the host')
+    .option('--paused', 'start paused; taskq workers resume lets it claim tasks')
+    .option('--watch', 'reload handlers when their files change')
     .addHelpText(
       'after',
       `
 A handler is a file: handlers/send-email.ts runs the tasks of type send-email. So does a program that starts
-with #!, in any language: the payload comes on stdin, the result goes to stdout.
-SIGTERM or Ctrl-C: claim no more, let running tasks finish within the grace, give the rest back.
-A second one: give everything back now.
---processes keeps so many workers running: one that dies is started again, later the more often it dies. Signals are
-for all of them; when the command itself is killed, they drain. --concurrency counts in each.
---watch is for development: changed handlers, and what they import except packages, are used from the next start on,
-all of them or, where one does not load, none.
+with #!, in any language: it reads the payload from stdin and writes the result to stdout.
 
-Exit codes: 0 after a drain, 1 when it could not go on (its supervisor starts another), 130 or 143 when hurried. Where
-none of --processes can start, the code is theirs.`,
+SIGTERM or Ctrl-C stops claiming, lets running tasks finish within --grace and gives the rest back, with no attempt
+counted. A second signal gives everything back at once.
+--processes n keeps n workers running. One that dies is restarted, after a longer pause each time. Signals go to all of
+them; if the command itself is killed, they drain. --concurrency applies to each.
+--watch is for development: tasks that start after a change use the new handlers and everything they import, except
+packages. If one file does not load, all handlers stay as they were.
+
+Exit codes: 0 after a drain, 1 when the worker cannot continue (restart it), 130 or 143 after a second signal. If no
+process of --processes can start, theirs.`,
     );
 }
 
@@ -99,7 +103,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
     const end = await Promise.race([running, afterHurry(signals.hurry)]);
     if (end === 'late') {
       context.output.complain(
-        'taskq: the database does not answer; what this worker holds is left to its leases',
+        "taskq: the database does not answer; other workers take over this worker's tasks when their leases run out",
       );
       return signals.exitCode();
     }
@@ -155,8 +159,8 @@ function tellSupervisor(message: FromSupervised): void {
 }
 
 function notWithProcesses(processes: number, source: SettingSource): TaskqError {
-  const message = `--max-tasks counts the tasks of one process, and there are ${processes} (${source})`;
-  return new TaskqError('bad_option', message, { exitCode: EXIT.usage, hint: 'say --processes 1' });
+  const message = `--max-tasks works with one process, and there are ${processes} (${source})`;
+  return new TaskqError('bad_option', message, { exitCode: EXIT.usage, hint: 'add --processes 1' });
 }
 
 function maxTasksOf(text: string): number {

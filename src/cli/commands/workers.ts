@@ -5,23 +5,23 @@ export const workers: CliCommand = {
   subcommands: [
     {
       name: 'list',
-      summary: 'list the workers and what they do (default)',
+      summary: 'list workers and what they are doing (default)',
       isDefault: true,
       load: async () => (await import('./workers/list.ts')).workersList,
     },
     {
       name: 'pause',
-      summary: 'let workers claim nothing until resumed',
+      summary: 'stop workers from claiming tasks, until resumed',
       load: async () => (await import('./workers/pause.ts')).workersPause,
     },
     {
       name: 'resume',
-      summary: 'let paused workers claim again',
+      summary: 'resume paused workers',
       load: async () => (await import('./workers/resume.ts')).workersResume,
     },
     {
       name: 'stop',
-      summary: 'end workers as SIGTERM does: what runs may finish',
+      summary: 'stop workers as SIGTERM does: running tasks may finish',
       load: async () => (await import('./workers/stop.ts')).workersStop,
     },
     {

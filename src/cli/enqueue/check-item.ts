@@ -32,7 +32,7 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
     const envelope =
       rules.form === 'envelope' ? envelopeOf(text, value) : { payload: text, value, options: {} };
     const name = envelope.type ?? rules.type;
-    if (name === undefined) throw problem('it has no "type", and the command line names none');
+    if (name === undefined) throw problem('it has no "type", and the command line gives none');
     const type = rules.lookUp(name);
     return type instanceof Promise || type.check !== undefined
       ? checkInTime(type, envelope)

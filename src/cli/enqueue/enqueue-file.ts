@@ -33,7 +33,7 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
     const { created, existing } = await insertSpooled(context, spool);
     const document = { created, existing, skipped };
     await context.output.answer(document, () => {
-      const others = existing > 0 ? `, ${withCommas(existing)} more have a key that is held` : '';
+      const others = existing > 0 ? `, skipped ${withCommas(existing)} whose key is held` : '';
       return `enqueued ${countOf(created, 'task')}${others}${skipped > 0 ? `, skipped ${countOf(skipped, 'bad item')}` : ''}`;
     });
   } finally {
@@ -88,10 +88,10 @@ function badItems(file: string, bad: number, good: number): TaskqError {
   const of = withCommas(bad + good);
   return new TaskqError(
     'bad_items',
-    `${nameOf(file)}: ${withCommas(bad)} of ${of} items are bad, nothing was enqueued`,
+    `${nameOf(file)}: ${withCommas(bad)} of ${of} items are bad; nothing was enqueued`,
     {
       exitCode: EXIT.usage,
-      hint: 'correct them, or leave them out with --skip-bad; a file has one payload per line, or is a JSON array',
+      hint: 'correct them, or add --skip-bad; a file is a JSON array or has one JSON payload per line',
     },
   );
 }

@@ -26,7 +26,8 @@ async function peek(
     read.push(value);
     head = Buffer.concat([head, value]);
     if (head.length >= 3 && firstOf(head) !== undefined) break;
-    if (head.length > MAX_ITEM_BYTES) throw badOption(`--file: the first ${MAX_ITEM_BYTES} bytes are blank`);
+    if (head.length > MAX_ITEM_BYTES)
+      throw badOption(`--file: expected JSON, but the first ${MAX_ITEM_BYTES} bytes are blank`);
   }
   const text = withoutMark(head);
   return { first: firstOf(text), chunks: chain(text, iterator) };

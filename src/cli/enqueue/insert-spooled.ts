@@ -56,7 +56,7 @@ function inTheMiddle(error: unknown, wasRefused: boolean, { done, spooled, all }
     `${error.message}; ${withCommas(done)} of ${all} tasks are enqueued${doubt}`,
     {
       exitCode: error.exitCode,
-      hint: `the rest begins at line ${spooled.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
+      hint: `the rest starts at line ${spooled.line}${error.hint === undefined ? '' : `; ${error.hint}`}`,
       cause: error,
     },
   );
@@ -68,7 +68,7 @@ function interrupted(context: Context, done: number, spooled: SpooledBulk, all: 
     `interrupted by ${context.signal.reason}: ${withCommas(done)} of ${all} tasks are enqueued`,
     {
       exitCode: EXIT.failed,
-      hint: `the rest begins at line ${spooled.line}`,
+      hint: `the rest starts at line ${spooled.line}`,
     },
   );
 }

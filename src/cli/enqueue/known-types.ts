@@ -81,6 +81,6 @@ function unknownType(name: string, directory: string, known: readonly string[]):
   const message = `unknown type ${JSON.stringify(name)}${didYouMean(name, known)}: no handler in ${directory}, and no worker has registered it`;
   return new TaskqError('unknown_type', message, {
     exitCode: EXIT.usage,
-    hint: '--allow-unknown enqueues it all the same',
+    hint: 'add a handler, run taskq types add, or add --allow-unknown',
   });
 }

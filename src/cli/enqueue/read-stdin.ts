@@ -7,7 +7,8 @@ const MAX_TEXT_BYTES = 8 * MAX_PAYLOAD_BYTES;
 
 /** Read a payload from stdin, to its end. Throws TaskqError (exit 2) for what is no text, or no payload. */
 export async function readStdin(context: Context): Promise<string> {
-  if (process.stdin.isTTY) context.output.talk('reading the payload from the terminal; Ctrl-D ends it');
+  if (process.stdin.isTTY)
+    context.output.talk('reading the payload from the terminal; press Ctrl-D to end it');
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin as AsyncIterable<Buffer>) {

@@ -12,14 +12,14 @@ const PATIENCE_MS = 2000;
 export async function refuseUnreadStdin(): Promise<void> {
   const stat = stdinStat();
   if (stat === undefined) return;
-  if (stat.isFile() && stat.size > 0) throw unread('there is input on stdin, and no payload');
+  if (stat.isFile() && stat.size > 0) throw unread('no payload was given, but there is input on stdin');
   if (!stat.isFIFO() && !stat.isSocket()) return;
   const first = await firstOf(process.stdin);
   if (first === 'end') return;
   throw unread(
     first === 'data'
-      ? 'there is input on stdin, and no payload'
-      : 'stdin is a pipe that stays open, and there is no payload',
+      ? 'no payload was given, but there is input on stdin'
+      : 'no payload was given, but stdin is an open pipe',
   );
 }
 
@@ -46,5 +46,5 @@ function firstOf(stdin: NodeJS.ReadStream): Promise<'data' | 'end' | 'silence'> 
 }
 
 function unread(what: string) {
-  return badOption(what, "say - to read it, or the payload itself, such as '{}'");
+  return badOption(what, "give - to read stdin, or give a payload such as '{}'");
 }

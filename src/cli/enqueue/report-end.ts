@@ -13,16 +13,13 @@ export async function reportEnd(
   waited: Waited,
 ): Promise<number> {
   if (waited.kind === 'deadline') {
-    throw new TaskqError('wait_deadline', `task ${id} has not ended in time; it goes on`, {
+    throw new TaskqError('wait_deadline', `task ${id} has not ended in time and continues`, {
       exitCode: EXIT.deadline,
       hint: `see taskq show ${id}`,
     });
   }
   if (waited.kind === 'gone') {
-    throw new TaskqError(
-      'no_such_task',
-      `task ${id} is gone: it ended, and its retention keeps nothing of it`,
-    );
+    throw new TaskqError('no_such_task', `task ${id} has ended, and its retention kept no record of it`);
   }
   const { status, result, result_note, reason, error } = waited.end;
   const document = { id, created, status, result, result_note, reason, error };

@@ -134,9 +134,9 @@ export class Spool {
 function unwritable(cause: NodeJS.ErrnoException): never {
   throw new TaskqError(
     'spool_failed',
-    `cannot keep the input in ${tmpdir()}: ${cause.code ?? cause.message}`,
+    `cannot store the input in ${tmpdir()}: ${cause.code ?? cause.message}`,
     {
-      hint: 'TMPDIR names another directory',
+      hint: 'set TMPDIR to another directory',
       cause,
     },
   );

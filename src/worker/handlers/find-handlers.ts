@@ -24,7 +24,7 @@ export async function findHandlerFiles(directory: string): Promise<Map<string, s
 function noDirectory(path: string): TaskqError {
   return new TaskqError('no_handlers', `${path} is a file, not the handlers' directory`, {
     exitCode: EXIT.usage,
-    hint: '--handlers takes the directory that it is in',
+    hint: '--handlers expects the directory of the file',
   });
 }
 
@@ -58,9 +58,9 @@ async function isProgram(path: string, mode: number): Promise<boolean> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(2)).finally(() => file.close());
   if (buffer.toString('latin1', 0, bytesRead) !== '#!') return false;
   if ((mode & 0o111) !== 0) return true;
-  throw new TaskqError('handler_not_executable', `${path} starts with #! but may not be executed`, {
+  throw new TaskqError('handler_not_executable', `${path} starts with #! but is not executable`, {
     exitCode: EXIT.usage,
-    hint: `chmod +x ${path}, or start its name with _ where it is no handler`,
+    hint: `chmod +x ${path}, or start its name with _ if it is not a handler`,
   });
 }
 
@@ -78,15 +78,15 @@ function add(found: Map<string, string>, type: string, path: string): void {
 
 async function realInside(root: string, path: string): Promise<string> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw new TaskqError('handler_broken_link', `${path} is a link that leads nowhere`, {
+    throw new TaskqError('handler_broken_link', `${path} is a broken link`, {
       exitCode: EXIT.usage,
       cause: error,
     });
   });
   if (real === root || real.startsWith(root + sep)) return real;
-  throw new TaskqError('handler_outside', `${path} leads out of the handlers' directory, to ${real}`, {
+  throw new TaskqError('handler_outside', `${path} links out of the handlers' directory, to ${real}`, {
     exitCode: EXIT.usage,
-    hint: 'put the file itself there',
+    hint: 'put the file itself into the directory',
   });
 }
 

@@ -6,13 +6,13 @@ export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
 
 /** Writes log lines that name the task. Fields are added to the line. */
 export interface TaskLog {
-  /** Written where `logLevel` is `debug`. */
+  /** Written only if `logLevel` is `debug`. */
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** What goes as it should. */
+  /** Normal progress. */
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** What may need somebody's attention. */
+  /** Something that may need attention. */
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** What went wrong although the attempt goes on. */
+  /** Something that failed although the attempt continues. */
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
@@ -28,7 +28,7 @@ export interface TaskContext {
   readonly attempt: number;
   /** The W3C trace context that the producer gave the task; null: none. */
   readonly traceparent: string | null;
-  /** Aborted when the handler is to end; its `reason` is an AbortReason. */
+  /** Aborted when the handler should end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
   /** Writes lines of the worker's log that name the task. */
   readonly log: TaskLog;
@@ -39,28 +39,28 @@ export type Isolation = 'inline' | 'process';
 
 /** What a handler file may say of its type, besides how to run it. */
 export interface HandlerOptions {
-  /** The longest an attempt may take: `'30s'`, or milliseconds. */
+  /** Time limit of an attempt: `'30s'`, or milliseconds. */
   readonly timeout?: string | number;
-  /** How long after its timeout or a request to cancel it is killed, where it runs in a process; `'2s'`. */
+  /** How long after its timeout or cancellation it is killed, if it runs in its own process; `'2s'`. */
   readonly killAfter?: string | number;
   /** Its tasks are not started at all once so long has passed: `'1h'`, or milliseconds. */
   readonly expires?: string | number;
-  /** Attempts of a task before it is a dead letter. */
+  /** Attempts before a task becomes a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
-  /** How long a task waits after a failed attempt. */
+  /** Wait after a failed attempt. */
   readonly backoff?: Backoff;
   /** How long a finished task is kept: `'none'`, `'ever'`, or days such as `'7d'`. */
   readonly retention?: string;
-  /** Where it runs: in the worker's process, or in one of its own, which can be killed. */
+  /** Where it runs: in the worker's process, or in its own process, which can be killed. */
   readonly isolation?: Isolation;
 }
 
 /** What a handler file may export by default, besides a bare function. */
 export interface HandlerDefinition<Payload = unknown, Result = unknown, Input = Payload>
   extends HandlerOptions {
-  /** Checked before a task is enqueued from here, and again before each run. */
+  /** Checks the payload when a task is enqueued from here, and again before each run. */
   readonly schema?: StandardSchema<Input, Payload>;
-  /** What it returns is the task's result; what it throws is a failed attempt. */
+  /** Runs an attempt. The value it returns is the task's result; an error it throws fails the attempt. */
   run(payload: Payload, ctx: TaskContext): Result;
 }
 

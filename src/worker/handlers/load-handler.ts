@@ -68,7 +68,9 @@ export function handlerOf(
     return handlerOf(type, path, { ...beside, run: definition as Handler['run'] });
   }
   if (!isDefinition(definition)) {
-    throw refused('exports no handler: expected a default export that is a function or has a function `run`');
+    throw refused(
+      'exports no handler: the default export must be a function or an object with a function `run`',
+    );
   }
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);

@@ -49,8 +49,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     // What it has started may hold its output open for ever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     if (exitCode === 0) return resultOf(result());
-    if (exitCode === TRY_AGAIN)
-      throw new Retry({ message: lastLine(tail()) ?? 'it asked for another attempt' });
+    if (exitCode === TRY_AGAIN) throw new Retry({ message: lastLine(tail()) ?? 'it asked for a retry' });
     throw new ProgramFailed(path, { exitCode, signal, tail: tail() });
   } catch (error) {
     throw isSystemError(error) ? new Error(notStarted(path, error)) : error;
@@ -82,7 +81,7 @@ class ProgramFailed extends Error {
 function notStarted(path: string, error: NodeJS.ErrnoException): string {
   const why =
     error.code === 'ENOENT'
-      ? 'the program that its first line names is not here'
+      ? 'the program named in its first line does not exist'
       : `the system says ${error.code}`;
   return `${path} cannot be started: ${why}`;
 }

@@ -35,7 +35,7 @@ catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
   if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
   else
-    new Context(culprit, LINES).log.warn('what this task left behind has failed', {
+    new Context(culprit, LINES).log.warn('an operation this task left running has failed', {
       error: messageOf(thrown),
     });
 });

@@ -7,7 +7,7 @@ import { badOption } from '../../task-filter.ts';
 /** `taskq db logs`: the end of the server's log. */
 export const dbLogs: CliCommand<{ readonly lines: string }> = {
   declare(command) {
-    command.option('--lines <n>', 'so many lines', '50');
+    command.option('--lines <n>', 'print the last n lines', '50');
   },
   async run(context, { options }) {
     const count = linesOf(options.lines);
@@ -16,7 +16,7 @@ export const dbLogs: CliCommand<{ readonly lines: string }> = {
     const { logFile } = layoutOf(embeddedOptions((await context.config()).values).stateDir);
     const lines = await readTail(logFile, count);
     if (lines === undefined) {
-      throw new TaskqError('no_log', `there is no log ${logFile}: the local PostgreSQL was never started`, {
+      throw new TaskqError('no_log', `no log ${logFile}: the local PostgreSQL has never been started`, {
         hint: 'run taskq db start',
       });
     }

@@ -13,8 +13,8 @@ interface ResetOptions {
 export const dbReset: CliCommand<ResetOptions> = {
   declare(command) {
     command
-      .option('--server', 'delete the whole server: the databases of all your projects')
-      .option('--yes', 'do not ask');
+      .option('--server', 'delete the whole local server, with the databases of all your projects')
+      .option('--yes', 'do not ask for confirmation');
   },
   async run(context, { options }) {
     return options.server ? resetServer(context, options) : resetDatabase(context, options);
@@ -28,7 +28,7 @@ async function resetServer(context: Context, { yes }: ResetOptions): Promise<num
   const deleted = answer === 'deleted';
   await context.output.answer({ deleted, database: null }, () =>
     deleted
-      ? 'deleted the local PostgreSQL; the next taskq db start makes a new one'
+      ? 'deleted the local PostgreSQL; taskq db start creates a new one'
       : 'there is no local PostgreSQL',
   );
   return EXIT.done;

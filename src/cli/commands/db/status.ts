@@ -9,7 +9,7 @@ export const dbStatus: CliCommand = {
     const { describeServer, formatServer } = await import('../../describe-server.ts');
     const server = await embeddedStatus(embeddedOptions((await context.config()).values));
     if (server === undefined) {
-      await context.output.answer({ running: false }, () => 'not running; taskq db start starts it');
+      await context.output.answer({ running: false }, () => 'not running: start it with taskq db start');
       return;
     }
     const described = describeServer(server, projectDatabase(context.cwd));

@@ -9,13 +9,13 @@ export const addDead: CliCommand<ActingOptions & { readonly reason: string }> = 
   declare(command) {
     declareActing(
       command
-        .argument('<id>', 'the number of the task')
-        .requiredOption('--reason <text>', 'why, for those who look at it later'),
+        .argument('<id>', 'id of the task')
+        .requiredOption('--reason <text>', 'reason for the record, shown with the task'),
     ).addHelpText(
       'after',
       `
-What is put away by hand stays until it is revived or discarded by its id, or with --by-hand: no bulk takes it along,
-and no --dead-retention ends it.`,
+A dead letter added by hand stays until it is revived or discarded by its id or with --by-hand. Bulk commands skip it,
+and --dead-retention does not apply to it.`,
     );
   },
   async run(context, { args, options }) {
@@ -27,7 +27,7 @@ and no --dead-retention ends it.`,
     if (answer === 'held') {
       throw new TaskqError('held', `task ${id} is running`, { hint: `cancel it first: taskq cancel ${id}` });
     }
-    if (answer === 'not_live') throw new TaskqError('not_live', `task ${id} is finished, or was never there`);
+    if (answer === 'not_live') throw new TaskqError('not_live', `task ${id} has finished or does not exist`);
     await context.output.answer({ id, status: answer, reason }, () => `${id} is a dead letter: ${reason}`);
   },
 };

@@ -26,7 +26,7 @@ interface DiscardOptions extends BulkOptions {
 export const discardDead: CliCommand<DiscardOptions> = {
   suggestions: filterSuggestions(FILTERED['dead discard']),
   declare(command) {
-    declareVerb(command, 'dead discard').option('--yes', 'do not ask');
+    declareVerb(command, 'dead discard').option('--yes', 'do not ask for confirmation');
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'dead discard');
@@ -34,7 +34,7 @@ export const discardDead: CliCommand<DiscardOptions> = {
     const question = {
       isSure: call.options.yes,
       noun: 'dead letter',
-      ask: async (which: string) => `delete ${which} for good${await sparedByHand(asked)}`,
+      ask: async (which: string) => `permanently delete ${which}${await sparedByHand(asked)}`,
       refusal: 'not_dead',
     } as const;
     const result = await actIfMeant(

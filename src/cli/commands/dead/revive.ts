@@ -34,9 +34,9 @@ export const reviveDead: CliCommand<Options> = {
   suggestions: { ...filterSuggestions(FILTERED['dead revive']), maxAttempts: ['unlimited'] },
   declare(command) {
     declareVerb(command, 'dead revive')
-      .option('--payload <json>', 'another payload')
+      .option('--payload <json>', 'replace the payload')
       .option('--delay <duration>', 'wait this long first')
-      .option('--max-attempts <n|unlimited>', 'attempts from now on');
+      .option('--max-attempts <n|unlimited>', 'number of attempts from now on');
   },
   async run(context, call) {
     const given = reviveOptions(call.options);
@@ -103,7 +103,7 @@ function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: TaskSele
   return answers.flatMap(({ id, answer, key, holder, status }) => {
     if (answer === 'key_held') {
       const by = holder === null ? 'another task' : `task ${holder}`;
-      return [`taskq: task ${id} stays dead: ${by} holds its key ${printable(JSON.stringify(key))}`];
+      return [`taskq: task ${id} was not revived: ${by} holds its key ${printable(JSON.stringify(key))}`];
     }
     return answer === 'not_dead' && selection.kind === 'ids'
       ? [refusedTask(id, status, { waiting: 'retry it: taskq retry <id>' })]

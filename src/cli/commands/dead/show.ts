@@ -7,14 +7,14 @@ import { noSuchTask } from '../show.ts';
 /** `taskq dead show`: one dead letter with every error. */
 export const showDead: CliCommand = {
   declare(command) {
-    command.argument('<id>', 'the number of the task');
+    command.argument('<id>', 'id of the task');
   },
   async run(context, { args }) {
     const id = parseId(args[0]!);
     const task = await showTask(await context.database(), id);
     if (task === undefined) throw noSuchTask(id);
     if (task.status !== 'dead') {
-      throw new TaskqError('not_dead', `task ${id} is no dead letter, it is ${task.status}`, {
+      throw new TaskqError('not_dead', `task ${id} is not a dead letter but ${task.status}`, {
         hint: `see taskq show ${id}`,
       });
     }

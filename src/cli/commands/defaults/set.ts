@@ -27,8 +27,8 @@ export const defaultsSet: CliCommand<SettingOptions & ActingOptions> = {
     declareActing(declareSettings(command, SETTINGS)).addHelpText(
       'after',
       `
-It is stronger than what the configuration of workers says of all tasks. The word default, as in --timeout default,
-takes a setting away.`,
+Overrides what the configuration of workers sets for all tasks. The value default, as in --timeout default, removes a
+setting. Options of a task, its type or its queue override defaults, in this order.`,
     );
   },
   async run(context, { options }) {

@@ -15,16 +15,16 @@ const PAGE = 1000;
 export const keysList: CliCommand<ListOptions> = {
   declare(command) {
     command
-      .option('--queue <queue>', 'only those of this queue')
-      .option('--limit <n>', 'at most n of them (100)')
+      .option('--queue <queue>', 'only keys of this queue')
+      .option('--limit <n>', 'show at most n (100)')
       .addHelpText(
         'after',
         `
-A key that is held only while its task lives is not here: taskq list --key finds its task.`,
+Keys held only until their task ends are not listed; taskq list --key finds the task of such a key.`,
       );
   },
   async run(context, { options }) {
-    const queue = options.queue === undefined ? undefined : checkedName('queue', options.queue);
+    const queue = options.queue === undefined ? undefined : checkedName('queue', options.queue, '--queue');
     const limit = options.limit === undefined ? 100 : Number(options.limit);
     if (!Number.isInteger(limit) || limit < 1)
       throw badOption(`--limit ${options.limit}: expected a number from 1 on`);

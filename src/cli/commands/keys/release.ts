@@ -12,16 +12,16 @@ interface ReleaseOptions extends ActingOptions {
 /** `taskq keys release` */
 export const keysRelease: CliCommand<ReleaseOptions> = {
   declare(command) {
-    declareActing(command.argument('<keys...>', 'the keys'))
-      .option('--queue <queue>', 'their queue (default)')
+    declareActing(command.argument('<keys...>', 'keys to release'))
+      .option('--queue <queue>', 'queue of the keys (default)')
       .addHelpText(
         'after',
         `
-From then on a task can be enqueued with the key again. Where a live task has it, it is free when that has ended.`,
+A new task can then use the key. If a live task holds it, the key becomes free when that task ends.`,
       );
   },
   async run(context, { args, options }) {
-    const queue = checkedName('queue', options.queue ?? 'default');
+    const queue = checkedName('queue', options.queue ?? 'default', '--queue');
     const names = args.map((key) => checkedName('key', key));
     const by = await actingOf(options);
     const db = await context.database();
@@ -33,7 +33,7 @@ From then on a task can be enqueued with the key again. Where a live task has it
         .filter(({ answer }) => answer !== 'not_held')
         .map(
           ({ key, answer }) =>
-            `${printable(key)} ${answer === 'live' ? 'is free when its task has ended' : 'is free'}`,
+            `${printable(key)} ${answer === 'live' ? 'becomes free when its task ends' : 'is free'}`,
         )
         .join('\n'),
     );

@@ -9,10 +9,10 @@ import { localTime } from '../../times.ts';
 /** `taskq keys show` */
 export const keysShow: CliCommand<{ readonly queue?: string }> = {
   declare(command) {
-    command.argument('<key>', 'the key').option('--queue <queue>', 'its queue (default)');
+    command.argument('<key>', 'the key').option('--queue <queue>', 'queue of the key (default)');
   },
   async run(context, { args, options }) {
-    const queue = checkedName('queue', options.queue ?? 'default');
+    const queue = checkedName('queue', options.queue ?? 'default', '--queue');
     const key = checkedName('key', args[0]!);
     const db = await context.database();
     const taskId = await findByKey(db, queue, key);

@@ -19,13 +19,13 @@ interface PauseOptions extends ActingOptions {
 export const queuesPause: CliCommand<PauseOptions> = {
   declare(command) {
     declareActing(command.argument('<queue>', 'its name'))
-      .option('--reason <text>', 'why, for those who look at the queue later')
-      .option('--for <duration>', 'until so long from now; else until it is resumed')
+      .option('--reason <text>', 'reason for the record, shown with the queue')
+      .option('--for <duration>', 'resume automatically after this time')
       .addHelpText(
         'after',
         `
-What runs, runs on. What workers have claimed ahead waits again, no attempt burned. Tasks can be enqueued meanwhile.
-Pausing again replaces who, why and until when.`,
+Running tasks continue. Tasks that workers have claimed ahead are given back, with no attempt counted. New tasks can be
+enqueued. Pausing a paused queue replaces the name, the reason and the end of the pause.`,
       );
   },
   async run(context, { args, options }) {
@@ -44,7 +44,7 @@ Pausing again replaces who, why and until when.`,
         name,
         others.map((queue) => queue.name),
       );
-      context.output.talk(`queue ${printable(JSON.stringify(name))} has had no task so far${hint}`);
+      context.output.talk(`queue ${printable(JSON.stringify(name))} has had no tasks so far${hint}`);
     }
     const [queue] = await listQueues(db, name);
     await context.output.answer(queue, (screen) => `${printable(name)} is ${pauseText(queue!, screen.now)}`);

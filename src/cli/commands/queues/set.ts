@@ -28,8 +28,8 @@ export const queuesSet: CliCommand<SettingOptions & ActingOptions> = {
     declareActing(declareSettings(command.argument('<queue>', 'its name'), SETTINGS)).addHelpText(
       'after',
       `
-The word default, as in --timeout default, takes a setting away: then taskq defaults show says what applies. What a
-task says itself, and what is said of its type, is stronger than its queue.`,
+The value default, as in --timeout default, removes a setting; taskq defaults show prints what then applies. Options of
+a task override those of its type, and these override those of its queue.`,
     );
   },
   async run(context, { args, options }) {

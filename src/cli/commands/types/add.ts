@@ -5,11 +5,11 @@ import type { CliCommand } from '../../command.ts';
 /** `taskq types add`: make types known. */
 export const typesAdd: CliCommand = {
   declare(command) {
-    command.argument('<types...>', 'their names').addHelpText(
+    command.argument('<types...>', 'names of the types').addHelpText(
       'after',
       `
-A task of an unknown type is refused when it is enqueued: most likely its name is mistyped. A worker makes the types
-known that it has handlers for; add those whose tasks come before the first worker does.`,
+Enqueueing a task of an unknown type fails, because the name is probably mistyped. A worker registers the types it has
+handlers for when it starts; add a type to enqueue its tasks before that.`,
     );
   },
   async run(context, { args }) {

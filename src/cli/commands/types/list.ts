@@ -3,6 +3,9 @@ import type { CliCommand } from '../../command.ts';
 
 /** `taskq types list`: the known types. */
 export const typesList: CliCommand = {
+  declare(command) {
+    command.addHelpText('after', COLUMNS);
+  },
   async run(context) {
     const types = await listTypes(await context.database());
     await context.output.answer({ types }, async (screen) => {
@@ -12,6 +15,13 @@ export const typesList: CliCommand = {
     if (context.output.format === 'json') return;
     if (types.length === 0) context.output.talk('no types: a worker registers those it has handlers for');
     else if (types[0]!.at_least)
-      context.output.talk('there was no time to count all that wait: taskq stats does');
+      context.output.talk('counting all waiting tasks took too long; taskq stats counts them');
   },
 };
+
+const COLUMNS = `
+Columns:
+  WAITING     pending tasks; ≥ n if counting them took too long
+  HANDLED BY  live workers with a handler for the type
+  ATTEMPTS    and the columns after it: options of the type, set by taskq types set, else by a worker; - is not set
+  LAST SEEN   when a worker with a handler for it was last live`;

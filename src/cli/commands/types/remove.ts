@@ -8,11 +8,11 @@ import { printable } from '../../printable.ts';
 /** `taskq types remove`: make types unknown again. */
 export const typesRemove: CliCommand<ActingOptions> = {
   declare(command) {
-    declareActing(command.argument('<types...>', 'their names')).addHelpText(
+    declareActing(command.argument('<types...>', 'names of the types')).addHelpText(
       'after',
       `
-Tasks of them are refused from then on, and what was set for them is gone; tasks that are there stay. A type that a
-live worker handles is not removed: the next worker to start would make it known again.`,
+New tasks of these types are refused, and options set for them are deleted. Existing tasks stay. A type that a live
+worker handles is not removed, because the next worker to start would register it again.`,
     );
   },
   async run(context, { args, options }) {

@@ -29,9 +29,8 @@ export const typesSet: CliCommand<SettingOptions & ActingOptions> = {
     declareActing(declareSettings(command.argument('<type>', 'its name'), SETTINGS)).addHelpText(
       'after',
       `
-It is stronger than what the handler of the type and the configuration of workers say; what a task says itself is
-stronger still. The word default, as in --timeout default, takes a setting away. A type that was not known is known
-from then on.`,
+Overrides the options of the type's handler and of the configuration of workers; options of a task override these. The
+value default, as in --timeout default, removes a setting. An unknown type becomes known.`,
     );
   },
   async run(context, { args, options }) {

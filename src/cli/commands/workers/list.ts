@@ -14,15 +14,21 @@ const MOST_ID = 2 ** 31 - 1;
 export const workersList: CliCommand<ListOptions> = {
   declare(command) {
     command
-      .option('--all', 'those that have ended within 40 days, too')
-      .option('--limit <n>', 'at most so many', '100')
-      .option('--after <id>', 'only what started before this worker: the next page')
+      .option('--all', 'include workers that ended in the last 40 days')
+      .option('--limit <n>', 'show at most n', '100')
+      .option('--after <id>', 'show the next page: workers that started before this one')
       .addHelpText(
         'after',
         `
-RUNS and AHEAD are tasks in slots, and tasks claimed ahead: now, or at the last heartbeat of a worker that does not hear
-notifications. silent: no heartbeat for a whole
-lease; other workers take over what it holds. lost: it never came back.`,
+Columns:
+  RUNS       running tasks, of the number it runs at a time
+  AHEAD      tasks it has claimed and not started yet
+  POLL       how often it looks for tasks while idle
+  HEARTBEAT  when it last renewed its leases
+
+Statuses: live; paused; stopping (asked to stop); stopped; silent (no heartbeat for a whole lease: other workers take
+over its tasks); lost (it was silent and did not come back). RUNS and AHEAD are current, or those of the last heartbeat
+if the worker receives no notifications.`,
       );
   },
   async run(context, { options }) {
@@ -38,7 +44,7 @@ lease; other workers take over what it holds. lost: it never came back.`,
       return formatWorkers(workers, screen);
     });
     if (context.output.format === 'json') return;
-    if (workers.length === 0) context.output.talk('no workers: taskq work starts one');
+    if (workers.length === 0) context.output.talk('no workers; start one with taskq work');
     else if (nextAfter !== null) context.output.talk(`there are more: --after ${nextAfter}`);
   },
 };

@@ -6,10 +6,10 @@ import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 /** `taskq workers pause`: they claim nothing. */
 export const workersPause: CliCommand<ActingOptions> = {
   declare(command) {
-    declareActing(command.argument('<workers...>', 'their numbers or names')).addHelpText(
+    declareActing(command.argument('<workers...>', 'ids or names of the workers')).addHelpText(
       'after',
       `
-What they run, runs on; what they have claimed ahead waits again, for other workers.`,
+Running tasks continue. Tasks claimed ahead are given back to other workers.`,
     );
   },
   async run(context, { args, options }) {
@@ -17,7 +17,7 @@ What they run, runs on; what they have claimed ahead waits again, for other work
     const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) =>
       (await pauseWorker(db, worker.id, by))
-        ? { answer: 'paused', said: `claims nothing until it is resumed${hearing(worker)}` }
+        ? { answer: 'paused', said: `claims nothing until resumed${hearing(worker)}` }
         : ended(worker),
     );
   },

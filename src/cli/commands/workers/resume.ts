@@ -6,7 +6,7 @@ import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 /** `taskq workers resume`: they claim again. */
 export const workersResume: CliCommand<ActingOptions> = {
   declare(command) {
-    declareActing(command.argument('<workers...>', 'their numbers or names'));
+    declareActing(command.argument('<workers...>', 'ids or names of the workers'));
   },
   async run(context, { args, options }) {
     const by = await actingOf(options);

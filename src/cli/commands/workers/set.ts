@@ -20,24 +20,25 @@ interface SetOptions extends ActingOptions {
 export const workersSet: CliCommand<SetOptions> = {
   suggestions: { batch: ['auto'] },
   declare(command) {
-    declareActing(command.argument('<workers...>', 'their numbers or names'))
-      .option('--concurrency <n>', 'tasks to run at a time; what runs above that may finish')
-      .option('--poll <duration>', 'how often to look for tasks when there are none')
+    declareActing(command.argument('<workers...>', 'ids or names of the workers'))
+      .option('--concurrency <n>', 'tasks to run at a time; running tasks above that may finish')
+      .option('--poll <duration>', 'how often to look for tasks while idle')
       .option('--lease <duration>', 'how long a claimed task is held without a heartbeat')
-      .option('--batch <auto|n>', 'tasks in one claim; auto follows how fast they are done')
+      .option('--batch <auto|n>', 'tasks per claim; auto adapts to how fast they finish')
       .option('--queues <a,b>', 'serve only these queues')
       .option('--all-queues', 'serve every queue')
       .addHelpText(
         'after',
         `
-It holds for as long as the worker runs; the next one is started with its own settings again. A heartbeat comes at least
-every third of the lease. Another lease is in force once all that the worker holds is renewed with it: its log says so
-(lease.changed), and taskq workers --json (lease_ms, and until then wanted_lease_ms).`,
+Changes last until the worker ends; a new worker starts with its own settings. Heartbeats come at least every third of
+the lease. A new lease is in force when every task the worker holds has been renewed with it: the worker logs
+lease.changed, and taskq workers --json shows it as lease_ms (until then as wanted_lease_ms).`,
       );
   },
   async run(context, { args, options }) {
     const settings = settingsOf(options);
-    if (Object.keys(settings).length === 0) throw badOption('say what to set, such as --concurrency 4');
+    if (Object.keys(settings).length === 0)
+      throw badOption('nothing to set: give an option such as --concurrency 4');
     const by = await actingOf(options);
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) =>
@@ -49,7 +50,7 @@ every third of the lease. Another lease is in force once all that the worker hol
 };
 
 function settingsOf({ concurrency, poll, lease, batch, queues, allQueues }: SetOptions): WorkerSettings {
-  if (queues !== undefined && allQueues) throw badOption('give either --queues or --all-queues');
+  if (queues !== undefined && allQueues) throw badOption('give either --queues or --all-queues, not both');
   return {
     ...(concurrency !== undefined && { concurrency: settingValue('concurrency', concurrency) }),
     ...(poll !== undefined && { poll_ms: settingValue('pollMs', poll) }),
@@ -72,7 +73,7 @@ function queuesOf(text: string): readonly string[] {
   const names = SETTINGS.queues.parse(text);
   if (names === undefined || names === null || names.length === 0)
     throw badOption(`--queues ${JSON.stringify(text)}: expected ${SETTINGS.queues.expects}`);
-  return names.map((name) => checkedName('queue', name));
+  return names.map((name) => checkedName('queue', name, '--queues'));
 }
 
 function sayOf({ concurrency, poll_ms, lease_ms, batch, queues }: WorkerSettings): string {
@@ -82,7 +83,7 @@ function sayOf({ concurrency, poll_ms, lease_ms, batch, queues }: WorkerSettings
     ...(lease_ms === undefined ? [] : [`holds tasks for ${durationText(lease_ms)}`]),
     ...(batch === undefined
       ? []
-      : [`claims ${batch === 'auto' ? 'as many as start soon' : `${batch} at once`}`]),
+      : [`claims ${batch === 'auto' ? 'as many as will start soon' : `${batch} at once`}`]),
     ...(queues === undefined ? [] : [`serves ${queues === null ? 'every queue' : queues.join(', ')}`]),
   ];
   return parts.join(', ');

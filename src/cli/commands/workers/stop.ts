@@ -6,11 +6,11 @@ import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 /** `taskq workers stop`: they drain and exit 0. */
 export const workersStop: CliCommand<ActingOptions> = {
   declare(command) {
-    declareActing(command.argument('<workers...>', 'their numbers or names')).addHelpText(
+    declareActing(command.argument('<workers...>', 'ids or names of the workers')).addHelpText(
       'after',
       `
-As SIGTERM: a worker claims no more, lets what runs finish within its grace, gives the rest back and exits 0. Whether
-another is started is for what runs it to decide.`,
+Like SIGTERM: the worker stops claiming, lets running tasks finish within its grace, gives the rest back and exits
+with 0. Whether a new worker starts is up to its supervisor.`,
     );
   },
   async run(context, { args, options }) {
