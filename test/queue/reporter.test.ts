@@ -17,15 +17,15 @@ beforeEach(() => {
 });
 afterEach(() => ended.abort());
 
-/** Two tasks that a worker has claimed, and what reports them by way of `db`. */
-async function holding(db: Queryable = queue.admin) {
-  await enqueueSome(queue.admin, 2);
+/** Tasks that a worker has claimed, and what reports them by way of `db`. */
+async function holding(db: Queryable = queue.admin, count = 2) {
+  await enqueueSome(queue.admin, count);
   const worker = await registerWorker(queue.admin);
-  const ledger = new Ledger(new LeaseTable(2));
-  const tasks = (await worker.claim({ start: 2 })).map(
+  const ledger = new Ledger(new LeaseTable(count));
+  const tasks = (await worker.claim({ start: count })).map(
     ({ id, lease_no: leaseNo }) => ({ id, leaseNo, losses: 0 }) as ClaimedTask,
   );
-  ledger.answered(ledger.reserve(2)!, tasks, 0);
+  ledger.answered(ledger.reserve(count)!, tasks, 0);
   const told: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
@@ -95,4 +95,25 @@ test('what somebody else has locked is asked for until it is free, and nothing w
   await ledger.untilEmpty();
   expect(told).toEqual([`given back ${free}`, `given back ${locked}`]);
   expect(await liveRow(queue.admin, locked)).toMatchObject({ status: 'pending', releases: 0 });
+});
+
+test('where the server refuses everything it is stuck, and records all when that is over', async () => {
+  const { ledger, reporter, told, held, ids } = await holding(queue.admin, 60);
+  await queue.admin.rows(`create function refuse() returns trigger language plpgsql as $$
+    begin
+      raise exception 'not now' using errcode = 'serialization_failure';
+    end
+  $$`);
+  await queue.admin.rows(
+    'create trigger refuse before insert on taskq.finished_tasks for each row execute function refuse()',
+  );
+  for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await expect.poll(() => ledger.sentAlone, { timeout: 50_000 }).toBeGreaterThan(20);
+  expect(reporter.isStuck).toBe(true);
+  expect(told).toEqual([]);
+  await queue.admin.rows('drop trigger refuse on taskq.finished_tasks');
+  await ledger.untilEmpty();
+  await expect.poll(() => reporter.isStuck).toBe(false);
+  expect(told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
 });

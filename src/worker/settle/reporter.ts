@@ -143,9 +143,12 @@ export class Reporter {
 
   async #record(batch: readonly EndedTask[], signal: AbortSignal): Promise<void> {
     this.#search = newSearch(signal);
+    // Told apart now: the search sets more aside, for later.
+    const alone = batch.filter(isAlone);
+    const together = alone.length === 0 ? batch : batch.filter((held) => !isAlone(held));
     try {
-      await this.#settle(batch.filter(({ delivery }) => !delivery?.isAlone));
-      for (const held of batch) if (held.delivery?.isAlone) await this.#settle([held]);
+      await this.#settle(together);
+      for (const held of alone) await this.#settle([held]);
       this.#refusals = 0;
     } catch (error) {
       this.#refusals = isAnswered(error) ? this.#refusals + 1 : 0;
@@ -209,7 +212,7 @@ export class Reporter {
    */
   async #isOfOneRow(batch: readonly EndedTask[], error: unknown): Promise<boolean> {
     const search = this.#search;
-    const isKnown = batch.length === 1 && batch[0]!.delivery?.isAlone === true;
+    const isKnown = batch.length === 1 && isAlone(batch[0]!);
     if (!isAnswered(error) || (this.#refusals < REFUSALS && !isKnown)) return false;
     search.refusals += 1;
     if (search.refusals > REFUSALS_IN_SEARCH || search.signal?.aborted) return false;
@@ -283,9 +286,9 @@ export class Reporter {
     }
   }
 
-  #sendLater(held: HeldTask, mostMs: number, isAlone = held.delivery?.isAlone === true): void {
+  #sendLater(held: HeldTask, mostMs: number, isAloneNow = isAlone(held)): void {
     const waitMs = Math.min(mostMs, 2 * (held.delivery?.waitMs || 25));
-    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, isAlone });
+    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, isAlone: isAloneNow });
   }
 }
 
@@ -307,6 +310,10 @@ function newSearch(signal?: AbortSignal): Search {
 
 function isEnded(held: HeldTask): held is EndedTask {
   return held.outcome !== null;
+}
+
+function isAlone({ delivery }: HeldTask): boolean {
+  return delivery?.isAlone === true;
 }
 
 function isAnswered(error: unknown): boolean {
