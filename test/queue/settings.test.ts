@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { addTypes } from '../../src/queue/add-types.ts';
 import { type Registered, registerWorker, unregisterWorker } from '../../src/queue/register-worker.ts';
+import { setQueue } from '../../src/queue/set-queue.ts';
 import { enqueue, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 
 const queue = useDatabase();
 
@@ -337,3 +339,17 @@ test.each(['', 'a//b', '/a', 'a/', 'a/../b', '.', 'a\\b', ' a', 'a\n', 'a\u0085b
     expect(await typeRow('fine')).toBeUndefined();
   },
 );
+
+test('two settings of a queue that are set at the same time are both set', async () => {
+  await setQueue(queue.admin, 'mail', { retention: '9d' });
+  const [first, second] = [await queue.session(), await queue.session()];
+  await first.rows('begin');
+  await setQueue(first, 'mail', { max_attempts: 7 });
+  const other = setQueue(second, 'mail', { timeout_ms: 5000 });
+  await waitUntilBlocked(queue.admin);
+  await first.rows('commit');
+  await other;
+  expect(
+    await queue.admin.row("select max_attempts, timeout_ms, retention from taskq.queues where name = 'mail'"),
+  ).toEqual({ max_attempts: 7, timeout_ms: '5000', retention: '9d' });
+});

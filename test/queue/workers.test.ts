@@ -247,6 +247,7 @@ describe('what a program says of itself', () => {
     ['lease_ms', -5, 0, 99, 86_400_001, Number.MAX_SAFE_INTEGER, '30s', 100.5, null],
     ['poll_ms', -5, 0, 9, 86_400_001, Number.MAX_SAFE_INTEGER, '1s'],
     ['concurrency', 0, 10_001, null],
+    ['batch', 0, 10_001, 'auto', 1.5],
     ['queues', [], [null], 5],
   ];
   const cases = BAD.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));

@@ -58,12 +58,14 @@ begin
     when not taskq.is_whole(_about -> 'poll_ms', 10, 86400000) then 'poll_ms'
     when coalesce(_about -> 'concurrency', 'null') = 'null' or not taskq.is_whole(_about -> 'concurrency', 1, 10000)
       then 'concurrency'
+    when not taskq.is_whole(_about -> 'batch', 1, 10000) then 'batch'
     when jsonb_typeof(_about -> 'queues') not in ('array', 'null')
       or _about @? 'strict $.queues[*] ? (@.type() != "string")' or _about -> 'queues' = '[]' then 'queues'
   end;
   if fault is not null then
     perform taskq.refuse_option('register_worker', fault, coalesce(_about -> fault, 'null'));
   end if;
+  perform taskq.refuse_queue_name('register_worker', q.name) from unnest(served) as q (name);
   while worker_id is null loop
     -- Not by random(), whose seed a session can set. Its first 32 bits are all random, of which one is the sign.
     drawn := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647;

@@ -8,9 +8,7 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
   perform taskq.refuse_unknown_options('set_queue', options, '{by}');
-  if octet_length(_queue) not between 1 and 200 then
-    perform taskq.refuse_option('set_queue', 'queue', to_jsonb(_queue));
-  end if;
+  perform taskq.refuse_queue_name('set_queue', _queue);
   _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
   update taskq.queues q set operator = jsonb_strip_nulls(q.operator || _settings) where q.name = _queue;

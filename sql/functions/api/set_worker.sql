@@ -24,6 +24,10 @@ begin
   if fault is not null then
     perform taskq.refuse_option('set_worker', fault, _settings -> fault);
   end if;
+  if jsonb_typeof(_settings -> 'queues') = 'array' then
+    perform taskq.refuse_queue_name('set_worker', q.name)
+    from jsonb_array_elements_text(_settings -> 'queues') as q (name);
+  end if;
   update taskq.workers
   set concurrency = coalesce((_settings ->> 'concurrency')::integer, concurrency),
     poll_ms = coalesce((_settings ->> 'poll_ms')::bigint, poll_ms),

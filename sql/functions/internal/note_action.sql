@@ -9,6 +9,9 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
+  if length(options ->> 'by') not between 1 and 200 then
+    perform taskq.refuse_option(_verb, 'by', options -> 'by');
+  end if;
   if coalesce(cardinality(_task_ids), 0) = 0 and coalesce(_queue, _worker::text, _type, _settings::text) is null then
     return;
   end if;

@@ -10,9 +10,10 @@ declare
   expected constant text := case
     when _option in ('queue', 'type', 'name') then 'text of 1 to 200 bytes'
     when _option in ('key', 'traceparent', 'source') then 'text of 1 to 500 bytes'
+    when _option = 'by' then 'text of 1 to 200 characters'
     when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
     when _option = 'delay_ms' then 'milliseconds, a whole number from 0 to 3155760000000 (100 years)'
-    when _option in ('timeout_ms', 'expires_ms') then duration
+    when _option in ('timeout_ms', 'expires_ms', 'ms') then duration
     when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
     when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
     when _option = 'max_attempts' then 'a whole number from 1 to 2147483647, which stands for unlimited'

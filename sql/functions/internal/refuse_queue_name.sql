@@ -1,0 +1,12 @@
+-- Raises unless this is a name of a queue: text of 1 to 200 bytes; _of says of what it is an option.
+create or replace function taskq.refuse_queue_name(_of text, _name text)
+returns void
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  if not coalesce(octet_length(_name) between 1 and 200, false) then
+    perform taskq.refuse_option(_of, 'queue', coalesce(to_jsonb(_name), 'null'));
+  end if;
+end
+$$;
