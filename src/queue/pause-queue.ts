@@ -7,12 +7,13 @@ export interface Pause extends Acting {
   readonly forMs: number | null;
 }
 
-/** Let no claim take from a queue any more. */
-export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Promise<void> {
-  await db.query({
-    text: 'select taskq.pause_queue($1, $2, $3, $4)',
+/** Let no claim take from a queue any more. True: nothing had been said of a queue of this name before. */
+export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Promise<boolean> {
+  const rows = await db.query<{ is_new: boolean }>({
+    text: 'select taskq.pause_queue($1, $2, $3, $4) as is_new',
     values: [queue, pause.by ?? null, pause.reason, pause.forMs],
   });
+  return rows[0]!.is_new;
 }
 
 /** Let a paused queue go on. False: it was not paused. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitUntil } from '../queue/waiting.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('taskq queues', () => {
@@ -55,6 +56,18 @@ describe('taskq queues', () => {
       stdout: 'mail is not paused\n',
     });
     expect((await project.run(['queues', 'list'])).stdout).not.toContain('paused');
+  });
+
+  test('pause: it counts nothing before the queue is paused', async () => {
+    const other = await project.connect();
+    await other.query('begin; lock table taskq.tasks, taskq.finished_tasks in access exclusive mode');
+    const answer = project.run(['queues', 'pause', 'urgent']);
+    const isPaused = async () =>
+      (await project.client.query("select from taskq.queues where name = 'urgent' and paused_at is not null"))
+        .rowCount === 1;
+    await waitUntil(isPaused, 'the queue is not paused').finally(() => other.query('commit'));
+    expect(await answer).toMatchObject({ code: 0, stdout: expect.stringContaining('urgent is paused') });
+    await project.run(['queues', 'resume', 'urgent']);
   });
 
   test('pause without an end lasts until it is resumed; a queue that had no task is named with the nearest', async () => {

@@ -59,6 +59,19 @@ test('pausing again replaces who, why and how long', async () => {
   });
 });
 
+test('a queue that cannot be, and a pause of no time, are refused', async () => {
+  const refusal = (message: string) => ({ code: '22023', message: expect.stringContaining(message) });
+  for (const name of ['', 'x'.repeat(201), null as unknown as string]) {
+    await expect(pauseQueue(queue.admin, name, pause)).rejects.toMatchObject(refusal('pause_queue: queue '));
+  }
+  for (const forMs of [-1, 0, 3_155_760_000_001]) {
+    await expect(pauseQueue(queue.admin, 'default', { ...pause, forMs })).rejects.toMatchObject(
+      refusal(`pause_queue: ms ${forMs}: expected milliseconds, a whole number from 1 `),
+    );
+  }
+  expect(await queue.admin.value('select count(*)::int from taskq.queues')).toBe(0);
+});
+
 test('a pause ends by itself: nobody says a word, and the queue gives again', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);

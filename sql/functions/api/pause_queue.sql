@@ -1,22 +1,30 @@
 -- Stops a queue: from now on no claim takes from it, and what workers have claimed ahead of it they give back, at
 -- once or with their next heartbeat. It ends by itself after _ms milliseconds; null: until resumed. What runs, runs
--- on. Pausing again replaces who, why and until when. Who is the session's role; _by is a name beside it.
+-- on. Pausing again replaces who, why and until when. Who is the session's role; _by is a name beside it. True: nothing had
+-- been said of a queue of this name before.
 create or replace function taskq.pause_queue(
   _queue text, _by text default null, _reason text default null, _ms bigint default null
 )
-returns void
+returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  is_new boolean;
 begin
+  perform taskq.refuse_queue_name('pause_queue', _queue);
+  if _ms not between 1 and 3155760000000 then
+    perform taskq.refuse_option('pause_queue', 'ms', to_jsonb(_ms));
+  end if;
   insert into taskq.queues (name, paused_at, paused_until, paused_by, pause_reason)
   values (_queue, ts, ts + make_interval(secs => _ms / 1000.0), taskq.who(_by), _reason)
   on conflict (name) do update set
     paused_at = excluded.paused_at, paused_until = excluded.paused_until, paused_by = excluded.paused_by,
-    pause_reason = excluded.pause_reason;
+    pause_reason = excluded.pause_reason
+  returning xmax = 0 into is_new;
   perform taskq.note_action('pause', ts, jsonb_build_object('by', _by), _queue => _queue, _reason => _reason);
   perform taskq.tell_workers();
+  return is_new;
 end
 $$;

@@ -33,17 +33,15 @@ enqueued. Pausing a paused queue replaces the name, the reason and the end of th
     const forMs = options.for === undefined ? null : parseDuration(options.for, '--for');
     if (forMs === 0) throw badOption('--for 0s: expected more than 0');
     const db = await context.database();
-    const others = await listQueues(db);
-    await pauseQueue(db, name, {
+    // First of all: to count tasks takes up to half a second.
+    const isNew = await pauseQueue(db, name, {
       by: await actingOf(options),
       reason: options.reason?.trim() || null,
       forMs,
     });
-    if (!others.some((queue) => queue.name === name) && (await hasHadTasks(db, name)) === false) {
-      const hint = didYouMean(
-        name,
-        others.map((queue) => queue.name),
-      );
+    if (isNew && (await hasHadTasks(db, name)) === false) {
+      const others = (await listQueues(db)).map((queue) => queue.name).filter((other) => other !== name);
+      const hint = didYouMean(name, others);
       context.output.talk(`queue ${printable(JSON.stringify(name))} has had no tasks so far${hint}`);
     }
     const [queue] = await listQueues(db, name);
