@@ -184,6 +184,9 @@ create table taskq.dead_tasks (
 -- Dead letters are read by time of death.
 create index dead_tasks_died on taskq.dead_tasks (died_at, id);
 
+-- Housekeeping discards, queue by queue, the oldest; what was put away by hand it leaves alone.
+create index dead_tasks_old on taskq.dead_tasks (queue, died_at) where not by_hand;
+
 -- A row for each attempt that failed or was put off, by the same rule of partitions.
 create table taskq.task_errors (
   task_id bigint not null,

@@ -224,6 +224,12 @@ function verbsOf(
         (await ids("select id from taskq.tasks where queue = 'later' order by id desc limit 1"))[0],
       ),
     'expire a page': () => session.rows('select taskq.expire(100)'),
+    'discard old dead letters': async () => {
+      await admin.rows(
+        "insert into taskq.queues (name, dead_retention) values ('default', '7d') on conflict do nothing",
+      );
+      return session.rows('select * from taskq.discard_old(1000)');
+    },
     'see to a page of history': () => session.rows('select * from taskq.place_history(100)'),
     'look which partitions history needs': () => session.rows('select * from taskq.wanted_partitions()'),
     'look which queues there are': () => session.rows('select taskq.find_queues()'),
@@ -362,6 +368,7 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'show a dead task': 1500,
   'show a finished task': 1500,
   'rescue from 500 blocks': 700,
+  'discard old dead letters': 50,
   'a page of dead letters': 3000,
   'the last page of dead letters': 100,
   // Each names its task, which may be in any partition.

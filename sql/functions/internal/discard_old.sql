@@ -12,25 +12,13 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   old bigint[];
-  after_id bigint := -9223372036854775808;
+  kept bigint[] := '{}';
 begin
   discarded := 0;
   loop
     old := null;
     begin
-      old := array(
-        select x.id
-        from taskq.dead_tasks x
-        left join taskq.queues q on q.name = x.queue
-        cross join taskq.defaults d
-        -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
-        where case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
-          then x.died_at < ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
-        end and not x.by_hand and x.id > after_id
-        order by x.id
-        limit _limit - discarded
-        for update of x skip locked
-      );
+      old := taskq.lock_old_dead(ts, _limit - discarded, kept);
       delete from taskq.dead_tasks x where x.id = any (old);
       discarded := discarded + cardinality(old);
       return next;
@@ -50,9 +38,9 @@ begin
         end if;
       exception when others then
         refused := coalesce(refused, '[]') || jsonb_build_object('id', old[nth], 'error', sqlerrm, 'code', sqlstate);
+        kept := kept || old[nth];
       end;
     end loop;
-    after_id := old[cardinality(old)];
     -- A bound on what refused rows may cost at once.
     if discarded >= _limit or jsonb_array_length(refused) >= 1000 then
       return next;
