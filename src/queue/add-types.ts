@@ -1,4 +1,5 @@
 import type { Queryable } from '../lib/database.ts';
+import type { Acting } from './acting.ts';
 
 export interface AddedType {
   readonly name: string;
@@ -7,6 +8,9 @@ export interface AddedType {
 }
 
 /** Make types known before any worker has registered them. A row for each. */
-export function addTypes(db: Queryable, names: readonly string[]): Promise<AddedType[]> {
-  return db.query<AddedType>({ text: 'select name, added from taskq.add_types($1)', values: [names] });
+export function addTypes(db: Queryable, names: readonly string[], { by }: Acting = {}): Promise<AddedType[]> {
+  return db.query<AddedType>({
+    text: 'select name, added from taskq.add_types($1, $2)',
+    values: [names, JSON.stringify({ by })],
+  });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { addDead } from '../../src/queue/add-dead.ts';
+import { addTypes } from '../../src/queue/add-types.ts';
 import { cancel } from '../../src/queue/cancel.ts';
 import { setDefaults } from '../../src/queue/defaults.ts';
 import { discard } from '../../src/queue/discard.ts';
@@ -72,6 +73,7 @@ test('every verb records who, when and on what: the role of the session, and bes
 test('so does every verb that sets something, with what it set', async () => {
   const worker = await registerWorker(queue.admin);
   await setQueue(queue.admin, 'mail', { max_attempts: 7, timeout_ms: null }, { by });
+  await addTypes(queue.admin, ['work', 'new/b', 'new/a'], { by });
   await setType(queue.admin, 'letter', { priority: 'high' }, { by });
   expect(await removeType(queue.admin, 'letter', { by })).toBe('removed');
   await setDefaults(queue.admin, { max_attempts: 9 }, { by });
@@ -81,6 +83,9 @@ test('so does every verb that sets something, with what it set', async () => {
   const of = (verb: string, more: object) => ({ verb, by, ...more });
   expect(await recorded()).toEqual([
     of('set', { queue: 'mail', settings: { max_attempts: 7, timeout_ms: null } }),
+    of('add', { type: 'new/a' }),
+    of('add', { type: 'new/b' }),
+    of('add', { type: 'letter' }),
     of('set', { type: 'letter', settings: { priority: 1 } }),
     of('remove', { type: 'letter' }),
     of('set', { settings: { max_attempts: 9 } }),
@@ -107,6 +112,18 @@ test('what a verb did to nothing is not recorded; without a name the role stands
   expect(await queue.admin.value(paused)).toBe(true);
 });
 
+test.each(["pause_queue('mail', $1)", 'pause_worker($2, $1)', 'stop_worker($2, $1)'])(
+  'a name that nobody has is refused in words: %s',
+  async (call) => {
+    const worker = await registerWorker(queue.admin);
+    const values = call.includes('$2') ? ['', worker.id] : [''];
+    await expect(queue.admin.rows(`select taskq.${call}`, ...values)).rejects.toMatchObject({
+      code: '22023',
+      message: expect.stringMatching(/^(pause|stop): by "": expected text of 1 to 200 characters$/),
+    });
+  },
+);
+
 test('it is recorded with what was done, or not at all', async () => {
   const id = await enqueue(queue.admin);
   await queue.admin.rows('begin');
@@ -114,7 +131,7 @@ test('it is recorded with what was done, or not at all', async () => {
   await queue.admin.rows('rollback');
   expect(await recorded()).toEqual([]);
   await expect(cancel(queue.admin, [id], null, { by: 'x'.repeat(201) })).rejects.toThrow(
-    'who_acts_has_a_short_name',
+    `cancel: by "${'x'.repeat(199)}…: expected text of 1 to 200 characters`,
   );
   expect((await showTask(queue.admin, id))!.status).toBe('pending');
 });

@@ -1,5 +1,5 @@
 -- Makes types known, so that tasks of them may be enqueued before any worker has registered them. A row per name:
--- added, or false where it was known.
+-- added, or false where it was known. options: by, a name beside the role's for taskq.actions.
 create or replace function taskq.add_types(_names text[], options jsonb default '{}')
 returns table (name text, added boolean, extra jsonb)
 language plpgsql security definer
@@ -30,6 +30,7 @@ begin
     returning name
   )
   select coalesce(array_agg(inserted.name), '{}') into made from inserted;
+  perform taskq.note_action('add', ts, options, _type => n.name) from unnest(made) as n (name);
   return query
   select asked.name, asked.name = any (made), null::jsonb
   from (select distinct n.name from unnest(_names) as n (name)) as asked

@@ -9,7 +9,7 @@ as $$
 begin
   perform taskq.refuse_unknown_options('set_type', options, '{by}');
   _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
-  perform taskq.add_types(array[_type]);
+  perform taskq.add_types(array[_type], options);
   update taskq.task_types t
   set operator = jsonb_strip_nulls(t.operator || _settings) where t.name = _type;
   update taskq.task_types t

@@ -1,20 +1,22 @@
 import { checkedName } from '../../../domain/names.ts';
 import { addTypes } from '../../../queue/add-types.ts';
 import type { CliCommand } from '../../command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
 
 /** `taskq types add`: make types known. */
-export const typesAdd: CliCommand = {
+export const typesAdd: CliCommand<ActingOptions> = {
   declare(command) {
-    command.argument('<types...>', 'names of the types').addHelpText(
+    declareActing(command.argument('<types...>', 'names of the types')).addHelpText(
       'after',
       `
 Enqueueing a task of an unknown type fails, because the name is probably mistyped. A worker registers the types it has
 handlers for when it starts; add a type to enqueue its tasks before that.`,
     );
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
     const names = args.map((name) => checkedName('type', name));
-    const types = await addTypes(await context.database(), names);
+    const by = await actingOf(options);
+    const types = await addTypes(await context.database(), names, { by });
     await context.output.answer({ types }, () =>
       types.map(({ name, added }) => `${name} ${added ? 'added' : 'is known already'}`).join('\n'),
     );
