@@ -5,6 +5,7 @@ import { revive } from '../../src/queue/revive.ts';
 import { enqueue, enqueueSome, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
@@ -19,6 +20,16 @@ test('dead letters are gone for good, what is not dead stays, every id is answer
   expect(await statusOf(queue.admin, dead!)).toBeUndefined();
   expect(await statusOf(queue.admin, waiting!)).toBe('pending');
   expect(await queue.admin.value('select taskq.show_task($1)', dead)).toBeNull();
+});
+
+test('the errors of their attempts are gone, too', async () => {
+  const [worker, id] = [await registerWorker(queue.admin), await enqueue(queue.admin)];
+  await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'r', error: { message: 'secret' } }));
+  const errors = () =>
+    queue.admin.value('select count(*)::int from taskq.task_errors where task_id = $1', id);
+  expect(await errors()).toBe(1);
+  expect(await discard(queue.admin, [id])).toMatchObject([{ answer: 'discarded' }]);
+  expect(await errors()).toBe(0);
 });
 
 describe('a discard and a revive of the same letters wait for one another, and neither is refused', () => {

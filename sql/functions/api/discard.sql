@@ -1,4 +1,4 @@
--- Deletes dead letters for good. options: by_hand (false: but those that were put away by hand, true: only those); by, a
+-- Deletes dead letters and the errors of their attempts for good. options: by_hand (false: but those that were put away by hand, true: only those); by, a
 -- name beside the role's for taskq.actions. A row per id: `discarded`; `left_out` (by_hand says so); `not_dead`, with
 -- its status in extra (null: nothing is known of it). held_key in extra is as in taskq.purge.
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
@@ -34,6 +34,7 @@ begin
     where h.queue = gone.queue and h.key = gone.unique_key and h.task_id = gone.id and h.until > ts
     limit 1
   ) as held on true;
+  delete from taskq.task_errors e where e.task_id = any (discarded);
   perform taskq.note_action('discard', clock_timestamp(), options, discarded);
 
   return query
