@@ -158,3 +158,16 @@ test('of two with the same key only one is revived, and the other told which', a
     { id: b, answer: 'key_held', key: 'k', holder: a },
   ]);
 });
+
+test('a dead letter whose id is that of a live row is left as it is, and holds up no other one', async () => {
+  const [odd, other] = [await die(), await die()];
+  await queue.admin.rows(
+    `insert into taskq.tasks (id, queue, type, priority, payload, available_at, not_before, created_at)
+     values ($1, 'default', 'work', 2, '{}', now(), now(), now())`,
+    odd,
+  );
+  expect(await revive(queue.admin, [odd, other])).toMatchObject([
+    { id: odd, answer: 'not_dead', status: 'pending' },
+    { id: other, answer: 'revived' },
+  ]);
+});

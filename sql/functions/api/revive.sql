@@ -29,6 +29,11 @@ begin
   locked := array(
     select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
   );
+  -- A row put in by hand may live under the id of a dead letter: that one is not dead.
+  locked := array(
+    select d.id from unnest(locked) as d (id)
+    where (select t.id from taskq.tasks t where t.id = d.id limit 1) is null
+  );
   left_out := array(
     select d.id from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand <> (options ->> 'by_hand')::boolean
@@ -57,7 +62,7 @@ begin
         limit 1
       ) is null
     order by d.queue, d.unique_key nulls first, d.id
-    on conflict (queue, unique_key) where unique_key is not null do nothing
+    on conflict do nothing
     returning id
   )
   select coalesce(array_agg(id), '{}') into back from inserted;

@@ -14,13 +14,14 @@ as $$
     select array_agg(asked.id) as ids from asked where asked.is_other
   ),
   found as (
-    select t.id, t.status::text from others cross join taskq.tasks t where t.id = any (others.ids)
+    select t.id, t.status::text, 1 as place from others cross join taskq.tasks t where t.id = any (others.ids)
     union all
-    select f.id, f.status::text from others cross join taskq.finished_tasks f where f.id = any (others.ids)
+    select f.id, f.status::text, 2 from others cross join taskq.finished_tasks f where f.id = any (others.ids)
     union all
-    select d.id, 'dead' from others cross join taskq.dead_tasks d where d.id = any (others.ids)
+    select d.id, 'dead', 3 from others cross join taskq.dead_tasks d where d.id = any (others.ids)
   )
-  select asked.id, case when asked.is_other then jsonb_build_object('status', found.status) end
+  -- A row put in by hand may have the id of another one.
+  select distinct on (asked.id) asked.id, case when asked.is_other then jsonb_build_object('status', found.status) end
   from asked left join found on found.id = asked.id
-  order by asked.id
+  order by asked.id, found.place
 $$;
