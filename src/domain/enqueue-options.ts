@@ -25,7 +25,7 @@ export interface EnqueueOptions {
   readonly maxAttempts?: number | 'unlimited';
   /** Time limit of an attempt. */
   readonly timeout?: string | number;
-  /** Do not start it after this time has passed. */
+  /** Do not start it once it has been due for this long. */
   readonly expires?: string | number;
   /** Unique key: at most one task of the queue holds it at a time. */
   readonly key?: string;

@@ -1,6 +1,5 @@
 -- The last day (UTC) on which a row that ended at that time is kept; null: it is not kept at all, 'infinity':
--- for ever. Above 60 days it is rounded up to the first of a month, beyond 700 days it is for ever, so that
--- fewer than a hundred partitions serve the retention of every queue.
+-- for ever. Above 60 days it is rounded up to the first of a month, so that a month of history is one partition.
 -- One expression without a FROM: the planner can then inline it into the statement of a settle.
 create or replace function taskq.drop_on(_retention text, _ended timestamptz)
 returns date
@@ -11,7 +10,6 @@ as $$
     when _retention = 'ever' then 'infinity'::date
     when rtrim(_retention, 'd')::integer <= 60
       then (_ended at time zone 'UTC')::date + rtrim(_retention, 'd')::integer
-    when rtrim(_retention, 'd')::integer > 700 then 'infinity'::date
     else (date_trunc(
       'month', ((_ended at time zone 'UTC')::date + rtrim(_retention, 'd')::integer - 1)::timestamp
     ) + interval '1 month')::date

@@ -67,14 +67,14 @@ function declare(command: Command): void {
       '--backoff <kind,base,…>',
       'wait after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
     )
-    .option('--expires <duration>', 'do not start the task after this time has passed')
+    .option('--expires <duration>', 'do not start the task once it has been due for this long')
     .option('--key <key>', 'unique key: at most one task of the queue holds it at a time')
     .option(
       '--key-for <period>',
       'how long the key is held: live (until the task ends), a duration such as 3d, or ever',
     )
     .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
-    .option('--retention <period>', 'how long to keep the task after it has finished: none, 7d, ever')
+    .option('--retention <period>', 'how long to keep the task after it has finished: none, 7d, ever; above 60 days, until the end of the month')
     .option('--wait [duration]', 'wait until the task ends and print its result')
     .option('--allow-unknown', 'accept a type without a known handler')
     .usage('[options] <type> [json|-]')

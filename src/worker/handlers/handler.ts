@@ -43,7 +43,7 @@ export interface HandlerOptions {
   readonly timeout?: string | number;
   /** How long after its timeout or cancellation it is killed, if it runs in its own process; `'2s'`. */
   readonly killAfter?: string | number;
-  /** Its tasks are not started at all once so long has passed: `'1h'`, or milliseconds. */
+  /** Its tasks are not started at all once so long has passed since they were due: `'1h'`, or milliseconds. */
   readonly expires?: string | number;
   /** Attempts before a task becomes a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
