@@ -48,7 +48,8 @@ environment variables, flags. \`taskq config\` prints each value and where it co
 ${settings()}
 ## Log events
 
-A worker writes JSON lines to stdout, or coloured text at a terminal. Each line has \`time\`, \`level\`, \`event\` and \`msg\`.
+A worker writes JSON lines to stdout, or coloured text at a terminal. Each line has \`time\`, \`level\`, \`event\` and \`msg\`. What a handler passes to \`ctx.log\` is
+in \`fields\` of its line.
 
 ${events()}
 ## Handlers

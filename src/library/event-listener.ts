@@ -35,6 +35,6 @@ export function tellListener(listener: (event: WorkerEvent) => unknown, lowest: 
       const [level, message] = EVENTS[name];
       tell({ ...fields, event: name, level, message });
     },
-    say: (level, message, fields) => tell({ ...fields, event: 'task.log', level, message }),
+    say: (level, message, line) => tell({ ...line, event: 'task.log', level, message }),
   };
 }

@@ -153,7 +153,7 @@ describe('a worker inside an application', () => {
         event: 'task.log',
         level: 'info',
         message: 'half way',
-        rows: 7,
+        fields: { rows: 7 },
         task_id: id,
       }),
     );

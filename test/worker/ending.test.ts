@@ -42,7 +42,9 @@ describe('SIGTERM', () => {
       await queue.rows('select attempts, losses, releases, status from taskq.tasks group by 1, 2, 3, 4'),
     ).toEqual([{ attempts: 0, losses: 0, releases: 1, status: 'pending' }]);
     for (const id of ids) {
-      expect(eventsOf(worker, 'task.log', id)).toMatchObject([{ msg: 'aborted', reason: 'shutdown' }]);
+      expect(eventsOf(worker, 'task.log', id)).toMatchObject([
+        { msg: 'aborted', fields: { reason: 'shutdown' } },
+      ]);
       await queue.witness(id, 'go');
     }
     await queue.work(['--until-idle']).exit;

@@ -34,5 +34,38 @@ test('whatever a handler logs is a line of JSON, and fails no attempt', async ()
   expect(said).toHaveLength(3 * 8);
   expect(said.map(({ msg }) => typeof msg)).toEqual(said.map(() => 'string'));
   expect(said[0]).toMatchObject({ msg: 'Symbol(m)', task_id: id });
-  expect(said).toContainEqual(expect.objectContaining({ msg: 'fields', good: 1 }));
+  expect(said).toContainEqual(
+    expect.objectContaining({ msg: 'fields', fields: expect.objectContaining({ good: 1 }) }),
+  );
 });
+
+test.each(['inline', 'process'])(
+  'no field of a handler is taken for one of the log (%s)',
+  async (isolation) => {
+    const directory = await temporaryDirectory();
+    const fields = { event: 'worker.stopped', level: 'error', msg: 'forged', time: 0, task_id: '0' };
+    await writeFile(
+      join(directory, 'forge.mjs'),
+      `export default {
+        isolation: '${isolation}',
+        run: (_, { log }) => { log.info('said', ${JSON.stringify(fields)}); },
+      };`,
+    );
+    const id = await queue.enqueue('forge');
+    const worker = queue.work(['--until-idle'], { handlers: directory });
+    expect(await worker.exit).toMatchObject({ code: 0 });
+    const lines = worker.stdout().trimEnd().split('\n');
+    const [line, ...more] = lines.filter((text) => text.includes('forged'));
+    expect(more).toEqual([]);
+    expect(JSON.parse(line!)).toMatchObject({
+      event: 'task.log',
+      level: 'info',
+      msg: 'said',
+      task_id: id,
+      type: 'forge',
+      attempt: 1,
+      fields,
+    });
+    expect(line!.match(/"event":/g)).toHaveLength(2);
+  },
+);

@@ -32,7 +32,7 @@ describe('a handler file', () => {
     expect(worker.logs().find(event('task.log'))).toMatchObject({
       level: 'info',
       msg: 'greeting',
-      name: 'Ada',
+      fields: { name: 'Ada' },
       task_id: ids[0],
       type: 'hello',
     });

@@ -47,7 +47,7 @@ export class Context implements TaskContext {
     const say =
       (level: Level): TaskLog['info'] =>
       (message, fields = {}) =>
-        this.#lines.say(level, sayAnything(message), { ...copyReadable(fields), ...about });
+        this.#lines.say(level, sayAnything(message), { ...about, fields: copyReadable(fields) });
     return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
   }
 }

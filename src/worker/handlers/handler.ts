@@ -4,7 +4,7 @@ import type { StandardSchema } from '../../domain/standard-schema.ts';
 /** Why a handler was asked to end. */
 export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
 
-/** Writes log lines that name the task. Fields are added to the line. */
+/** Writes log lines that name the task. What else is given stands in their `fields`. */
 export interface TaskLog {
   /** Written only if `logLevel` is `debug`. */
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;

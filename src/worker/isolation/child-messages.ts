@@ -2,6 +2,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { Level } from '../../lib/level.ts';
 import type { AttemptTask } from '../attempt/attempt.ts';
 import type { AbortReason } from '../handlers/handler.ts';
+import type { HandlerLine } from '../log/events.ts';
 
 /** A task for a handler's process. */
 export interface RunRequest {
@@ -24,5 +25,5 @@ export type FromChild =
       readonly kind: 'log';
       readonly level: Level;
       readonly message: string;
-      readonly fields: Readonly<Record<string, unknown>>;
+      readonly line: HandlerLine;
     };

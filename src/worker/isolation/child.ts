@@ -20,7 +20,8 @@ process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 process.on('SIGINT', () => {});
 
 const LINES: HandlerLog = {
-  say: (level, message, fields) => send({ kind: 'log', level, message, fields: plain(fields) }),
+  say: (level, message, line) =>
+    send({ kind: 'log', level, message, line: { ...line, fields: plain(line.fields) } }),
 };
 
 /** By path. */
@@ -70,8 +71,7 @@ function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknow
   try {
     return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
   } catch (error) {
-    const { task_id, type, attempt } = fields;
-    return { fields_lost: String(error), task_id, type, attempt };
+    return { fields_lost: String(error) };
   }
 }
 

@@ -84,7 +84,7 @@ export class HandlerProcess {
         this.#ended({ outcome: message.outcome, died: false });
         break;
       case 'log':
-        this.#events.say(message.level, message.message, message.fields);
+        this.#events.say(message.level, message.message, message.line);
         break;
       case 'spoilt':
         this.#spent = true;

@@ -16,11 +16,23 @@ const SAID = new Set([
   'retry_in_ms',
   'reason',
   'error',
+  'fields',
 ]);
 
 /** Say a log line for a person: the event, the task, what else there is, and of an error what it says and where. */
 export function describeLine(line: Line): string {
-  const { event, msg, type, task_id: id, attempt, ran_ms: ranMs, retry_in_ms: retryMs, reason, error } = line;
+  const {
+    event,
+    msg,
+    type,
+    task_id: id,
+    attempt,
+    ran_ms: ranMs,
+    retry_in_ms: retryMs,
+    reason,
+    error,
+    fields,
+  } = line;
   const parts = [
     event === 'task.log' ? msg : null,
     id === undefined ? null : `${type} ${id}`,
@@ -28,7 +40,8 @@ export function describeLine(line: Line): string {
     typeof ranMs === 'number' ? `ran ${formatDuration(ranMs)}` : null,
     typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
     typeof reason === 'string' ? `reason ${reason}` : null,
-    ...Object.entries(line).flatMap(([key, value]) => other(key, value)),
+    ...Object.entries(line).flatMap(([key, value]) => (SAID.has(key) ? [] : other(key, value))),
+    ...Object.entries(fields ?? {}).flatMap(([key, value]) => other(key, value)),
     id === undefined && event !== 'task.log' ? msg : null,
   ].filter((part) => part !== null);
   return `${event}  ${parts.join(', ')}${describeError(error)}`;
@@ -37,7 +50,7 @@ export function describeLine(line: Line): string {
 function other(key: string, value: unknown): string[] {
   const isNothing = value === null || value === undefined || value === 0 || value === false;
   const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-  if (SAID.has(key) || isNothing || isEmpty) return [];
+  if (isNothing || isEmpty) return [];
   return [`${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`];
 }
 

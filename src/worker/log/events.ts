@@ -97,11 +97,18 @@ export const EVENTS = {
 
 export type EventName = keyof typeof EVENTS;
 
+export interface HandlerLine {
+  readonly task_id: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
 /** Writes one line. The level may be another than the event's own, for a handler's own words. */
 export interface EventLog {
   /** Whether anybody hears of what is told at level debug, as every single task is. */
   readonly tellsDebug: boolean;
   event(name: EventName, fields?: Readonly<Record<string, unknown>>): void;
-  /** A handler's own line. */
-  say(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void;
+  /** A handler's own line. What it brings is `fields` of it, apart from what the worker says of every line. */
+  say(level: Level, message: string, line: HandlerLine): void;
 }

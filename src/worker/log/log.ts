@@ -29,8 +29,8 @@ export function createLog({ level, about }: LogOptions, stream: DestinationStrea
       const [level, message] = EVENTS[name];
       logger[level]({ event: name, ...fields }, message);
     },
-    say(level, message, fields) {
-      logger[level]({ event: 'task.log', ...fields }, message);
+    say(level, message, line) {
+      logger[level]({ event: 'task.log', ...line }, message);
     },
   };
 }
