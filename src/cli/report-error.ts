@@ -1,4 +1,5 @@
 import { TaskqError } from '../lib/errors.ts';
+import { redactUrl } from '../lib/redact-url.ts';
 import type { Output } from './output.ts';
 
 /** Print why a command failed. Returns its exit code. */
@@ -28,7 +29,9 @@ function oneLine(text: string): string {
 }
 
 function asJson({ code, message, hint }: TaskqError): string {
-  return JSON.stringify({ error: { code, message: oneLine(message), hint: hint ?? null } });
+  return JSON.stringify({
+    error: { code, message: oneLine(message), hint: hint === undefined ? null : oneLine(hint) },
+  });
 }
 
 function bugAsJson(error: unknown, stack: string): string {
@@ -36,7 +39,10 @@ function bugAsJson(error: unknown, stack: string): string {
   return JSON.stringify({ error: { code: 'bug', message: hidePasswords(message), hint: null, stack } });
 }
 
+/** A database URL, or the password of a key=value connection string. */
+const SECRETIVE = /postgres(?:ql)?:\/\/\S+|\b\w*(?:password|passwd|pwd)\s*=\s*(?:'(?:\\.|[^'\\])*'|\S+)/gi;
+
 /** The last line of defence: whatever an error quotes. */
 function hidePasswords(text: string): string {
-  return text.replaceAll(/(postgres(?:ql)?:\/\/[^:/@\s]*):[^@\s]*@/gi, '$1:***@');
+  return text.replaceAll(SECRETIVE, (quoted) => redactUrl(quoted));
 }

@@ -18,7 +18,8 @@ const MAX_LINE_BYTES = 2000;
 
 /**
  * Run a program on a task: its payload on stdin, as JSON; `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE` and `TASKQ_ATTEMPT`
- * in its environment, and `TRACEPARENT` where the task has one. Exit code 0: what it wrote to stdout is the result, as
+ * in the environment of its worker, which it has whole (a database URL, too: it may call taskq), and `TRACEPARENT` where
+ * the task has one. Exit code 0: what it wrote to stdout is the result, as
  * JSON where it is JSON, else as text; nothing is no result. 75: try again (throws Retry). All else throws, with the end of what it wrote to stderr. Each
  * line of stderr is logged. Told to end it gets SIGTERM; its worker kills it after `killAfter`.
  */
