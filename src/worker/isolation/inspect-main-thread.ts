@@ -11,13 +11,18 @@ export interface Busy {
 
 /**
  * Ask the main thread, from another, what it is busy with: through the debugger, which interrupts even a loop without
- * end. It runs on afterwards. Undefined: it did not answer within `limitMs`, as in a system call that does not return.
+ * end. It runs on afterwards. Undefined: it did not answer within `limitMs`, as in a system call that does not return, or
+ * cannot be asked.
  */
-export function inspectMainThread(limitMs: number): Promise<Busy | undefined> {
+export async function inspectMainThread(limitMs: number): Promise<Busy | undefined> {
   const session = new Session();
+  try {
+    session.connectToMainThread();
+  } catch {
+    return undefined;
+  }
   return new Promise<Busy | undefined>((resolve) => {
     setTimeout(resolve, limitMs, undefined);
-    session.connectToMainThread();
     const urls = new Map<string, string>();
     session.on('Debugger.scriptParsed', ({ params }) => urls.set(params.scriptId, params.url));
     session.once('Debugger.paused', ({ params }) => {
