@@ -48,6 +48,10 @@ const MOST_AT_ONCE = 1000;
 export class EndWatch {
   readonly #options: EndWatchOptions;
   readonly #watched = new Map<string, Watched>();
+  /** To be looked at now, without a look through all that are watched. */
+  readonly #urgent = new Set<string>();
+  /** When the next of the others is due. */
+  #dueAt = Number.POSITIVE_INFINITY;
   readonly #bell = new Bell();
   readonly #closed = new AbortController();
   #looping = false;
@@ -101,6 +105,7 @@ export class EndWatch {
     if (known !== undefined) return known;
     const watched: Watched = { waiting: new Set(), lookAt: 0, pollMs: FIRST_POLL_MS };
     this.#watched.set(id, watched);
+    this.#urgent.add(id);
     return watched;
   }
 
@@ -125,22 +130,17 @@ export class EndWatch {
         if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) this.#rejectAll(error);
       }
       if (this.#watched.size === 0) break;
-      const next = Math.min(...[...this.#watched.values()].map(({ lookAt }) => lookAt));
-      await this.#bell.wait(Math.max(0, next - performance.now()), this.#closed.signal);
+      const waitMs = this.#urgent.size > 0 ? 0 : this.#dueAt - performance.now();
+      await this.#bell.wait(Math.max(0, waitMs), this.#closed.signal);
     }
     this.#looping = false;
     if (!this.#closed.signal.aborted) void this.#listener?.then((listener) => listener?.keepAlive('no'));
   }
 
   async #look(): Promise<void> {
-    const now = performance.now();
-    const due = [...this.#watched].filter(([, { lookAt }]) => lookAt <= now).slice(0, MOST_AT_ONCE);
-    for (const [, watched] of due) {
-      watched.lookAt = now + watched.pollMs;
-      watched.pollMs = Math.min(2 * watched.pollMs, LAST_POLL_MS);
-    }
-    if (due.length === 0) return;
-    const ids = due.map(([id]) => id);
+    const due = this.#takeDue(performance.now());
+    if (due.size === 0) return;
+    const ids = [...due.keys()];
     const { db } = this.#options;
     await askEnds(db, ids);
     const ends = new Map((await getEnds(db, ids)).map((end) => [end.id, end]));
@@ -149,6 +149,30 @@ export class EndWatch {
       if (end?.live) continue;
       for (const waiter of [...waiting]) waiter.resolve(end ? { kind: 'ended', end } : { kind: 'gone' });
     }
+  }
+
+  /** At most so many as are asked about at once: what is urgent, then, where it is time for that, of all others. */
+  #takeDue(now: number): Map<string, Watched> {
+    const due = new Map<string, Watched>();
+    const take = (id: string, watched: Watched) => {
+      due.set(id, watched);
+      watched.lookAt = now + watched.pollMs;
+      watched.pollMs = Math.min(2 * watched.pollMs, LAST_POLL_MS);
+      this.#dueAt = Math.min(this.#dueAt, watched.lookAt);
+    };
+    for (const id of this.#urgent) {
+      if (due.size === MOST_AT_ONCE) return due;
+      this.#urgent.delete(id);
+      const watched = this.#watched.get(id);
+      if (watched !== undefined) take(id, watched);
+    }
+    if (now < this.#dueAt) return due;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    for (const [id, watched] of this.#watched) {
+      if (watched.lookAt <= now && due.size < MOST_AT_ONCE) take(id, watched);
+      else this.#dueAt = Math.min(this.#dueAt, watched.lookAt);
+    }
+    return due;
   }
 
   #listen(): void {
@@ -187,10 +211,7 @@ export class EndWatch {
   }
 
   #lookNow(ids: Iterable<string>): void {
-    for (const id of ids) {
-      const watched = this.#watched.get(id);
-      if (watched !== undefined) watched.lookAt = 0;
-    }
+    for (const id of ids) if (this.#watched.has(id)) this.#urgent.add(id);
     this.#bell.ring();
   }
 

@@ -9,13 +9,22 @@ export interface TaskPage {
   readonly nextAfter: string | null;
 }
 
-/** Find up to `limit` tasks from where the page before said (null: the newest), looking at the tables in pages until there are enough. */
+export interface Look {
+  readonly after?: string | null;
+  readonly lookMs?: number;
+}
+
+/**
+ * Find up to `limit` tasks from where the page before said (null: the newest), looking at the tables in pages until there
+ * are enough, or for `lookMs`: no index knows which tasks fit any filter, and where few do, all of history is read.
+ */
 export async function findTasks(
   db: Queryable,
   filter: TaskFilter,
   limit: number,
-  after: string | null = null,
+  { after = null, lookMs = Number.POSITIVE_INFINITY }: Look = {},
 ): Promise<TaskPage> {
+  const until = performance.now() + lookMs;
   const tasks: TaskRow[] = [];
   let nextAfter = after;
   do {
@@ -25,7 +34,7 @@ export async function findTasks(
     });
     tasks.push(...rows[0]!.tasks);
     nextAfter = rows[0]!.next_after;
-  } while (tasks.length < limit && nextAfter !== null);
+  } while (tasks.length < limit && nextAfter !== null && performance.now() < until);
   return { tasks, nextAfter };
 }
 
@@ -45,7 +54,7 @@ export async function* findPages(
   let left = limit;
   let after: string | null = null;
   do {
-    const page: TaskPage = await findTasks(db, filter, Math.min(pageSize, left), after);
+    const page: TaskPage = await findTasks(db, filter, Math.min(pageSize, left), { after });
     if (page.tasks.length > 0) yield page.tasks;
     left -= page.tasks.length;
     after = page.nextAfter;

@@ -68,10 +68,14 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
     this.#problemOf = problemOf;
   }
 
+  /**
+   * One page. It is looked for a second: of a filter that fits few tasks of a large history it may have fewer than
+   * `limit`, or none, although its `after` says that there may be more.
+   */
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
     const from = after === null ? null : checkedPlace(after);
     const most = checkedLimit(limit);
-    const page = await this.#ask((db) => findTasks(db, this.#filter, most, from));
+    const page = await this.#ask((db) => findTasks(db, this.#filter, most, { after: from, lookMs: LOOK_MS }));
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
   }
 
@@ -121,6 +125,7 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
 }
 
 const PAGE = 500;
+const LOOK_MS = 1000;
 const MOST = 10_000;
 
 /** An id; of a page of dead letters a time of death and an id. */

@@ -112,7 +112,7 @@ describe('a list', () => {
     const seen: string[] = [];
     let after: string | null = null;
     do {
-      const page: Awaited<ReturnType<typeof findTasks>> = await findTasks(queue.admin, {}, 10, after);
+      const page: Awaited<ReturnType<typeof findTasks>> = await findTasks(queue.admin, {}, 10, { after });
       seen.push(...page.tasks.map((task) => task.id));
       after = page.nextAfter;
       await enqueue(queue.admin);
@@ -122,7 +122,7 @@ describe('a list', () => {
 
   test('refuses what is no filter, and a place that no page gave', async () => {
     const find = (filter: object, after: string | null = null) =>
-      findTasks(queue.admin, filter as TaskFilter, 10, after);
+      findTasks(queue.admin, filter as TaskFilter, 10, { after });
     await expect(find({ queues: 'mail' })).rejects.toMatchObject({ code: '22023' });
     await expect(find({}, 'x')).rejects.toMatchObject({ code: '22023' });
     await expect(find({ status: ['dead'] }, '7')).rejects.toMatchObject({ code: '22023' });
@@ -204,4 +204,16 @@ test('how tasks ended is told for those that have, and that they live for the ot
   });
   expect(endOf.get(ids.expired!)).toMatchObject({ status: 'expired', live: false });
   expect(endOf.get(ids.running!)).toMatchObject({ status: 'running', live: true });
+});
+
+test('a look that may take no longer ends with where to go on, although it has found nothing yet', async () => {
+  await queue.admin.rows(
+    `insert into taskq.tasks (queue, type, priority, payload, available_at, not_before, created_at)
+     select 'default', case when n = 1 then 'rare' else 'work' end, 2, '{}', now(), now(), now()
+     from generate_series(1, 25000) as n`,
+  );
+  const first = await findTasks(queue.admin, { type: 'rare' }, 1, { lookMs: 0 });
+  expect(first).toEqual({ tasks: [], nextAfter: expect.any(String) });
+  const second = await findTasks(queue.admin, { type: 'rare' }, 1, { after: first.nextAfter, lookMs: 0 });
+  expect(second.tasks).toMatchObject([{ type: 'rare' }]);
 });

@@ -29,7 +29,7 @@ export const list: CliCommand<ListOptions> = {
     const limit = parseLimit(options.limit);
     const after = parsePlace(options.after, filter);
     const db = await context.database();
-    const page = await findTasks(db, filter, limit, after);
+    const page = await findTasks(db, filter, limit, { after });
     await context.output.answer({ tasks: page.tasks, next_after: page.nextAfter }, async (screen) => {
       const { formatTaskList } = await import('../format-task-list.ts');
       return formatTaskList(page.tasks, screen);
