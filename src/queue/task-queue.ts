@@ -60,6 +60,11 @@ export interface Joining {
    * An idle worker then finds the task when it next polls: within 5 s, or its `poll` if that is longer.
    */
   readonly notify?: false;
+  /**
+   * Its end will be waited for: then `wait` finds it, however soon it comes and whatever its retention. Without, a task of
+   * retention `none` leaves nothing to find unless `wait` was called before it ended.
+   */
+  readonly notifyDone?: true;
 }
 
 /** A task for `enqueueMany`. */
@@ -138,11 +143,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async enqueue<Type extends TypeOf<Handlers>>(
     type: Type,
-    ...[payload, { client, allowUnknown, notify, ...options } = {}]: EnqueueArguments<
+    ...[payload, { client, allowUnknown, notify, notifyDone, ...options } = {}]: EnqueueArguments<
       PayloadOf<Handlers, Type>
     >
   ): Promise<Enqueued> {
-    const task = await this.#taskOf({ type, payload, ...options });
+    const task = await this.#taskOf({ type, payload, ...options }, notifyDone);
     return this.#refusing(
       type,
       async () => {
@@ -160,11 +165,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
-    { client, allowUnknown, notify, onEnqueued }: EnqueueManyOptions = {},
+    { client, allowUnknown, notify, notifyDone, onEnqueued }: EnqueueManyOptions = {},
   ): Promise<Streamed> {
     const db = client === undefined ? await this.#database() : queryableOf(client);
     return enqueueStream(db, tasks, {
-      taskOf: (item) => this.#taskOf(item),
+      taskOf: (item) => this.#taskOf(item, notifyDone),
       allowUnknown: allowUnknown ?? Object.keys(this.#handlers),
       notify,
       databaseUrl: this.#databaseUrl,
@@ -261,7 +266,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /**
    * Wait until a task has ended, and say how. Throws WaitDeadlineError when the time is over (the task goes on),
-   * NoSuchTaskError when nothing is known of it, and the signal's reason.
+   * NoSuchTaskError when nothing is known of it (of a task of retention `none` that has ended already, unless it was
+   * enqueued with `notifyDone`), and the signal's reason.
    */
   async wait<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     id: string,
@@ -336,6 +342,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   async #taskOf(
     input: EnqueueOptions & { readonly type: string; readonly payload?: unknown },
+    notifyDone?: true,
   ): Promise<NewTask> {
     const { type, payload, ...options } = input;
     checkedName('type', type);
@@ -343,7 +350,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     // What is stored is checked, as it will be before it runs: of a Date, its text.
     const checked = await checkPayload(this.#schemaOf(type), value);
     if ('problem' in checked) throw new InvalidPayloadError(type, checked.problem);
-    return { type, payload: text, options: normaliseEnqueueOptions(options) };
+    const stored = normaliseEnqueueOptions(options);
+    return { type, payload: text, options: notifyDone ? { ...stored, notify_done: true } : stored };
   }
 
   #schemaOf(type: string): StandardSchema | undefined {

@@ -43,6 +43,24 @@ describe('wait', () => {
     expect(await waiting).toMatchObject({ status: 'completed', result: 42 });
   });
 
+  test('finds the end of a task that left nothing else behind before, where it was announced', async () => {
+    const queue = library.open();
+    const notifyDone = true;
+    const options = { retention: 'none' };
+    const { id } = await queue.enqueue('work', {}, { ...options, notifyDone });
+    await settleOne('completed', { result: 42 });
+    expect(await queue.wait(id)).toMatchObject({ status: 'completed', result: 42 });
+    const ids: string[] = [];
+    const onEnqueued = (answers: readonly { readonly id: string }[]) =>
+      ids.push(...answers.map((answer) => answer.id));
+    await queue.enqueueMany([{ type: 'work', ...options }], { notifyDone, onEnqueued });
+    await settleOne('completed', { result: 43 });
+    expect(await queue.wait(ids[0]!)).toMatchObject({ status: 'completed', result: 43 });
+    const forgotten = await queue.enqueue('work', {}, options);
+    await settleOne('completed');
+    await expect(queue.wait(forgotten.id)).rejects.toMatchObject({ code: 'no_such_task' });
+  });
+
   test('listens past a pooler, and does not only poll', async () => {
     const queue = library.open({ directUrl: library.directUrl });
     const { id } = await queue.enqueue('work');
@@ -115,6 +133,18 @@ describe('wait', () => {
     await worker.settle(...tasks.map((task) => outcome(task, 'completed', { result: task.id })));
     expect((await waiting).map((end) => end.status === 'completed' && end.result)).toEqual(ids);
   });
+
+  test('of more tasks than a call takes arguments goes on', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', {}, { delay: '1h' });
+    // Of those nothing is known.
+    const others = Array.from({ length: 130_000 }, (_, n) => String(900_000_000_000 + n));
+    const waiting = Promise.allSettled(others.map((other) => queue.wait(other)));
+    const last = queue.wait(id);
+    expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
+    await queue.cancel(id);
+    expect(await last).toMatchObject({ status: 'cancelled' });
+  }, 120_000);
 
   test('outlives a restart of its connections', async () => {
     const way = await openWay(library.url);
