@@ -127,6 +127,7 @@ export interface ServerError extends Error {
   /** SQLSTATE. */
   readonly code: string | undefined;
   readonly constraint: string | undefined;
+  readonly detail: string | undefined;
   /** Of the table that it speaks of, if it does. */
   readonly schema: string | undefined;
   /** The function of the server that raised it. */

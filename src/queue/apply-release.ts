@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { loadMigrationFiles } from 'postgres-migrations';
 import type { Client } from '../lib/connect.ts';
+import { dropObject, replaceObject } from './replace-object.ts';
 import { hashFunctions, readFunctions, readRelease } from './schema-release.ts';
 
 /** A migration as postgres-migrations reads and hashes it. Number 0 is the list of the others, which it brings itself. */
@@ -31,8 +32,8 @@ async function runIn(client: Client, schema: string, sql: string): Promise<void>
 }
 
 /**
- * Bring functions, views and rights up to the release. Only what it changes: a view is replaced under a lock that every
- * reader of it holds up, and that holds up every reader who comes after.
+ * Bring functions, views and rights up to the release, and drop those that it no longer has. Only what it changes: a view is
+ * replaced under a lock that every reader of it holds up, and that holds up every reader who comes after.
  */
 export async function applyFunctions(client: Client, sql: string): Promise<void> {
   const release = await readRelease(sql);
@@ -44,7 +45,8 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
   const objects = Object.fromEntries(functions.map(({ name, text }) => [name, hashOf(text)]));
   // Bodies name each other: they are checked by the tests, not by the order of files.
   await client.query('set local check_function_bodies = off');
-  for (const { name, text } of functions) if (stored[name] !== objects[name]) await client.query(text);
+  for (const one of functions) if (stored[one.name] !== objects[one.name]) await replaceObject(client, one);
+  for (const name of Object.keys(stored)) if (objects[name] === undefined) await dropObject(client, name);
   await client.query('revoke all on all functions in schema taskq from public');
   await client.query('revoke all on all tables in schema taskq from public');
   await client.query(

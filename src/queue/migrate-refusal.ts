@@ -2,8 +2,18 @@ import type { Client } from '../lib/connect.ts';
 import { isServerError } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
 
-/** Say which role lacks which right, and what grants it, where the server refuses a migration for that; else the error. */
+/**
+ * Say which role lacks which right, and what grants it, where the server refuses a migration for that; or what of others
+ * depends on something that the release drops; else the error.
+ */
 export async function explainRefusal(client: Client, error: unknown): Promise<unknown> {
+  if (isServerError(error) && error.code === '2BP01') {
+    const dependents = error.detail === undefined ? '' : `: ${error.detail.replaceAll('\n', '; ')}`;
+    return new TaskqError('schema_depended_on', `nothing was changed: ${error.message}${dependents}`, {
+      hint: 'drop that, migrate, and make it again',
+      cause: error,
+    });
+  }
   if (!isServerError(error) || error.code !== '42501') return error;
   const { rows } = await client.query<Rights>(RIGHTS);
   const { role, database, owner, may_create: mayCreate } = rows[0]!;

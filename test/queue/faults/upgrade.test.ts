@@ -1,6 +1,6 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Blocker } from '../../../src/queue/blockers.ts';
 import { migrate } from '../../../src/queue/migrate.ts';
 import { SQL } from '../../../src/queue/schema-release.ts';
@@ -165,6 +165,90 @@ test.each(['ALTER TABLE', 'CREATE VIEW', 'CREATE FUNCTION', 'REVOKE'])(
     expect(await isNewer()).toBe(true);
   },
 );
+
+describe('what another release has otherwise', () => {
+  const OF = 'language sql security definer set search_path = pg_catalog, taskq, pg_temp';
+  const functionOf = (signature: string, body: string) =>
+    `-- Of a test.\ncreate or replace function taskq.${signature} ${OF} as $$ ${body} $$;`;
+
+  /** This release and so many more, with these functions besides. */
+  async function releaseWith(more: number, files: Readonly<Record<string, string>>): Promise<string> {
+    const sql = await mkdtemp(join(inject('scratchDirectory'), 'sql-'));
+    await cp(SQL, sql, { recursive: true });
+    const release = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8'));
+    await writeFile(join(sql, 'release.json'), JSON.stringify({ ...release, number: release.number + more }));
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(sql, 'functions', 'api', `${name}.sql`), text);
+    return sql;
+  }
+
+  const first = {
+    removed: functionOf('removed(_n integer) returns integer', 'select _n'),
+    longer: functionOf('longer(_n integer) returns integer', 'select _n'),
+    typed: functionOf('typed(_n integer) returns integer', 'select _n'),
+    renamed: functionOf('renamed(_n integer, _m integer default 1) returns integer', 'select _n'),
+    colours: '-- Of a test.\ncreate or replace view taskq.colours as select 1 as red, 2 as green;',
+    shades: '-- Of a test.\ncreate or replace view taskq.shades as select 1 as dark;',
+  };
+  const second = {
+    longer: functionOf('longer(_n integer, _m integer default 2) returns integer', 'select _n + _m'),
+    typed: functionOf('typed(_n integer) returns text', "select 'number ' || _n"),
+    renamed: functionOf('renamed(_of integer, _m integer) returns integer', 'select _of + _m'),
+    colours: "-- Of a test.\ncreate or replace view taskq.colours as select 'two'::text as green;",
+  };
+
+  test('takes the place of what was there, keeps what roles were granted, and leaves nothing behind', async () => {
+    const role = `painter_${database.name}`;
+    await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(1, first) });
+    await admin.rows(`create role "${role}"`);
+    await admin.rows(`grant usage on schema taskq to "${role}"`);
+    await admin.rows(
+      `grant execute on function taskq.longer, taskq.typed, taskq.renamed, taskq.removed to "${role}"`,
+    );
+    await admin.rows(`grant select on taskq.colours to "${role}" with grant option`);
+    try {
+      await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(2, second) });
+      expect(
+        await admin.rows(
+          `select p.oid::regprocedure::text as signature, not exists (select from aclexplode(p.proacl) as a where a.grantee = 0) as private
+           from pg_proc p
+           where pronamespace = 'taskq'::regnamespace and proname in ('removed', 'longer', 'typed', 'renamed')
+           order by 1`,
+        ),
+      ).toEqual([
+        { signature: 'taskq.longer(integer,integer)', private: true },
+        { signature: 'taskq.renamed(integer,integer)', private: true },
+        { signature: 'taskq.typed(integer)', private: true },
+      ]);
+      expect(await admin.value("select to_regclass('taskq.shades')")).toBeNull();
+      await admin.rows(`set role "${role}"`);
+      expect(
+        await admin.row(
+          'select taskq.longer(1), taskq.typed(1), taskq.renamed(1, 1), green from taskq.colours',
+        ),
+      ).toEqual({ longer: 3, typed: 'number 1', renamed: 2, green: 'two' });
+    } finally {
+      await admin.rows('reset role');
+      await admin.rows(`drop owned by "${role}"`);
+      await admin.rows(`drop role "${role}"`);
+    }
+  });
+
+  test('and that others have built upon is named, and nothing is changed', async () => {
+    await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(1, first) });
+    await admin.rows('create view public.report as select red from taskq.colours');
+    const before = await describeSchema(admin);
+    const next = await releaseWith(2, second);
+    await expect(migrate({ databaseUrl: database.directUrl, sql: next })).rejects.toMatchObject({
+      code: 'schema_depended_on',
+      message: expect.stringContaining('view public.report depends on view taskq.colours'),
+      hint: 'drop that, migrate, and make it again',
+    });
+    expect(await describeSchema(admin)).toEqual(before);
+    await admin.rows('drop view public.report');
+    await migrate({ databaseUrl: database.directUrl, sql: next });
+  });
+});
 
 test('a schema that other migrations have made is refused, whatever is due', async () => {
   await admin.rows("update taskq.migrations set hash = 'another' where id = 2");
