@@ -533,10 +533,17 @@ describe('what cannot be stored is refused', () => {
   test.each([
     [4000, '1e300'],
     [1000, '1e131000'],
-  ])('%i numbers of a few bytes that PostgreSQL writes as megabytes', async (count, number) => {
+    [450, '1e131071'],
+    [8, '1e131071'],
+  ])('%i numbers of a few bytes that PostgreSQL writes as megabytes: %s', async (count, number) => {
     const numbers = `[${new Array(count).fill(number).join()}]`;
     const bulk = `[{"type": "work", "payload": ${numbers}}]`;
-    await expect(queue.admin.rows('select taskq.enqueue_many($1)', bulk)).rejects.toThrow('larger than 1 MB');
+    const refused = (statement: string, ...values: unknown[]) =>
+      expect(queue.admin.rows(`select taskq.${statement}`, ...values)).rejects.toThrow('larger than 1 MB');
+    await refused('enqueue_many($1)', bulk);
+    await refused('enqueue_many($1, \'{"key": "k"}\')', bulk);
+    await refused("enqueue('work', $1)", numbers);
+    await refused('enqueue(\'work\', $1, \'{"key": "k"}\')', numbers);
   });
 
   test('what is no list', async () => {

@@ -41,7 +41,7 @@ begin
       jsonb_build_array(jsonb_build_object(
         -- Judged here, where there is one task and not a first of several.
         'type', case
-          when octet_length(_type) between 1 and 200 and pg_column_size(_payload) < 8192 then _type
+          when octet_length(_type) between 1 and 200 and taskq.is_small(_payload) then _type
           else taskq.checked_type(_type, _payload, null)
         end,
         'payload', _payload
@@ -59,7 +59,7 @@ begin
   select
     t.queue,
     case
-      when t.is_known and pg_column_size(_payload) < 8192 then _type
+      when t.is_known and taskq.is_small(_payload) then _type
       else taskq.known_type(_type, _payload, options)
     end,
     t.priority, coalesce(_payload, 'null'), t.due, t.due, ts,

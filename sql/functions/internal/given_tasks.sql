@@ -16,11 +16,10 @@ language sql stable
 as $$
   select
     t.place, t.queue,
-    -- The usual task is judged here: a call for each would cost half a microsecond. The text of a payload can be far
-    -- longer than what is stored (\u0001 is one byte, and 1e300 twelve), so what is large is not judged by its size.
+    -- The usual task is judged here: a call for each would cost half a microsecond.
     case
       when t.fits is not true then taskq.checked_task(_tasks, t.place, t.type, t.payload)
-      when octet_length(t.type) between 1 and 200 and pg_column_size(t.payload) < 8192 then t.type
+      when octet_length(t.type) between 1 and 200 and taskq.is_small(t.payload) then t.type
       else taskq.checked_type(t.type, t.payload, t.place)
     end,
     t.priority, t.payload, t.due,
