@@ -353,3 +353,43 @@ describe('beside others', () => {
     expect(await queue.admin.value('select count(*)::int from taskq.finished_tasks')).toBe(count);
   });
 });
+
+describe('of large payloads', () => {
+  /** Enqueues so many of that length, which compress or do not. */
+  const enqueueLarge = (count: number, text: string) =>
+    queue.admin.rows(
+      `select taskq.enqueue('work', to_jsonb(${text})) from generate_series(1, $1) as n`,
+      count,
+    );
+  const random = "(select string_agg(md5(n::text || m::text), '') from generate_series(1, 31250) as m)";
+
+  test('a claim brings no more than some 16 MB, the next ones the rest, in their order', async () => {
+    await enqueueLarge(20, random);
+    const ids = (await queue.admin.rows<{ id: string }>('select id from taskq.tasks order by id')).map(
+      ({ id }) => id,
+    );
+    const worker = await registerWorker(queue.admin);
+    const first = await worker.claim({ start: 2, ahead: 1000 });
+    expect(first.map(({ id }) => id).sort()).toEqual(ids.slice(0, 16).sort());
+    expect(first.filter(({ running }) => running)).toHaveLength(2);
+    expect(await worker.claim({ ahead: 1000 })).toHaveLength(4);
+  });
+
+  test('what is stored compressed counts for more than it takes there', async () => {
+    await enqueueLarge(100, "repeat('x', 1000000)");
+    const claimed = await (await registerWorker(queue.admin)).claim({ ahead: 1000 });
+    expect(claimed.length).toBeGreaterThan(10);
+    expect(claimed.length).toBeLessThan(60);
+  });
+
+  test('the largest one comes alone', async () => {
+    await queue.admin.rows(
+      `insert into taskq.tasks (queue, type, priority, payload, available_at, not_before, created_at)
+       select 'default', 'work', 2, to_jsonb(repeat(md5(n::text), 1000000)), now(), now(), now()
+       from generate_series(1, 2) as n`,
+    );
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ ahead: 10 })).toHaveLength(1);
+    expect(await worker.claim({ ahead: 10 })).toHaveLength(1);
+  });
+});

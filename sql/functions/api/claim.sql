@@ -4,6 +4,9 @@
 -- is nothing due here, or all of it is being claimed by others. A suspect whose workers were lost three times before it
 -- started is claimed alone: were it to blame, it took all others of its claims with it.
 --
+-- Nor does it bring more than about 16 MB of payloads, whatever is asked for: of large ones it takes those that come first,
+-- one at least.
+--
 -- extra is null, but for what few tasks have: {"traceparent"}.
 --
 -- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch
@@ -43,8 +46,9 @@ declare
   chosen tid[];
   last_level integer;
   most_lost integer;
-  first_alone integer;
-  level_alone integer;
+  weighs bigint;
+  first_left integer;
+  level_left integer;
 begin
   if options not in ('{}', '{"looked": true}') then
     perform taskq.refuse_unknown_options('claim', options, '{looked}');
@@ -76,13 +80,14 @@ begin
 
   -- Each level is an index range that ends at now: a million tasks of next week cost nothing. `skip locked`: a
   -- claim waits for nobody.
-  select array_agg(due.row_at), max(due.place), max(due.lost_ahead) into chosen, last_level, most_lost
+  select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight)
+  into chosen, last_level, most_lost, weighs
   from (
-    select level.row_at, level.lost_ahead, level_of.place
+    select level.row_at, level.lost_ahead, level.weight, level_of.place
     from unnest(level_queues, level_priorities, level_times, level_ids)
       with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
-      select t.ctid as row_at, t.lost_ahead
+      select t.ctid as row_at, t.lost_ahead, taskq.weight_of(t.payload) as weight
       from taskq.tasks t
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
@@ -96,17 +101,22 @@ begin
   ) as due;
 
   -- One that is to come alone: this claim takes what comes before the first such one, or that one where it is the first.
-  -- The rest of its level is not looked at yet.
-  if most_lost >= 3 then
-    select c.nth, level.place into first_alone, level_alone
-    from unnest(chosen) with ordinality as c (row_at, nth)
-    join taskq.tasks t on t.ctid = c.row_at
+  -- The rest of its level is not looked at yet. So where it would bring too much.
+  if most_lost >= 3 or weighs > 16777216 then
+    select c.nth, level.place into first_left, level_left
+    from (
+      select chosen_at.nth, t.queue, t.priority, t.lost_ahead, sum(taskq.weight_of(t.payload)) over (order by chosen_at.nth) as so_far
+      from unnest(chosen) with ordinality as chosen_at (row_at, nth)
+      join taskq.tasks t on t.ctid = chosen_at.row_at
+    ) as c
     join unnest(level_queues, level_priorities) with ordinality as level (queue, priority, place)
-      on level.queue = t.queue and level.priority = t.priority
-    where t.lost_ahead >= 3
+      on level.queue = c.queue and level.priority = c.priority
+    where c.lost_ahead >= 3 or (c.so_far > 16777216 and c.nth > 1)
     order by c.nth
     limit 1;
-    chosen := chosen[1 : greatest(first_alone - 1, 1)];
+    if found then
+      chosen := chosen[1 : greatest(first_left - 1, 1)];
+    end if;
   end if;
 
   -- The number of a lease begins anew after the largest: a row that was put in with that stops no claim of its queue.
@@ -139,7 +149,7 @@ begin
       'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
       -- The level that filled the claim may have more.
       'levels', case
-        when level_alone is not null then level_alone - 1
+        when level_left is not null then level_left - 1
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end
