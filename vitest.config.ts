@@ -18,11 +18,11 @@ const PACKAGED = 18;
 const UNIT = [
   'test/layers.test.ts',
   'test/{config,domain,lib}/**/!(literal).test.ts',
-  'test/cli/{input,is-interactive,table}.test.ts',
+  'test/cli/{input,is-interactive,report-error,table}.test.ts',
   'test/library/types.test.ts',
   'test/queue/wake-hint.test.ts',
   'test/queue/model/explore.test.ts',
-  'test/worker/{arrival-rate,claim-room,cursor,held-turn,lease-table,silence-watch}.test.ts',
+  'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch}.test.ts',
   'test/worker/{ledger,decisions}/**/*.test.ts',
 ];
 

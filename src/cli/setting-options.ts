@@ -100,7 +100,8 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   errorsRetention: {
     flags: '--errors-retention <period>',
-    about: 'how long the errors of attempts are kept: 30d, none, ever; above 60 days, until the end of the month',
+    about:
+      'how long the errors of attempts are kept: 30d, none, ever; above 60 days, until the end of the month',
     stored: 'errors_retention',
     suggestions: ['none', 'ever'],
     parse: period,

@@ -74,7 +74,10 @@ function declare(command: Command): void {
       'how long the key is held: live (until the task ends), a duration such as 3d, or ever',
     )
     .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
-    .option('--retention <period>', 'how long to keep the task after it has finished: none, 7d, ever; above 60 days, until the end of the month')
+    .option(
+      '--retention <period>',
+      'how long to keep the task after it has finished: none, 7d, ever; above 60 days, until the end of the month',
+    )
     .option('--wait [duration]', 'wait until the task ends and print its result')
     .option('--allow-unknown', 'accept a type without a known handler')
     .usage('[options] <type> [json|-]')
