@@ -16,8 +16,9 @@ const written = `# Reference
 Generated from the code (\`npm run tables\`). A duration is text such as \`500ms\`, \`30s\`, \`1h30m\`, \`7d\` or \`PT10M\`;
 in TypeScript it can also be a number of milliseconds.
 
-[Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) · [Exit codes](#exit-codes) · [Settings](#settings) ·
-[Log events](#log-events) · [Handlers](#handlers) · [The library](#the-library)
+[Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) ·
+[Exit codes](#exit-codes) · [Settings](#settings) · [Log events](#log-events) ·
+[Handlers](#handlers) · [The library](#the-library)
 
 ## Commands
 
@@ -42,8 +43,9 @@ ${reasons()}
 ${exitCodes()}
 ## Settings
 
-In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,mjs,cjs,json,yaml}\`, \`.taskqrc\`, \`package.json#taskq\`),
-environment variables, flags. \`taskq config\` prints each value and where it comes from.
+In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,mjs,cjs,json,yaml}\`,
+\`.taskqrc\`, \`package.json#taskq\`), environment variables, flags.
+\`taskq config\` prints each value and where it comes from.
 
 ${settings()}
 ## Log events

@@ -50,7 +50,7 @@ describe('bad input', () => {
 
   test.each([
     [['list', '--key', ''], '--key "": expected at least one character'],
-    [['list', '--priority', 'x'], '--priority x: expected 0 to 9'],
+    [['list', '--priority', 'x'], '--priority "x": expected 0 to 9'],
     [['types', 'set', 'double', '--queue', ''], '--queue "": expected at least one character'],
     [['enqueue', 'double', '--backoff', 'fixed,x'], '--backoff base "x": expected a duration'],
     [['queues', 'set', 'a', '--backoff', 'linear,1s,jitter=2'], '--backoff: jitter 2: expected a number'],

@@ -121,9 +121,9 @@ describe('taskq rerun', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '1 task enqueued again\n' });
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(
-        `^taskq: task ${misfit} does not run again: its payload does not fit its type: .*expected text`,
+        `^taskq: task ${misfit} was not run again: its payload does not fit its type: .*expected text`,
       ),
-      `taskq: task ${keyed} does not run again: task ${holder} holds the key "mixed"`,
+      `taskq: task ${keyed} was not run again: task ${holder} holds the key "mixed"`,
       '',
     ]);
     expect(await sourcesOf('mixed')).toEqual([`rerun of ${free}`, null]);
