@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Queryable, Statement } from './database.ts';
@@ -102,8 +101,10 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
   try {
     await Promise.all([ear, mouth].map((client) => client.on('error', () => {}).connect()));
     const channel = `taskq_proof_${randomUUID().replaceAll('-', '')}`;
-    const heard = once(ear, 'notification').then(() => true);
-    heard.catch(() => {}); // then the connection broke
+    // Of another channel too something may come, of who had this server before.
+    const heard = new Promise<true>((resolve) => {
+      ear.on('notification', (said) => said.channel === channel && resolve(true));
+    });
     await withDeadline(ear, options.deadlineMs, () => ear.query(`listen ${channel}`));
     await withDeadline(mouth, options.deadlineMs, () => mouth.query(`notify ${channel}`));
     return await Promise.race([heard, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
