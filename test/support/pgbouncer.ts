@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -77,10 +78,22 @@ query_wait_timeout = 60
   };
 }
 
+/** Its socket is there before it listens on it. */
 async function ready(child: ChildProcess, socket: string): Promise<void> {
-  for (let triesLeft = 500; !existsSync(socket); triesLeft--) {
+  for (let triesLeft = 500; !(await isListening(socket)); triesLeft--) {
     if (child.exitCode !== null || triesLeft === 0)
       throw new Error(`PgBouncer did not start: ${child.exitCode}`);
     await sleep(10);
   }
+}
+
+function isListening(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
