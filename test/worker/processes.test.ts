@@ -63,7 +63,7 @@ describe('a process of its own', () => {
     const line = await worker.waitForLog(
       (said) => said.msg === 'an operation this task left running has failed',
     );
-    expect(line).toMatchObject({ task_id: leaver, error: 'left behind' });
+    expect(line).toMatchObject({ task_id: leaver, fields: { error: 'left behind' } });
     await queue.witness(innocent, 'go');
     await queue.hasStatus(innocent, 'completed');
     const next = await queue.enqueue('wait-apart', {});
