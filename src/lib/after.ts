@@ -1,5 +1,6 @@
 /**
- * Call back after `ms` milliseconds, however many: a plain timer fires at once above 24 days. Returns what calls it off.
+ * Calls back after `ms` milliseconds, without limit: a plain timer above 24 days fires at once. Returns a function that
+ * cancels it.
  */
 export function after(ms: number, callback: () => void): () => void {
   let timer = setTimeout(next, Math.min(ms, MOST_MS), ms);

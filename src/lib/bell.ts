@@ -1,23 +1,23 @@
 export type Waited = 'rung' | 'elapsed' | 'aborted';
 
 /**
- * Something to sleep on until it is rung. A ring wakes everyone who waits; rings while nobody waits are
- * remembered as one, so that what happens just before a wait is not slept through.
+ * Wakes sleepers when it rings. A ring wakes everyone who waits; rings while no one waits are remembered as one, so
+ * that a wait just after an event does not miss it.
  */
 export class Bell {
   #remembered = false;
   readonly #sleepers = new Set<() => void>();
 
-  /** Wake those who wait, or the next one to wait. */
+  /** Wakes everyone who waits, or else the next to wait. */
   ring(): void {
     if (this.#sleepers.size === 0) this.#remembered = true;
     else for (const wake of [...this.#sleepers]) wake();
   }
 
   /**
-   * Wait for a ring, for `ms` milliseconds (more than 24 days count as 24 days) or for the abort, whichever
-   * comes first. An aborted signal wins over a remembered ring and leaves it in place. Leaves no listener on
-   * the signal, which may live as long as the process.
+   * Waits for a ring, for `ms` milliseconds (at most 24 days) or for the abort, whichever comes first. An aborted
+   * signal wins over a remembered ring and leaves it in place. Leaves no listener on the signal, which may live as long
+   * as the process.
    */
   wait(ms: number, signal: AbortSignal): Promise<Waited> {
     if (signal.aborted) return Promise.resolve('aborted');
@@ -45,5 +45,5 @@ export class Bell {
   }
 }
 
-/** Above it, `setTimeout` fires after one millisecond. */
+/** Above this, `setTimeout` fires after one millisecond. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

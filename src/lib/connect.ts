@@ -1,9 +1,6 @@
 import pg from 'pg';
 
-/**
- * Opens one connection and returns it connected. Fails with the driver's or the server's own error; the caller
- * ends it.
- */
+/** Opens one connection and returns it connected. Throws the driver's or the server's error. The caller ends it. */
 export async function connectClient(options: {
   connectionString: string;
   connectTimeoutMs?: number;
@@ -12,11 +9,11 @@ export async function connectClient(options: {
     connectionString: options.connectionString,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
   });
-  // A connection that breaks fails the statement that waits for it; the event as such would end the process.
+  // A connection that breaks fails its pending statement; an unhandled event would end the process.
   client.on('error', () => {});
   await client.connect();
   return client;
 }
 
-/** A single connection, for what needs a session of its own. */
+/** A single connection, for work that needs a dedicated session. */
 export type Client = pg.Client;

@@ -7,47 +7,47 @@ import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
 
 export interface Statement extends SessionStatement {
-  /** Another deadline than the database's own. */
+  /** Overrides the database's deadline, in milliseconds. */
   readonly deadlineMs?: number;
 }
 
-/** Something that runs one statement and returns its rows. */
+/** Runs one statement and returns its rows. */
 export interface Queryable {
   query<Row extends object>(statement: Statement): Promise<Row[]>;
 }
 
 export interface Database extends Queryable {
-  /** Waits for what runs, then closes every connection. */
+  /** Waits for running statements, then closes every connection. */
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions extends SessionOptions {
   readonly databaseUrl: string;
-  /** At most so many connections at once. */
+  /** Maximum number of connections. */
   readonly maxConnections: number;
-  /** How the connections are named in `pg_stat_activity`. */
+  /** Name of the connections in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** A statement that has not answered by then fails, and its connection is destroyed; 30 s unless told. */
+  /** Milliseconds after which a statement without an answer fails and its connection is destroyed; default 30 s. */
   readonly deadlineMs?: number;
-  /** How a value of type json or jsonb is read; JSON.parse unless told. */
+  /** Parses json and jsonb values; default JSON.parse. */
   readonly parseJson?: (text: string) => unknown;
-  /** `write`: a server that takes no writes is as good as none; it may take some, unless told. */
+  /** `write`: fail with `read_only` (TaskqError) if the server takes no writes; default `any`. */
   readonly access?: 'write' | 'any';
 }
 
-/** A connection of a pool, once it is ours to use. */
+/** A pool's connection, prepared for our statements. */
 interface Opened {
   readonly session: Session;
-  /** How often a connection had left the primary server when this one was made. */
+  /** How many times a connection had found its server read-only when this one was opened. */
   readonly era: number;
 }
 
 /**
- * Opens a pool of connections; none is made before the first statement. A statement fails with the server's error,
- * with `connection_failed` (TaskqError) where there is no server, with `read_only` (TaskqError) where `access` is
- * `write` and it takes none, with `statement_pooling` (TaskqError) where a pooler takes no transactions, or with
- * `deadline_passed` (TaskqError) where the server does not answer: its connection is then destroyed, never used again.
- * So is every connection once a server has become read-only: the next one may find the primary.
+ * Opens a pool of connections; the first is made by the first statement. A statement fails with the server's error, or
+ * with a TaskqError: `connection_failed` if there is no server, `read_only` if `access` is `write` and the server takes
+ * no writes, `statement_pooling` if a pooler takes no transactions, or `deadline_passed` if the server does not answer.
+ * In the last case the connection is destroyed, never used again. So is every connection once a server has become
+ * read-only: the next one may reach the primary.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000, parseJson } = options;
@@ -63,10 +63,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     ...(parseJson && { types: typesWith(parseJson) }),
   });
-  // A connection that breaks while nobody uses it is replaced at the next statement, which tells.
+  // A connection that breaks while idle is replaced at the next statement, which reports any error.
   pool.on('error', () => {});
-  // One that breaks in use says so twice: by its statement, and by an event that somebody has to hear. It may break
-  // in the moment it is made, so not only after `pool.connect()`.
+  // One that breaks in use reports it twice: through its statement, and as an event that needs a listener. It may break
+  // the moment it is made, so a listener added after `pool.connect()` would be too late.
   pool.on('connect', (client) => client.on('error', () => {}));
 
   const connectAny = async (): Promise<pg.PoolClient> => {
@@ -122,39 +122,42 @@ function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {
   return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
 }
 
-/** What the server says of an error. (The driver's own type would ask every application for `@types/pg`.) */
+/** The server's report of an error. (The driver's own type would require `@types/pg` in every application.) */
 export interface ServerError extends Error {
   /** SQLSTATE. */
   readonly code: string | undefined;
   readonly constraint: string | undefined;
   readonly detail: string | undefined;
-  /** Of the table that it speaks of, if it does. */
+  /** Of the table concerned, if any. */
   readonly schema: string | undefined;
-  /** The function of the server that raised it. */
+  /** The server function that raised it. */
   readonly routine: string | undefined;
 }
 
-/** True where the server itself refused: the connection is as good as before. */
+/** Whether the server refused the statement and left the connection intact. */
 export function isServerError(error: unknown): error is ServerError {
   return error instanceof pg.DatabaseError && !isLeaving(error);
 }
 
-/** The server, or somebody, is ending our connection (classes 57P and 08), or it is the primary server no longer. */
+/** The server or an administrator is ending our connection (classes 57P and 08), or the server is no longer primary. */
 function isLeaving(error: pg.DatabaseError): boolean {
   return error.code === undefined || /^(57P|08)/.test(error.code) || isReadOnly(error);
 }
 
-/** The server takes no writes: it is a standby, or was made read-only. Nothing of the statement was done. */
+/** Whether the server takes no writes: it is a standby, or was made read-only. The statement had no effect. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '25006';
 }
 
-/** True where the server has answered that nothing of the statement was done. */
+/** Whether the server answered that the statement had no effect. */
 export function isUndone(error: unknown): boolean {
   return isServerError(error) || isReadOnly(error);
 }
 
-/** True where the same statement may succeed later: no connection, or a conflict with another transaction. */
+/**
+ * Whether the same statement may succeed later: there is no connection, it conflicted with another transaction, it was
+ * cancelled, or the server lacked resources.
+ */
 export function isPassing(error: unknown): boolean {
   if (!isServerError(error)) return isUnanswered(error);
   const code = error.code ?? '';
@@ -162,8 +165,8 @@ export function isPassing(error: unknown): boolean {
 }
 
 /**
- * True where no server that we need has answered the statement: there is no connection, none to be had (53300), or the
- * one there is takes no writes.
+ * Whether no usable server answered the statement: there is no connection, none is available (53300), or the server
+ * takes no writes.
  */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof TaskqError)
@@ -186,7 +189,10 @@ async function explore(client: pg.PoolClient, options: DatabaseOptions): Promise
   return session;
 }
 
-/** A pooler that lends a server for one statement takes no transactions, and ends who begins one. */
+/**
+ * Throws `statement_pooling` (TaskqError) for a pooler that assigns a server per statement: it takes no transactions,
+ * and ends a client that begins one.
+ */
 async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string): Promise<void> {
   try {
     await client.query('begin; set local idle_in_transaction_session_timeout = 0');
@@ -208,7 +214,7 @@ async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string
 
 function unreachable(databaseUrl: string, cause: unknown): unknown {
   if (isServerError(cause)) return cause;
-  // The server's own words where it is there and refuses (it is starting, it is shutting down).
+  // Use the server's own words if it is there and refuses (starting up, shutting down).
   const code = cause instanceof pg.DatabaseError ? undefined : (cause as NodeJS.ErrnoException).code;
   const why = code ?? (cause instanceof Error ? cause.message : String(cause));
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {

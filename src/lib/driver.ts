@@ -1,23 +1,29 @@
 import type pg from 'pg';
 import { TaskqError } from './errors.ts';
 
-/** What the driver knows of a connection and its types do not say. */
+/** What the driver knows of a connection but its types do not declare. */
 interface Inside {
   readonly processID: number | null;
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
-/** The server process that a connection says it has; a pooler hands out numbers of its own, to be cancelled by. */
+/**
+ * Returns the process ID that the server gave the connection. A pooler hands out its own numbers, used to cancel
+ * statements.
+ */
 export function processIdOf(client: pg.ClientBase): number | null {
   return insideOf(client).processID;
 }
 
-/** A timer that comes so much too late says that this process stood still, not the server. */
+/** A timer later than this means that this process was paused, not the server. */
 const STOOD_STILL_MS = 500;
-/** Then what has arrived meanwhile is read first: timers come before it. */
+/** Then read what has arrived meanwhile before judging: timers run before I/O. */
 const READ_MS = 500;
 
-/** Work on a connection, which is destroyed (TaskqError `deadline_passed`) if that takes longer than `deadlineMs`. */
+/**
+ * Runs `work` on a connection. If it takes longer than `deadlineMs`, destroys the connection and throws TaskqError
+ * `deadline_passed`.
+ */
 export async function withDeadline<T>(
   client: pg.ClientBase,
   deadlineMs: number,

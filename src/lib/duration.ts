@@ -1,13 +1,13 @@
 import { EXIT, TaskqError } from './errors.ts';
 import { shown } from './shown.ts';
 
-/** The longest duration taken anywhere, in milliseconds: 100 years of 365.25 days. */
+/** The longest duration accepted anywhere, in milliseconds: 100 years of 365.25 days. */
 export const MAX_DURATION_MS = 3_155_760_000_000;
 
 /**
- * Read a duration such as `500ms`, `30s`, `1h30m`, `7d` or ISO 8601 (`PT10M`, `P7D`, `P2W`) as whole milliseconds.
- * ISO years and months are refused, for they have no fixed length; so is a number without a unit.
- * Throws TaskqError `bad_duration`, which calls it `what`.
+ * Parses a duration such as `500ms`, `30s`, `1h30m`, `7d` or ISO 8601 (`PT10M`, `P7D`, `P2W`) into whole milliseconds.
+ * Refuses ISO years and months, which have no fixed length, and a number without a unit. Throws TaskqError
+ * `bad_duration`, which calls the value `what`.
  */
 export function parseDuration(text: string, what = 'duration'): number {
   const readBefore = READ_BEFORE.get(text);
@@ -21,8 +21,8 @@ export function parseDuration(text: string, what = 'duration'): number {
 }
 
 /**
- * Read a duration given as text or as a number of milliseconds; part of a millisecond is rounded.
- * Throws TaskqError `bad_duration`, also for a value of another type.
+ * Converts a duration, text or a number of milliseconds, to whole milliseconds, rounded. Throws TaskqError
+ * `bad_duration`, also for a value of another type.
  */
 export function toDurationMs(input: unknown, what = 'duration'): number {
   if (typeof input === 'string') return parseDuration(input, what);
@@ -30,7 +30,7 @@ export function toDurationMs(input: unknown, what = 'duration'): number {
   return withinBounds(what, input, input);
 }
 
-/** Write milliseconds in the shortest form that `parseDuration` reads back: `0s`, `250ms`, `1.5s`, `1h30m`, `7d`. */
+/** Formats milliseconds in the shortest form that `parseDuration` reads back: `0s`, `250ms`, `1.5s`, `1h30m`, `7d`. */
 export function formatDuration(ms: number): string {
   const whole = Math.max(0, Math.round(ms));
   if (whole > 0 && whole < SECOND) return `${whole}ms`;
@@ -47,7 +47,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Who enqueues says the same few durations a thousand times. */
+/** A producer uses the same few durations a thousand times. */
 const READ_BEFORE = new Map<string, number>();
 
 const EXPECTED = 'expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M';
@@ -65,7 +65,7 @@ function isoMs(text: string): number | null {
   return sumOf(ISO.exec(text), [7 * DAY, DAY, HOUR, MINUTE, SECOND]);
 }
 
-/** Null unless the match holds at least one number. */
+/** Null if the match contains no number. */
 function sumOf(match: RegExpExecArray | null, unitsMs: readonly number[]): number | null {
   const numbers = match?.slice(1) ?? [];
   if (!numbers.some((number) => number !== undefined)) return null;

@@ -1,17 +1,17 @@
-/** What an exit code of the binary means; see the README's table. */
+/** Exit codes of the binary; see docs/reference.md. */
 export const EXIT = { done: 0, failed: 1, usage: 2, schema: 3, deadline: 4 } as const;
 
 export interface TaskqErrorOptions {
-  /** The exit code of the binary when this error ends it; 1 unless told. */
+  /** The exit code of the binary when this error ends it; default 1. */
   readonly exitCode?: number;
-  /** What the operator can do about it, as a sentence without a full stop. */
+  /** What the operator can do about it, as a sentence without a period. */
   readonly hint?: string;
   readonly cause?: unknown;
 }
 
 /**
- * An error that an operator can act on. It is printed as one line: the message (what was wrong and where it
- * came from) and the hint (what to do). Every other error is a bug and keeps its stack.
+ * An error that an operator can act on. Printed as one line: the message (what is wrong and where it came from) and the
+ * hint (what to do). Every other error is a bug and keeps its stack.
  */
 export class TaskqError extends Error {
   readonly code: string;

@@ -2,25 +2,25 @@ import { Bell } from './bell.ts';
 import { isUnanswered } from './database.ts';
 
 export interface EveryOptions {
-  /** From the end of one shot to the start of the next, in milliseconds. */
+  /** Milliseconds from the end of one run to the start of the next. */
   readonly everyMs: number;
-  /** Ends the repetition; the shot that runs is given it too. */
+  /** Stops the repetition; also passed to the running `shot`. */
   readonly signal: AbortSignal;
-  /** Told what a shot threw; the repetition goes on. What it throws itself ends the repetition. */
+  /** Called with what a run threw; the repetition continues unless this throws. */
   readonly onError: (error: unknown) => void;
-  /** How far a pause may stray from `everyMs` to either side, as a share of it; 0.1 unless told. */
+  /** How far a pause may vary from `everyMs` in each direction, as a share of it; default 0.1. */
   readonly jitter?: number;
-  /** Rung, it ends the pause at once. */
+  /** A ring ends the pause at once. */
   readonly bell?: Bell;
 }
 
-/** What the server refuses takes at most a twentieth of the time. */
+/** Refused runs take at most a twentieth of the time. */
 const REFUSED_FACTOR = 20;
 
 /**
- * Run `shot` now and again after each pause, never two at once, until the signal aborts. Resolves when it has
- * aborted and the shot that was running has ended. A shot that the server refused is paid for: the pause after it is
- * at least 20 times as long as it took. One that got no answer is not, for that says nothing of what it costs.
+ * Runs `shot` now and again after each pause, never twice at once, until the signal aborts. Resolves when the signal
+ * has aborted and the running `shot` has ended. After a run that the server refused, pauses at least 20 times as long
+ * as it took. An unanswered run does not lengthen the pause: its time says nothing about its cost.
  */
 export async function every(
   shot: (signal: AbortSignal) => Promise<unknown>,

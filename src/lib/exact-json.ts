@@ -1,4 +1,4 @@
-/** A number of JSON that JavaScript would change, beyond 2^53 or of many decimals. It counts as the nearest there is. */
+/** A JSON number that JavaScript would change: beyond 2^53, or with many decimals. Computes as the nearest double. */
 export class ExactNumber extends Number {
   readonly #text: string;
 
@@ -11,22 +11,22 @@ export class ExactNumber extends Number {
     return this.#text;
   }
 
-  /** For `stringifyExact`, which takes the mark away. */
+  /** `stringifyExact` removes the mark. */
   toJSON(): string {
     return `${MARK}${this.#text}`;
   }
 }
 
-/** No string that comes from jsonb has it. */
+/** Never part of a jsonb string. */
 const MARK = '\0';
 const MARKED = /^\0-?\d+(?:\.\d+)?$/;
 
 /**
- * Parse JSON text, of the database or of somebody who has no NUL in it. Numbers that would be changed are kept as
- * ExactNumber, unless they have an exponent: the database writes none.
+ * Parses JSON text that contains no NUL, such as the database's. Numbers that JavaScript would change become
+ * ExactNumber, except those with an exponent, which the database never writes. Throws SyntaxError.
  */
 export function parseExact(text: string): unknown {
-  // Fifteen digits always fit.
+  // Fifteen digits always fit a double.
   if (!/[\d.]{16}/.test(text)) return JSON.parse(text);
   const marked = text.replaceAll(STRING_OR_NUMBER, (token) =>
     token.startsWith('"') || isSame(token) ? token : JSON.stringify(`${MARK}${token}`),
@@ -38,13 +38,13 @@ export function parseExact(text: string): unknown {
 
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** But for zeros at the end, which say nothing. */
+/** Whether JavaScript writes the number the same, apart from trailing zeros. */
 function isSame(number: string): boolean {
   if (/[eE]/.test(number)) return true;
   return String(Number(number)) === (number.includes('.') ? number.replace(/\.?0+$/, '') : number);
 }
 
-/** Write JSON as `JSON.stringify` does, and every ExactNumber as it was read. */
+/** Writes JSON as `JSON.stringify` does, with each ExactNumber as it was read. */
 export function stringifyExact(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replaceAll(/"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1');
 }

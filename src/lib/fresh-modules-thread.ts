@@ -1,14 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
 import { freshUrl } from './fresh-url.ts';
 
-/*
- * How modules are found where Node has hooks only in a thread of their own (before 22.15); see FreshModules.
- */
+/* Resolves modules where Node has hooks only in a separate thread (before 22.15); see FreshModules. */
 
 export interface HookData {
-  /** [0] the generation of what is loaded now. */
+  /** [0]: the current generation. */
   readonly generation: Int32Array;
-  /** Told the URL of every file that is loaded in generations. */
+  /** Receives the URL of every file loaded in a generation. */
   readonly files: MessagePort;
 }
 

@@ -5,12 +5,12 @@ import type { HookData } from './fresh-modules-thread.ts';
 import { freshUrl } from './fresh-url.ts';
 
 /**
- * Lets modules be loaded anew, with all they import except packages: each `renew` begins a generation, and what is
- * loaded after it is read from the files as they are then. Modules of earlier generations stay as they are for who
- * still runs them, and in memory: this is for development. One for a process: it hooks into how Node finds modules.
+ * Reloads modules with all they import except packages. Each `renew` begins a generation; modules loaded after it are
+ * read from the files as they are then. Modules of earlier generations keep working for code that still runs them, and
+ * stay in memory: this is for development. Create one per process: it hooks into Node's module resolution.
  */
 export class FreshModules {
-  /** Shared with the thread of the hooks. */
+  /** Shared with the hooks' thread. */
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
   readonly #files = new Set<string>();
 
@@ -19,19 +19,19 @@ export class FreshModules {
     else this.#hookInThread();
   }
 
-  /** Begin the next generation. */
+  /** Begins the next generation. */
   renew(): void {
     for (const path of this.#required()) delete cache[path];
     Atomics.add(this.#generation, 0, 1);
   }
 
-  /** Every file that was loaded in some generation. */
+  /** Returns every file loaded in any generation. */
   files(): ReadonlySet<string> {
     for (const path of this.#required()) this.#files.add(path);
     return this.#files;
   }
 
-  /** What `require` keeps, and what was translated from TypeScript: both are kept by path. */
+  /** Paths that `require` has cached, including modules translated from TypeScript. */
   #required(): string[] {
     return Object.keys(cache).filter((path) => !path.includes('/node_modules/'));
   }
@@ -71,5 +71,5 @@ interface Hooks {
   ): Found;
 }
 
-/** In Node from 22.15 on, which the types of the oldest one we run on do not know. */
+/** Node 22.15 and later have it; the types of our oldest supported Node do not. */
 type RegisterHooks = (hooks: Hooks) => unknown;

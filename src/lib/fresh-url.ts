@@ -1,10 +1,10 @@
-/** The compiled files of this package: they are loaded once, whatever is loaded anew. */
+/** This package's compiled files are loaded only once. */
 const OWN = new URL('..', import.meta.url).href;
 
 /**
- * The URL under which a module is loaded in a generation: Node keeps a module for good by its URL, so another query
- * is another module. What a module of a generation imports belongs to the same one, also when it does so later.
- * Undefined: the module is loaded once, because it is a package's or our own.
+ * Returns the URL under which a module is loaded in a generation: Node caches a module for good by its URL, so another
+ * query makes another module. A module's imports belong to its own generation, even if it imports them later. Returns
+ * undefined if the module is loaded only once, because it is a package's or our own.
  */
 export function freshUrl(url: string, parentUrl: string | undefined, current: number): string | undefined {
   if (!url.startsWith('file:') || url.includes('/node_modules/') || url.startsWith(OWN)) return undefined;

@@ -5,7 +5,7 @@ export interface JsonFault {
   readonly what: string;
 }
 
-/** Find the first place where `text` stops being JSON; null when it is JSON. Does not recurse. */
+/** Finds the first place where `text` stops being JSON; null if it is JSON. Does not recurse. */
 export function findJsonFault(text: string): JsonFault | null {
   const open: Container[] = [];
   let awaited: Awaited = 'value';
@@ -46,7 +46,7 @@ const EXPECTED: Record<Awaited, string> = {
   end: 'the end',
 };
 
-/** What is awaited once a token of this kind was read where `awaited` was; null if it may not stand there. */
+/** Returns what is expected after a token of this kind, read where `awaited` was; null if it is not allowed there. */
 function after(awaited: Awaited, kind: Kind, open: Container[]): Awaited | null {
   switch (awaited) {
     case 'value':
@@ -89,7 +89,7 @@ function nextIn(open: readonly Container[]): Awaited {
 
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
 
-/** Null when nothing that JSON knows begins here. */
+/** Null if no JSON token begins here. */
 function tokenAt(text: string, at: number): Token | null {
   const mark = text[at] ?? '';
   if (mark !== '' && '{}[],:'.includes(mark)) return { kind: mark as Mark, end: at + 1, fault: null };

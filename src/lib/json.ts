@@ -1,7 +1,7 @@
 import { EXIT, TaskqError } from './errors.ts';
 import { findJsonFault, type JsonFault } from './json-fault.ts';
 
-/** Text that is not JSON: where it goes wrong and what stands there. */
+/** Text that is not JSON: where it goes wrong and what is there. */
 export class JsonError extends TaskqError {
   /** Offset of the fault in UTF-16 units; the length of the text when it ends too early. */
   readonly position: number;
@@ -29,12 +29,12 @@ export class JsonError extends TaskqError {
   }
 }
 
-/** Parse JSON text. Throws JsonError (code `bad_json`). */
+/** Parses JSON text. Throws JsonError (code `bad_json`). */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // V8's own message changes its form between versions of Node and often lacks the position.
+    // V8's own message varies between versions of Node and often lacks the position.
     throw new JsonError(text, findJsonFault(text) ?? { position: 0, what: String(error) });
   }
 }

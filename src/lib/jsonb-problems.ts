@@ -1,18 +1,18 @@
 /// <reference lib="es2024.string" />
 
 export interface JsonbProblem {
-  /** Where in the document, such as `$.user.name` or `$.items[3]["first name"]`; cut when very long. */
+  /** Place in the document, such as `$.user.name` or `$.items[3]["first name"]`; cut when very long. */
   readonly path: string;
   readonly what: string;
 }
 
-/** The deepest nesting we take: `[]` is one level, `1` is none. */
+/** Most levels of nesting that we accept: `[]` is one level, `1` is none. */
 export const MAX_JSON_DEPTH = 64;
 
 /**
- * Find what PostgreSQL's jsonb refuses or changes in a value that came out of JSON.parse: NUL characters and lone
- * surrogates (in names too), numbers beyond a double; and more than `maxDepth` levels. At most the first 10
- * problems; empty when it can be stored. Does not recurse.
+ * Finds what PostgreSQL's jsonb refuses or changes in a value from JSON.parse: NUL characters and lone surrogates (in
+ * names too), numbers beyond a double, and more than `maxDepth` levels. Returns at most the first 10 problems, none if
+ * the value can be stored. Does not recurse.
  */
 export function jsonbProblems(document: unknown, maxDepth = MAX_JSON_DEPTH): JsonbProblem[] {
   const problems: JsonbProblem[] = [];
@@ -41,7 +41,7 @@ export function jsonbProblems(document: unknown, maxDepth = MAX_JSON_DEPTH): Jso
 const MAX_PROBLEMS = 10;
 const MAX_PATH = 200;
 
-/** An object or array on the way down. The first frame holds the document as its only item. */
+/** An object or array on the path to the current value. The first frame holds the document as its only item. */
 interface Frame {
   readonly name: string | number;
   readonly container: object;

@@ -1,4 +1,4 @@
-/** Does one thing after another: what is given to it waits until all before has ended, well or not. */
+/** Runs work one after another: each waits until all before it have ended, whether they succeeded or failed. */
 export class Lane {
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,4 +1,4 @@
-/** How much a line of a log matters, from the least to the most urgent. */
+/** Log levels, least urgent first. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 export type Level = (typeof LEVELS)[number];

@@ -9,29 +9,29 @@ import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions } from './session-types.ts';
 
 export interface ListenerOptions extends SessionOptions {
-  /** A URL, or settings as `pg` takes them, which then stand as they are. */
+  /** A URL, or settings for `pg`, which are used unchanged. */
   readonly connection: string | object;
   readonly applicationName: string;
   readonly channels: readonly string[];
   readonly onNotification: (channel: string, payload: string) => void;
-  /** A statement that has not answered by then breaks the connection. */
+  /** Milliseconds; a statement without an answer by then breaks the connection. */
   readonly deadlineMs: number;
-  /** `write`: fail with `read_only` (TaskqError) where the server takes no writes. */
+  /** `write`: fail with `read_only` (TaskqError) if the server takes no writes. */
   readonly access?: 'write' | 'any';
 }
 
-/** A session of its own that listens and takes statements, one at a time. */
+/** A dedicated session that listens and runs statements one at a time. */
 export interface Listener extends Queryable {
-  /** Whether a notification comes through: behind some poolers LISTEN says nothing and hears nothing. */
+  /** Whether notifications arrive: behind some poolers LISTEN succeeds but nothing arrives. */
   readonly hears: Promise<boolean>;
   /** Rejects when the connection breaks; never resolves. */
   readonly broken: Promise<never>;
-  /** Whether it keeps the process alive; it does from the beginning. */
+  /** Sets whether it keeps the process alive; it does at first. */
   keepAlive(how: 'yes' | 'no'): void;
   close(): Promise<void>;
 }
 
-/** Open a session that listens on the channels. Fails with the driver's or the server's error. */
+/** Opens a session that listens on the channels. Throws the driver's or the server's error. */
 export async function openListener(options: ListenerOptions): Promise<Listener> {
   const client = new pg.Client(settingsOf(options));
   const broken = new Promise<never>((_, reject) => {
@@ -46,14 +46,14 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     const query = inTurn(client, options.deadlineMs, session);
     const closing = new AbortController();
     const hears = listen(client, { session, query, options, closing: closing.signal });
-    hears.catch(() => {}); // whoever asks is told
+    hears.catch(() => {}); // rejects again where it is awaited
     const keepAlive: Listener['keepAlive'] = (how) => {
       const { ref, unref } = client as unknown as { ref(): void; unref(): void };
       (how === 'yes' ? ref : unref).call(client);
     };
     const close = () => {
       closing.abort();
-      keepAlive('yes'); // else nobody may wait for its end
+      keepAlive('yes'); // otherwise the process may exit before the connection has ended
       return client.end();
     };
     return { query, hears, broken, keepAlive, close };
@@ -80,7 +80,7 @@ interface Listening {
   readonly closing: AbortSignal;
 }
 
-/** Listen, if that is of use: not behind a pooler that lends the server to others between two statements. */
+/** Listens and returns true, or returns false behind a pooler that delivers no notifications. */
 async function listen(client: pg.Client, { session, query, options, closing }: Listening): Promise<boolean> {
   client.on('notification', ({ channel, payload = '' }) => options.onNotification(channel, payload));
   if (!session.isDirect && !(await canHear(options, closing))) return false;
@@ -88,12 +88,12 @@ async function listen(client: pg.Client, { session, query, options, closing }: L
   return true;
 }
 
-/** A notification that has not come by then does not come. */
+/** Milliseconds to wait for the test notification. */
 const PROOF_MS = 2000;
 
 /**
- * Whether one session hears what another says. The one that listens keeps silent meanwhile: a pooler that shares servers
- * passes a notification on to whoever has a statement under way, which would prove nothing.
+ * Returns whether one session receives another's notifications. The listening session stays idle meanwhile: a pooler
+ * that shares servers passes a notification to whichever client has a statement running, which would prove nothing.
  */
 async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<boolean> {
   const settings = settingsOf(options);
@@ -109,13 +109,13 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
     await withDeadline(mouth, options.deadlineMs, () => mouth.query(`notify ${channel}`));
     return await Promise.race([heard, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
   } catch {
-    return false; // no session to be had for it; without one, what listens would be deaf unawares
+    return false; // without a session to test with, do not trust LISTEN
   } finally {
     await Promise.all([ear, mouth].map((client) => client.end().catch(() => {})));
   }
 }
 
-/** One statement at a time, each with a deadline that destroys the connection. */
+/** Runs one statement at a time; one that misses its deadline destroys the connection. */
 function inTurn(client: pg.Client, deadlineMs: number, session: Session): Queryable['query'] {
   let last: Promise<unknown> = Promise.resolve();
   return <Row extends object>(statement: Statement): Promise<Row[]> => {

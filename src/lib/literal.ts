@@ -1,11 +1,14 @@
 import pg from 'pg';
 
-/** Write a statement's values into its text, each where `$n` stands: as the driver sends them, of no declared type. */
+/** Replaces each `$n` of a statement with its value as a literal of undeclared type, as the driver sends it. */
 export function withLiterals(text: string, values: readonly unknown[]): string {
   return text.replaceAll(/\$(\d+)/g, (_, n: string) => literalOf(values[Number(n) - 1]));
 }
 
-/** Whether a text that holds these can be sent: a zero byte would end it. The server refuses that in a value, too. */
+/**
+ * Returns whether a statement's text can contain these values: a zero byte would end it. (The server refuses one in a
+ * value, too.)
+ */
 export function areSendable(values: readonly unknown[]): boolean {
   return !values.some((value) =>
     Array.isArray(value) ? !areSendable(value) : typeof value === 'string' && value.includes('\0'),

@@ -6,9 +6,9 @@ import { EXIT, TaskqError } from './errors.ts';
 import { declaredSyntaxOf, type Syntax, syntaxOf } from './module-syntax.ts';
 
 /**
- * Load the exports of a JavaScript or TypeScript file; `module.exports` is found under `default`. A `.js` file may be
- * written either way, whatever `type` its package.json declares. Throws TaskqError `module_not_loaded`, which names the
- * file and has the file's own error as its cause.
+ * Loads the exports of a JavaScript or TypeScript file; `module.exports` is under `default`. A `.js` file may have
+ * either syntax, whatever `type` its package.json declares. Throws TaskqError `module_not_loaded`, which names the file
+ * and has the file's own error as its cause.
  */
 export async function loadModule(path: string): Promise<Record<string, unknown>> {
   const file = resolve(path);
@@ -20,7 +20,7 @@ export async function loadModule(path: string): Promise<Record<string, unknown>>
   }
 }
 
-/** What `loadModule` reads, by the end of the name. */
+/** File extensions that `loadModule` reads. */
 export const MODULE_EXTENSIONS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts'] as const;
 
 function load(file: string): Promise<Record<string, unknown>> {
@@ -39,7 +39,7 @@ function load(file: string): Promise<Record<string, unknown>> {
   }
 }
 
-/** By Node where it takes the file for what it is: at once, and with the file's own places in a debugger. */
+/** Prefers Node if it takes the file for what it is: no translation, and true positions in a debugger. */
 function loadEither(file: string): Promise<Record<string, unknown>> {
   const declared = declaredSyntaxOf(file);
   const written = declared === undefined ? undefined : syntaxOf(readFileSync(file, 'utf8'));
@@ -48,22 +48,22 @@ function loadEither(file: string): Promise<Record<string, unknown>> {
 }
 
 async function translate(file: string, syntax: Syntax): Promise<Record<string, unknown>> {
-  // Lazily: it costs every command of the binary that needs no translation.
+  // Imported lazily: it would slow every command that needs no translation.
   const { createJiti } = await import('jiti');
   const jiti = jitiFor(createJiti, file);
   const loaded = await (syntax === 'module' ? jiti.import<Record<string, unknown>>(file) : jiti(file));
-  // A CommonJS file gives its `module.exports` bare, where `import()` would give `{ default }`.
+  // jiti returns a CommonJS file's bare `module.exports`, where `import()` returns `{ default }`.
   return isNamespace(loaded) ? loaded : { default: loaded };
 }
 
 function jitiFor(createJiti: typeof import('jiti').createJiti, file: string): Jiti {
   const parent = pathToFileURL(file).href;
-  // Without fsCache: its default is a directory in /tmp with names anyone can guess and fill with code.
+  // No fsCache: by default it is a directory in /tmp with guessable names, where anyone can plant code.
   const options = { fsCache: false, interopDefault: false };
   try {
     return createJiti(parent, { ...options, tsconfigPaths: true });
   } catch {
-    // A tsconfig.json that cannot be read: it may extend a package that is installed for development alone.
+    // An unreadable tsconfig.json may extend a package that is installed for development only.
     return createJiti(parent, options);
   }
 }
@@ -79,7 +79,9 @@ function reasonOf(error: unknown, file: string): string {
   return `${error.message.trim()}${lineOf(error, file)}`.replaceAll(/\s*\n\s*/g, ' ');
 }
 
-/** Node keeps the line of a syntax error out of the message: at the top of the stack in CommonJS, nowhere in ESM. */
+/**
+ * Node leaves the line of a syntax error out of the message: it is at the top of the stack in CommonJS, nowhere in ESM.
+ */
 function lineOf(error: Error, file: string): string {
   if (error.name !== 'SyntaxError') return '';
   const first = error.stack?.split('\n', 1)[0] ?? '';

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { compileFunction } from 'node:vm';
 
-/** What a JavaScript file is written as: with `import` and `export`, or with `require` and `module.exports`. */
+/** How a JavaScript file is written: with `import` and `export`, or with `require` and `module.exports`. */
 export type Syntax = 'module' | 'commonjs';
 
-/** Tell how JavaScript is written, as Node does where no package says it. Nothing of it is run. */
+/** Detects how JavaScript is written, as Node does where no package.json declares it. Does not run it. */
 export function syntaxOf(source: string): Syntax {
   try {
     compileFunction(source, ['exports', 'require', 'module', '__filename', '__dirname']);
@@ -15,13 +15,14 @@ export function syntaxOf(source: string): Syntax {
   }
 }
 
-/** What V8 says of a module that it is to read as CommonJS. */
+/** V8's messages when it compiles a module as CommonJS. */
 const ONLY_IN_MODULES =
   /^Cannot use import statement|^Unexpected token 'export'|^Cannot use 'import\.meta'|^await is only valid|^Unexpected reserved word|^Identifier '(?:exports|require|module|__filename|__dirname)' has already/;
 
 /**
- * What Node takes a `.js` file for, by the nearest package.json: CommonJS, unless that says otherwise. (A module without a
- * word of it there it reads twice, and warns.) Undefined: there is none, and Node looks at the file without a word.
+ * Returns what Node takes a `.js` file for, by the nearest package.json: CommonJS, unless it declares otherwise. (Node
+ * reads a module twice, and warns, if that package.json declares no type.) Returns undefined if there is no
+ * package.json: Node then detects the syntax without a warning.
  */
 export function declaredSyntaxOf(path: string): Syntax | undefined {
   for (let directory = dirname(path); ; directory = dirname(directory)) {
@@ -39,7 +40,7 @@ function textOf(path: string): string | undefined {
   }
 }
 
-/** Node itself complains of one that is no JSON. */
+/** Undefined if it is not JSON: Node itself reports that. */
 function typeIn(text: string): Syntax | undefined {
   try {
     const { type } = JSON.parse(text) as { readonly type?: unknown };

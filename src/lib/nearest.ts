@@ -1,8 +1,8 @@
 import { distance } from 'fastest-levenshtein';
 
 /**
- * The candidates most like `word`, nearest first and at most `limit`: for "did you mean". Empty when nothing is
- * near enough to be a slip of the fingers. Case does not count; a candidate that begins with the word is near.
+ * Returns the candidates most like `word`, nearest first and at most `limit`, for "did you mean". Empty if none is near
+ * enough to be a typo. Ignores case; a candidate that begins with the word is near.
  */
 export function nearest(word: string, candidates: Iterable<string>, limit = 3): string[] {
   const asked = word.slice(0, MAX_LENGTH).toLowerCase();
@@ -15,7 +15,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
     .map(({ candidate }) => candidate);
 }
 
-/** The cost of a comparison grows with the product of the lengths, and the words may be anyone's. */
+/** A comparison costs the product of the lengths, and the words may be untrusted. */
 const MAX_LENGTH = 200;
 
 function awayFrom(asked: string, candidate: string): number {
@@ -23,7 +23,7 @@ function awayFrom(asked: string, candidate: string): number {
   return distance(asked, candidate);
 }
 
-/** ` (did you mean "a" or "b"?)`, or nothing when there is no candidate near. */
+/** Returns ` (did you mean "a" or "b"?)`, or an empty string if no candidate is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const names = nearest(word, candidates).map((name) => `"${name}"`);
   return names.length === 0 ? '' : ` (did you mean ${names.join(' or ')}?)`;

@@ -1,17 +1,17 @@
 import type { Queryable, Statement } from './database.ts';
 
-/** A connection of the application's own, as `pg` makes them: all that is asked of it is to run a statement. */
+/** The application's own connection, as `pg` makes it: all it needs is to run a statement. */
 export interface PgClient {
   query(statement: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
 }
 
-/** A `pg.Pool` of the application's own, used and never ended. */
+/** The application's own `pg.Pool`, used and never ended. */
 export interface PgPool extends PgClient {
-  /** What it makes its connections with; without them nothing can listen beside it. */
+  /** Its connection settings; without them we cannot open a session that listens. */
   readonly options?: object;
 }
 
-/** Run our statements on it: without names, for what it is connected to may be a pooler. */
+/** Runs our statements on it, never prepared by name: the connection may go through a pooler. */
 export function queryableOf(client: PgClient): Queryable {
   return {
     async query<Row extends object>({ text, values = [] }: Statement): Promise<Row[]> {

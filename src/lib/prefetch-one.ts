@@ -1,12 +1,12 @@
 /**
- * The same items, each asked for while whoever reads them is still busy with the one before. A fault comes in its place,
- * after the items before it.
+ * Yields the same items, requesting each while the consumer still works on the one before. An error is thrown in its
+ * place, after the items before it.
  */
 export async function* prefetchOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
   const iterator = items[Symbol.asyncIterator]();
   const ask = () => {
     const answer = iterator.next();
-    answer.catch(() => {}); // whoever reads on hears of it
+    answer.catch(() => {}); // rejects again where it is awaited
     return answer;
   };
   let next = ask();

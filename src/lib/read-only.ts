@@ -2,7 +2,7 @@ import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 import type { Session } from './session-types.ts';
 
-/** Throw `read_only` (TaskqError) where a session takes no writes, which says why. */
+/** Throws `read_only` (TaskqError) with the reason if a session takes no writes. */
 export function refuseReadOnly({ readOnly }: Session, databaseUrl: string): void {
   if (readOnly === null) return;
   const [why, hint] = REASONS[readOnly];

@@ -1,7 +1,7 @@
 /**
- * Show a database URL or a key=value connection string without its password: `postgres://ann:***@host/db`.
- * Works on text alone, so that a malformed URL (a password with `@`, `/`, `#` or `%` as it is) is safe to print
- * too. In doubt it hides more than the password, never less.
+ * Returns a database URL or a key=value connection string without its password: `postgres://ann:***@host/db`. Works on
+ * text alone, so that a malformed URL (a password with an unescaped `@`, `/`, `#` or `%`) is safe to print too. If in
+ * doubt it hides more than the password, never less.
  */
 export function redactUrl(text: string): string {
   return hideParameters(hideUserInfo(text));
@@ -9,16 +9,16 @@ export function redactUrl(text: string): string {
 
 const HIDDEN = '***';
 
-/** `scheme://user:` (a user may hold `@`: Azure's do), or `user:` alone. */
+/** `scheme://user:` (a user may contain `@`, as Azure's do), or `user:` alone. */
 const UP_TO_LAST_AT = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^:]*|[^:/?#@\s=]*(?=:(?!\/\/))):.*@/is;
-/** Something after the host's colon that is no port: most likely a password without its host. */
+/** Text after the host's colon that is not a port: most likely a password without its host. */
 const NO_AT_NO_PORT = /^(\s*[a-z][a-z0-9+.-]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
 
 function hideUserInfo(text: string): string {
   const query = /^([^?]*@[^?]*)(\?[\w.-]+=.*)$/s.exec(text);
   const head = query?.[1] ?? text;
   const tail = query?.[2] ?? '';
-  // What looks like parameters may be the rest of the password.
+  // Apparent parameters may be the rest of the password.
   if (tail.includes('@') && UP_TO_LAST_AT.test(head)) return text.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`);
   if (head.includes('@')) return head.replace(UP_TO_LAST_AT, `$1:${HIDDEN}@`) + tail;
   return head.replace(NO_AT_NO_PORT, `$1:${HIDDEN}`) + tail;

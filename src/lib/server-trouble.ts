@@ -1,7 +1,7 @@
 import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 
-/** An error of a server, by its shape: an application's driver may be another copy of ours. */
+/** A server's error, recognized by its shape: an application may use another copy of the driver. */
 export interface AnyServerError extends Error {
   /** SQLSTATE. */
   readonly code: string;
@@ -15,16 +15,16 @@ export function isAnyServerError(error: unknown): error is AnyServerError {
   );
 }
 
-/** What of an error of the server is the server's own trouble, and what to do about it. */
+/** A group of server errors that are the server's own trouble, and what to do about them. */
 interface Trouble {
-  /** Of SQLSTATE, the first characters or all. */
+  /** The beginning of the SQLSTATE, or all of it. */
   readonly state: string;
-  /** Of the TaskqError. */
+  /** The code of the TaskqError. */
   readonly code: 'database_refused' | 'database_trouble' | 'connection_failed' | 'read_only';
   readonly hint: string;
 }
 
-/** The first that fits counts. */
+/** The first match applies. */
 const TROUBLES: readonly Trouble[] = [
   { state: '08', code: 'connection_failed', hint: 'try again' },
   { state: '25006', code: 'read_only', hint: 'connect to the primary server' },
@@ -81,8 +81,9 @@ const TROUBLES: readonly Trouble[] = [
 ];
 
 /**
- * Say what an error means that a server reports of itself or of the session (classes 08, 28, 3D, 53, 57, 58, XX and
- * 25006), whatever was asked: what it said, which server, and what to do. Undefined: it is an answer to the statement.
+ * Explains an error that a server reports about itself or the session (classes 08, 28, 3D, 53, 57, 58, XX and 25006),
+ * independent of the statement: its message, which server, and what to do. Returns undefined for an error about the
+ * statement.
  */
 export function serverTrouble(error: AnyServerError, databaseUrl?: string): TaskqError | undefined {
   const trouble = TROUBLES.find(({ state }) => error.code.startsWith(state));
@@ -91,7 +92,7 @@ export function serverTrouble(error: AnyServerError, databaseUrl?: string): Task
   return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint: trouble.hint, cause: error });
 }
 
-/** Say in one line what went wrong with a database, and what to do where that is known. */
+/** Describes a database error on one line, with a hint where there is one. */
 export function sayTrouble(error: unknown, databaseUrl?: string): string {
   const said = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;
   const message = said instanceof Error ? said.message : String(said);

@@ -1,33 +1,33 @@
 import type { SynchronousCommit } from './synchronous-commit.ts';
 
-/* Without the driver's own types: those of the package reach them, and who installs it need not have its types. */
+/* Uses no types of the driver: the package's public types reach these, and its users may not have `@types/pg`. */
 
 export interface SessionOptions {
   /**
-   * `on` unless told: a weaker value of the database or the role does not hold here; the stronger `remote_apply` does.
-   * Every other value is set as it is.
+   * Default `on`, which overrides weaker values of the database or the role but keeps the stronger `remote_apply`. Any
+   * other value is set as it is.
    */
   readonly synchronousCommit?: SynchronousCommit | undefined;
 }
 
-/** A session that is as our statements need it, whatever server, database and role say. */
+/** A session with the settings our statements need, whatever the defaults of the server, database and role. */
 export interface Session {
-  /** Whether it is with the server itself. Else a pooler may lend the server to others between two statements. */
+  /** Whether it connects to the server itself. If not, a pooler may switch servers between two statements. */
   readonly isDirect: boolean;
-  /** Why it takes no writes; null: it does. We never change that. */
+  /** Why it takes no writes; null if it does. We never change that. */
   readonly readOnly: 'standby' | 'setting' | null;
-  /** Behind a pooler, what goes before each statement and holds for its transaction alone. */
+  /** Behind a pooler, text sent before each statement, for its transaction alone. */
   readonly prelude: string;
 }
 
-/** What a statement takes: whatever has a text of its own. A document goes as its JSON. */
+/** A value of a statement. Pass a JSON document as its text. */
 export type SqlValue = string | number | boolean | bigint | null | undefined | readonly SqlValue[];
 
 export interface SessionStatement {
-  /** Prepared once per session under this name, where the session is ours alone. */
+  /** Name of its prepared statement, in a session that is ours alone. */
   readonly name?: string;
   readonly text: string;
   readonly values?: readonly SqlValue[];
-  /** Never in a transaction with others, as VACUUM demands. */
+  /** Never run in a transaction with others, as VACUUM requires. */
   readonly isAlone?: true;
 }

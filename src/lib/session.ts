@@ -4,9 +4,9 @@ import { areSendable, withLiterals } from './literal.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
 
 /**
- * Give a session our settings, in one question. Behind a pooler it stays as it is: what is set there would be set for
- * others as well, or be lost with the next statement. Whether the server is a standby is asked once: it becomes one by a
- * restart, which ends the session, and one that a pooler leads to later refuses every write (25006).
+ * Gives a session our settings, in one round trip. Behind a pooler the session stays as it is: a setting would leak to
+ * other clients or be lost with the next statement. Checks only once whether the server is a standby: it becomes one by
+ * a restart, which ends the session, and a standby that a pooler connects to later refuses every write (25006).
  */
 export async function prepareSession(client: pg.ClientBase, options: SessionOptions = {}): Promise<Session> {
   const isDirect = `coalesce(pg_backend_pid() = ${processIdOf(client) ?? 'null'}, false)`;
@@ -29,8 +29,8 @@ export async function prepareSession(client: pg.ClientBase, options: SessionOpti
 }
 
 /**
- * Run a statement in a prepared session. Behind a pooler it goes as text, in one message with our settings: that makes
- * them one transaction without another round trip, for 15 to 20 µs of the server.
+ * Runs a statement in a prepared session. Behind a pooler, sends it as text in one message with our settings: that puts
+ * both in one transaction without another round trip, for 15 to 20 µs of the server's time.
  */
 export async function askSession<Row extends object>(
   client: pg.ClientBase,
@@ -47,8 +47,8 @@ export async function askSession<Row extends object>(
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * Every deadline is the client's, and a name means what it means to us. Set for each transaction behind a pooler,
- * where a server may have been left with another's.
+ * Deadlines are enforced by the client, and names resolve to our schema only. Behind a pooler, set for each
+ * transaction: another client may have left its own values in the session.
  */
 const LIMITS: Settings = {
   statement_timeout: '0',
@@ -57,8 +57,8 @@ const LIMITS: Settings = {
 };
 
 /**
- * What else our statements and their answers rely on. Behind a pooler only what was found to differ is set. Not here:
- * `default_transaction_read_only`, which is respected, and `client_encoding`, which the driver sets.
+ * Other settings that our statements and their results rely on. Behind a pooler, only those found to differ are set.
+ * Not here: `default_transaction_read_only`, which we respect, and `client_encoding`, which the driver sets.
  */
 const OTHERS: Settings = {
   idle_in_transaction_session_timeout: '0',
@@ -82,16 +82,18 @@ const OTHERS: Settings = {
   ),
 };
 
-/** Before any name is looked up. */
+/** Runs before any name is resolved. */
 const FIRST = 'set local search_path = pg_catalog, pg_temp;';
 
-/** The isolation first: a transaction that has read something keeps the one it has. */
+/** Sets the isolation first: a transaction that has read something can no longer change it. */
 function preludeOf(settings: Settings, options: SessionOptions): string {
   const all = setAll(settings, { ...options, until: 'commit' });
   return `${FIRST}set local transaction_isolation = 'read committed';select ${all};`;
 }
 
-/** An expression that sets these, how sure a commit is, and that no transaction is too long (PostgreSQL 17 on). */
+/**
+ * Returns an expression that sets these, `synchronous_commit`, and no `transaction_timeout` (PostgreSQL 17 and later).
+ */
 function setAll(
   settings: Settings,
   { synchronousCommit = 'on', until }: SessionOptions & { readonly until: 'session' | 'commit' },
@@ -106,7 +108,7 @@ function setAll(
   ].join(', ')}]`;
 }
 
-/** Send several statements in one message, which is one transaction. Returns the rows of the last. */
+/** Sends several statements in one message, which is one transaction. Returns the rows of the last. */
 async function askAtOnce<Row extends object>(client: pg.ClientBase, text: string): Promise<Row[]> {
   const results = (await client.query(text)) as unknown as readonly pg.QueryResult<Row>[];
   return results.at(-1)!.rows;

@@ -1,19 +1,19 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What tells one state of a file from another, by path. */
+/** A stamp per path; it changes with the file. */
 type Stamps = ReadonlyMap<string, string>;
 
 /** The state of a directory, and of files elsewhere, at one moment. */
 export interface Snapshot {
   readonly inside: Stamps;
-  /** A file that is not there has an empty stamp. */
+  /** A missing file has an empty stamp. */
   readonly elsewhere: Stamps;
 }
 
 /**
- * Note the state of the files of a directory that `isMeant` by name and mode, and of the given files elsewhere. Names
- * that start with a dot and node_modules are passed by; links are noted, not followed. A directory that does not
+ * Records the state of a directory's files that `isMeant` accepts by name and mode, and of the given files elsewhere.
+ * Skips node_modules and names that start with a dot; records links without following them. A directory that does not
  * exist is empty.
  */
 export async function takeSnapshot(
@@ -30,7 +30,10 @@ export async function takeSnapshot(
   return { inside, elsewhere: new Map(stamps) };
 }
 
-/** The paths whose files came, went or changed between two snapshots; a file elsewhere counts if both noted it. */
+/**
+ * Returns the paths of files that were added, removed or changed between two snapshots, sorted. A file elsewhere counts
+ * only if both snapshots recorded it.
+ */
 export function changesBetween(before: Snapshot, after: Snapshot): string[] {
   const paths = new Set([...before.inside.keys(), ...after.inside.keys()]);
   const inside = [...paths].filter((path) => before.inside.get(path) !== after.inside.get(path));
@@ -45,7 +48,7 @@ async function walk(
   stamps: Map<string, string>,
   isMeant: (name: string, mode: number) => boolean,
 ): Promise<void> {
-  const names = await readdir(directory).catch(() => []); // it may be gone, or be just now replaced
+  const names = await readdir(directory).catch(() => []); // it may be gone, or just being replaced
   await Promise.all(
     names.map(async (name) => {
       if (name.startsWith('.') || name === 'node_modules') return;
@@ -64,7 +67,7 @@ interface Stamped {
   readonly isDirectory: boolean;
 }
 
-/** A save by rename is another inode; one that keeps size and time of change is none. */
+/** Saving by rename changes the inode; an edit that keeps size and times goes unnoticed. */
 async function stampOf(path: string): Promise<Stamped | undefined> {
   try {
     const about = await lstat(path, { bigint: true });

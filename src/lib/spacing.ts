@@ -1,54 +1,54 @@
-/** Up to so long a statement holds up nothing that anybody would notice. */
+/** A statement this short delays no other work noticeably. */
 const CHEAP_MS = 25;
-/** A failure is paid for with its own time, and twice as much after each further one, up to so many times. */
+/** Each further failure in a row doubles the pause, up to this factor. */
 const MOST_GROWTH = 8;
 
 /**
- * When periodic work may be done again: never so often that it takes more than its share of the time, be it done or
- * failed. Times are `performance.now()`, in milliseconds.
+ * Decides when periodic work is due again, so that it never takes more than its share of the time, whether it succeeds
+ * or fails. Times are `performance.now()`, in milliseconds.
  */
 export class Spacing {
   readonly #factor: number;
   readonly #firstMs: number;
   #endedAt = -Infinity;
   #costMs: number | undefined;
-  /** What the last time is paid for. */
+  /** The cost that sets the next pause. */
   #paidMs = 0;
-  /** Of the last two times; a machine that is busy for a moment makes nothing costly. */
+  /** The lesser cost of the last two runs: a machine that is busy for a moment makes nothing costly. */
   #lesserMs = 0;
   #failures = 0;
 
   /**
-   * `factor`: a pause is at least so many times as long as what came before it took. `firstMs`: the first time counts
-   * for no more than this, where it is slow for being the first: a plan is made, pages are read.
+   * `factor`: each pause is at least this many times as long as the run before it. `firstMs`: caps the cost of the
+   * first run, which is slow because it plans the query and reads pages.
    */
   constructor(factor: number, firstMs = Infinity) {
     this.#factor = factor;
     this.#firstMs = firstMs;
   }
 
-  /** Whether it may be done now, at least `leastMs` after the last time. */
+  /** Whether the work is due at `now`, at least `leastMs` after the last run. */
   isDue(now: number, leastMs = 0): boolean {
     return now - this.#endedAt >= Math.max(leastMs, this.pauseMs);
   }
 
-  /** How long to pause after the last time, in milliseconds. */
+  /** Pause after the last run, in milliseconds. */
   get pauseMs(): number {
     const growth = Math.min(MOST_GROWTH, 2 ** Math.max(0, this.#failures - 1));
     return this.#factor * this.#paidMs * growth;
   }
 
-  /** Whether it was done, and took no time worth mentioning: the last time, or the one before. */
+  /** Whether either of the last two runs was cheap and the last one succeeded; false before the first. */
   get isCheap(): boolean {
     return this.#costMs !== undefined && this.#lesserMs <= CHEAP_MS && this.#failures === 0;
   }
 
-  /** Whether it took its time twice, or failed; not known before the first time. */
+  /** Whether the last two runs were both expensive, or the last one failed; false before the first. */
   get isCostly(): boolean {
     return this.#costMs !== undefined && !this.isCheap;
   }
 
-  /** Whether it failed the last time. */
+  /** Whether the last run failed. */
   get hasFailed(): boolean {
     return this.#failures > 0;
   }
@@ -61,7 +61,7 @@ export class Spacing {
     this.#endedAt = now;
   }
 
-  /** What was cut short would have cost no less than it did before. */
+  /** A run that was cut short would have cost at least as much as the one before. */
   failed(costMs: number, now: number): void {
     this.#failures += 1;
     this.#costMs = Math.max(costMs, this.#costMs ?? 0);
@@ -69,12 +69,12 @@ export class Spacing {
     this.#endedAt = now;
   }
 
-  /** Let what another has just done count for this, at an unknown cost. */
+  /** Counts work just done elsewhere as this run, at an unknown cost. */
   doneElsewhere(now: number): void {
     this.#endedAt = now;
   }
 
-  /** Let it be due at once, whatever it cost. */
+  /** Makes the work due at once, whatever its cost. */
   makeDue(): void {
     this.#endedAt = -Infinity;
   }
