@@ -258,7 +258,12 @@ function exitCodes() {
 
 function events() {
   return table(
-    ['event', 'level', 'what happened'],
-    Object.entries(EVENTS).map(([name, [level, message]]) => [`\`${name}\``, level, message]),
+    ['event', 'level', 'what happened', 'fields'],
+    Object.entries(EVENTS).map(([name, [level, message, fields]]) => [
+      `\`${name}\``,
+      level,
+      message,
+      fields.map((field) => `\`${field}\``).join(' '),
+    ]),
   );
 }

@@ -86,7 +86,7 @@ export class ConnectionState implements Queryable {
     const now = performance.now();
     if (!this.isLost) {
       this.#since = now;
-      this.#options.events.event('connection.lost', { connection, error: why });
+      this.#options.events.event('connection.lost', { connection, error: { message: why } });
     }
     this.#lost.set(connection, now);
   }

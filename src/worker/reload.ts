@@ -27,7 +27,7 @@ export async function reload(
   if (news === undefined || stop.aborted) return;
   const changed = news.changed.slice(0, MOST_NAMES);
   if ('error' in news) {
-    events.event('handlers.not_reloaded', { changed, error: news.error.message });
+    events.event('handlers.not_reloaded', { changed, error: { message: news.error.message } });
     return;
   }
   const { handlers } = news;

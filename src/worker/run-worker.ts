@@ -196,7 +196,7 @@ function onMessage(
       break;
     case 'refused':
       db.refused();
-      state.options.events.event('statement.failed', { error: message.why });
+      state.options.events.event('statement.failed', { error: { message: message.why } });
       break;
     default:
       message satisfies never;

@@ -1,4 +1,4 @@
-import type { EventLog } from './log/events.ts';
+import type { EventLog, FieldsOf } from './log/events.ts';
 
 /** How and why a worker ends: it is told to, it has done what it was to do, or it cannot go on. */
 export class Shutdown {
@@ -27,8 +27,9 @@ export class Shutdown {
   }
 
   /** End in order, with exit code 1: a supervisor starts another. */
-  retire(why: string, about: object = {}): void {
-    if (!this.#own.signal.aborted) this.#events.event('worker.retiring', { error: why, ...about });
+  retire(why: string, about: Omit<FieldsOf<'worker.retiring'>, 'error'> = {}): void {
+    if (!this.#own.signal.aborted)
+      this.#events.event('worker.retiring', { error: { message: why }, ...about });
     this.#exitCode = 1;
     this.#own.abort();
   }

@@ -104,7 +104,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       },
       onNotStored: (held, error) => this.#logNotStored(held, sayRefusal(error)),
       onRefused: ({ id }, error) =>
-        events.event('outcome.refused', { task_id: id, error: sayRefusal(error) }),
+        events.event('outcome.refused', { task_id: id, error: { message: sayRefusal(error) } }),
       onTrouble: (error) => this.onTrouble(error),
       onSent: () => slotFreed.ring(),
     });
@@ -191,7 +191,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   /** Log what the database refused; that it does not answer is the connection's to log. */
   onTrouble(error: unknown): void {
     const { events, databaseUrl } = this.options;
-    if (!isUnanswered(error)) events.event('statement.failed', { error: sayTrouble(error, databaseUrl) });
+    if (!isUnanswered(error))
+      events.event('statement.failed', { error: { message: sayTrouble(error, databaseUrl) } });
   }
 
   /** An error that nobody caught: its attempt fails with it. What this process is worth now is unknown. */
@@ -262,7 +263,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   #logNotStored({ id }: HeldTask, error: string): void {
-    this.options.events.event('outcome.not_stored', { task_id: id, error });
+    this.options.events.event('outcome.not_stored', { task_id: id, error: { message: error } });
   }
 
   /** Undefined: it is not time to count again, or it failed. */

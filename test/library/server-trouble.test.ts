@@ -114,7 +114,7 @@ describe('what the server says of itself', () => {
       env: { DATABASE_URL: library.url, TASKQ_POLL: '50ms' },
     });
     const line = await worker.waitForLog(({ event }) => event === 'statement.failed');
-    expect(line.error).toMatch(
+    expect((line.error as { message: string }).message).toMatch(
       /^the database \S+: could not do it: it's 'so' — free space on the server's disk$/,
     );
     for (const text of before) await library.admin.rows(text);

@@ -166,7 +166,7 @@ test('a table that somebody keeps locked is a statement refused, no connection l
   await session.query('begin; lock table taskq.tasks in access exclusive mode');
   await queue.witness(id, 'go');
   expect(await worker.waitForLog(event('statement.failed'))).toMatchObject({
-    error: 'canceling statement due to lock timeout',
+    error: { message: 'canceling statement due to lock timeout' },
   });
   await session.query('rollback');
   await worker.waitForLog(event('task.completed', id));

@@ -80,7 +80,7 @@ describe('a server that takes no writes any more', () => {
     await query(server, 'alter system set default_transaction_read_only = on');
     await query(server, 'select pg_reload_conf()');
     expect(await worker.waitForLog(event('connection.lost'))).toMatchObject({
-      error: expect.stringMatching(/read-only/),
+      error: { message: expect.stringMatching(/read-only/) },
     });
     const waiting = tasks.wait(id);
     waiting.catch(() => {});

@@ -110,7 +110,7 @@ describe('one that an application does not let finish is a dead letter, and the 
       { completed: 19, died: 1, failed: 0, lost: 0 },
     ]);
     expect(eventsOf(worker, 'outcome.not_stored')).toMatchObject([
-      { task_id: bad, error: `${said} (SQLSTATE ${code})` },
+      { task_id: bad, error: { message: `${said} (SQLSTATE ${code})` } },
     ]);
     expect(eventsOf(worker, 'task.died')).toMatchObject([{ task_id: bad, reason: 'outcome_not_stored' }]);
   });

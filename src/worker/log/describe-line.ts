@@ -61,5 +61,5 @@ function describeError(error: unknown): string {
   const frame =
     typeof stack === 'string' ? stack.split('\n').find((text) => /^\s+at /.test(text)) : undefined;
   const because = cause ? `\n    caused by ${describeError(cause).slice(2)}` : '';
-  return `: ${name}: ${message}${frame === undefined ? '' : `\n    ${frame.trim()}`}${because}`;
+  return `: ${name === undefined ? '' : `${name}: `}${message}${frame === undefined ? '' : `\n    ${frame.trim()}`}${because}`;
 }

@@ -1,101 +1,268 @@
 import type { Level } from '../../lib/level.ts';
 
 /**
- * Every event a worker logs: its level, and what it tells. Each line carries `event`, `msg` and the fields named in
- * the README's table; the field names are the columns' names.
+ * Every event a worker logs: its level, what it tells, and the fields that its line may have besides `event` and `msg`. The
+ * README's table is written from it. The names of fields are those of columns.
  */
 export const EVENTS = {
-  'supervisor.started': ['info', 'the supervisor starts its worker processes'],
-  'worker.started': ['info', 'the worker claims tasks'],
-  'worker.progress': ['info', 'tasks that ended since the last such line'],
-  'worker.stopping': ['info', 'the worker stops claiming and waits for running tasks'],
-  'worker.stopped': ['info', 'the worker has ended'],
+  'supervisor.started': ['info', 'the supervisor starts its worker processes', ['pid', 'processes']],
+  'worker.started': [
+    'info',
+    'the worker claims tasks',
+    ['worker_id', 'types', 'queues', 'concurrency', 'paused'],
+  ],
+  'worker.progress': [
+    'info',
+    'tasks that ended since the last such line',
+    ['completed', 'failed', 'died', 'snoozed', 'cancelled', 'lost', 'given_back', 'running'],
+  ],
+  'worker.stopping': [
+    'info',
+    'the worker stops claiming and waits for running tasks',
+    ['running', 'waiting', 'by'],
+  ],
+  'worker.stopped': [
+    'info',
+    'the worker has ended',
+    ['worker_id', 'completed', 'failed', 'died', 'snoozed', 'cancelled', 'lost', 'given_back', 'left'],
+  ],
   'worker.retiring': [
     'error',
     'the worker cannot continue: it drains and exits with 1, and its supervisor should start another',
+    ['error', 'task_id', 'type', 'abandoned'],
   ],
   'worker.unresponsive': [
     'error',
     'a handler blocked the event loop: its task failed or was cancelled, the others are given back, and the process is killed',
+    ['worker_id', 'task_id'],
   ],
   'worker.exited': [
     'error',
     'a handler called process.exit: other workers take over the tasks it held when their leases run out; the exit code is 1',
+    ['worker_id', 'exit_code', 'task_ids'],
   ],
-  'worker.died': ['error', 'a worker process died; a new one is started'],
-  'worker.paused': ['info', 'an operator paused the worker: it claims nothing until resumed'],
-  'worker.resumed': ['info', 'the worker was resumed'],
-  'worker.changed': ['info', 'an operator changed its concurrency, poll, lease, batch or queues'],
-  'lease.changed': ['info', 'the lease an operator set is in force for every task it holds'],
-  'worker.maintained': ['debug', 'housekeeping finished'],
+  'worker.died': [
+    'error',
+    'a worker process died; a new one is started',
+    ['pid', 'exit_code', 'signal', 'lived_ms', 'restart_in_ms'],
+  ],
+  'worker.paused': ['info', 'an operator paused the worker: it claims nothing until resumed', ['by']],
+  'worker.resumed': ['info', 'the worker was resumed', []],
+  'worker.changed': [
+    'info',
+    'an operator changed its concurrency, poll, lease, batch or queues',
+    ['concurrency', 'poll_ms', 'lease_ms', 'batch', 'queues'],
+  ],
+  'lease.changed': ['info', 'the lease an operator set is in force for every task it holds', ['lease_ms']],
+  'worker.maintained': [
+    'debug',
+    'housekeeping finished',
+    ['partitions_made', 'partitions_dropped', 'rows_placed', 'rows_dropped', 'expired', 'dead_discarded'],
+  ],
   'partition.detached': [
     'warn',
     'a partition of history was detached by hand but is still needed: attach, rename or drop it; until then its rows go to the unplaced partition',
+    ['partition'],
   ],
   'housekeeping.failed': [
     'warn',
     'a part of housekeeping failed, for example creating or dropping a partition of history; the other parts were done',
+    ['reason'],
   ],
   'turn.held': [
     'warn',
     'a transaction left open or prepared holds the row by which workers take turns at this duty: end it; rescue continues without the row, housekeeping waits',
+    ['duty', 'holder'],
   ],
-  'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed'],
+  'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed', ['took_ms']],
   'setting.disputed': [
     'warn',
     'another live worker sets a different value for the type, the queue or all tasks; the value of this worker now applies',
+    ['type', 'setting', 'value', 'other', 'other_worker'],
   ],
   'setting.overruled': [
     'warn',
     "an operator has set a different value (taskq types, queues or defaults set), which applies instead of this worker's",
+    ['type', 'setting', 'value', 'other'],
   ],
   'queue.paused': [
     'info',
     'the queue is paused: nothing is claimed from it, and tasks claimed ahead are given back',
+    ['queue', 'by', 'reason', 'until'],
   ],
-  'queue.resumed': ['info', 'the queue is resumed'],
-  'handlers.reloaded': ['info', 'changed handlers are loaded; running tasks keep the old ones'],
-  'handlers.not_reloaded': ['error', 'changed handlers do not load; the old ones stay in use'],
+  'queue.resumed': ['info', 'the queue is resumed', ['queue']],
+  'handlers.reloaded': [
+    'info',
+    'changed handlers are loaded; running tasks keep the old ones',
+    ['changed', 'added', 'removed'],
+  ],
+  'handlers.not_reloaded': [
+    'error',
+    'changed handlers do not load; the old ones stay in use',
+    ['changed', 'error'],
+  ],
   'connection.lost': [
     'warn',
     'the database does not answer or takes no writes; handlers continue, outcomes wait in memory',
+    ['connection', 'error'],
   ],
-  'connection.restored': ['info', 'the database answers again'],
+  'connection.restored': ['info', 'the database answers again', ['lost_ms']],
   'listening.failed': [
     'warn',
     'notifications do not arrive, as behind a pooler: new tasks are found by polling; set directUrl to bypass it',
+    [],
   ],
-  'statement.failed': ['error', 'the database refused a statement; it is retried'],
-  'task.started': ['debug', 'an attempt starts'],
-  'task.completed': ['debug', 'an attempt succeeded'],
-  'task.failed': ['warn', 'an attempt failed; the task will be retried'],
-  'task.died': ['error', 'the task became a dead letter'],
-  'task.snoozed': ['debug', 'the handler asked to run again later, with no attempt counted'],
-  'task.cancelled': ['info', 'the task was cancelled'],
+  'statement.failed': ['error', 'the database refused a statement; it is retried', ['error']],
+  'task.started': ['debug', 'an attempt starts', ['task_id', 'type', 'attempt']],
+  'task.completed': ['debug', 'an attempt succeeded', ['task_id', 'type', 'queue', 'attempt', 'ran_ms']],
+  'task.failed': [
+    'warn',
+    'an attempt failed; the task will be retried',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'retry_in_ms', 'error'],
+  ],
+  'task.died': [
+    'error',
+    'the task became a dead letter',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'reason', 'error'],
+  ],
+  'task.snoozed': [
+    'debug',
+    'the handler asked to run again later, with no attempt counted',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'retry_in_ms'],
+  ],
+  'task.cancelled': [
+    'info',
+    'the task was cancelled',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'reason'],
+  ],
   'task.abandoned': [
     'error',
     'the handler ignores its abort signal and keeps its slot until the worker exits',
+    ['task_id', 'type', 'abandoned'],
   ],
-  'task.given_back': ['info', 'the task was given back, with no attempt counted'],
-  'task.rescued': ['warn', 'a task whose lease ran out can be claimed again'],
+  'task.given_back': [
+    'info',
+    'the task was given back, with no attempt counted',
+    ['task_id', 'type', 'started'],
+  ],
+  'task.rescued': [
+    'warn',
+    'a task whose lease ran out can be claimed again',
+    ['task_id', 'type', 'queue', 'status'],
+  ],
   'task.refused': [
     'error',
     'the database refused to rescue or expire the task; it stays as it is and is retried',
+    ['task_id', 'type', 'queue', 'error'],
   ],
-  'task.log': ['info', 'a line written by a handler with ctx.log'],
+  'task.log': ['info', 'a line written by a handler with ctx.log', ['task_id', 'type', 'attempt', 'fields']],
   'lease.lost': [
     'warn',
     'another worker has taken over the task; the outcome of this attempt is not recorded',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms'],
   ],
   'outcome.busy': [
     'warn',
     'tasks were locked by others until the worker ended; their outcomes are not recorded, and their leases run out',
+    ['task_ids', 'tasks'],
   ],
-  'outcome.not_stored': ['error', 'the database could not store the outcome; the task became a dead letter'],
-  'outcome.refused': ['error', 'the database refused to record any outcome of the task; its lease runs out'],
-} as const satisfies Record<string, readonly [Level, string]>;
+  'outcome.not_stored': [
+    'error',
+    'the database could not store the outcome; the task became a dead letter',
+    ['task_id', 'error'],
+  ],
+  'outcome.refused': [
+    'error',
+    'the database refused to record any outcome of the task; its lease runs out',
+    ['task_id', 'error'],
+  ],
+} as const satisfies Record<string, readonly [Level, string, readonly (keyof EventFields)[]]>;
 
 export type EventName = keyof typeof EVENTS;
+
+/** What went wrong, of an attempt or of the worker itself: of an error that was thrown all, else what is said of it. */
+export interface LoggedError {
+  readonly message: string;
+  readonly name?: string;
+  readonly stack?: string | null;
+  readonly code?: string | number | null;
+  readonly cause?: unknown;
+}
+
+/** Every field that a line may have, and what it is, in whichever event. */
+export interface EventFields {
+  readonly task_id: string;
+  /** At most a hundred of them. */
+  readonly task_ids: readonly string[];
+  readonly tasks: number;
+  readonly type: string;
+  readonly queue: string;
+  /** `all`, or these. */
+  readonly queues: 'all' | readonly string[];
+  readonly types: readonly string[];
+  readonly attempt: number;
+  readonly ran_ms: number | null;
+  readonly retry_in_ms: number;
+  readonly status: string;
+  readonly error: LoggedError;
+  readonly reason: string | null;
+  /** What a handler gave to its log. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly started: boolean;
+  readonly worker_id: number;
+  readonly pid: number;
+  readonly processes: number;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly lived_ms: number;
+  readonly restart_in_ms: number;
+  readonly concurrency: number;
+  readonly poll_ms: number;
+  readonly lease_ms: number;
+  readonly batch: number | 'auto' | null;
+  readonly paused: boolean;
+  readonly by: string | null;
+  /** Null: until it is resumed. */
+  readonly until: string | null;
+  readonly completed: number;
+  readonly failed: number;
+  readonly died: number;
+  readonly snoozed: number;
+  readonly cancelled: number;
+  readonly lost: number;
+  readonly given_back: number;
+  readonly running: number;
+  readonly waiting: number;
+  /** Slots whose handlers ignore their signals. */
+  readonly abandoned: number;
+  /** What still waits, by why. */
+  readonly left: object;
+  readonly partition: string;
+  readonly partitions_made: number;
+  readonly partitions_dropped: number;
+  readonly rows_placed: number;
+  readonly rows_dropped: number;
+  readonly expired: number;
+  readonly dead_discarded: number;
+  readonly duty: string;
+  readonly holder: unknown;
+  readonly took_ms: number;
+  readonly setting: string;
+  readonly value: unknown;
+  readonly other: unknown;
+  readonly other_worker: string;
+  readonly changed: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Which of the worker's two. */
+  readonly connection: string;
+  readonly lost_ms: number;
+}
+
+/** What the line of an event may have. */
+export type FieldsOf<Name extends EventName> = {
+  readonly [Field in (typeof EVENTS)[Name][2][number]]?: EventFields[Field] | undefined;
+};
 
 export interface HandlerLine {
   readonly task_id: string;
@@ -108,7 +275,7 @@ export interface HandlerLine {
 export interface EventLog {
   /** Whether anybody hears of what is told at level debug, as every single task is. */
   readonly tellsDebug: boolean;
-  event(name: EventName, fields?: Readonly<Record<string, unknown>>): void;
+  event<Name extends EventName>(name: Name, fields?: FieldsOf<Name>): void;
   /** A handler's own line. What it brings is `fields` of it, apart from what the worker says of every line. */
   say(level: Level, message: string, line: HandlerLine): void;
 }

@@ -25,7 +25,7 @@ export function createLog({ level, about }: LogOptions, stream: DestinationStrea
   );
   return {
     tellsDebug: logger.isLevelEnabled('debug'),
-    event(name, fields = {}) {
+    event(name, fields: object = {}) {
       const [level, message] = EVENTS[name];
       logger[level]({ event: name, ...fields }, message);
     },

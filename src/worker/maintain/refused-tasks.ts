@@ -26,6 +26,6 @@ export class RefusedTasks {
     }
     if (this.#toldAt.has(task.task_id)) return;
     this.#toldAt.set(task.task_id, now);
-    this.#events.event('task.refused', { ...task });
+    this.#events.event('task.refused', { ...task, error: { message: task.error } });
   }
 }
