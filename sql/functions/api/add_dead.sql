@@ -1,6 +1,7 @@
--- Puts a waiting task among the dead letters by hand, or gives a dead one another reason: it stays until somebody
--- revives or discards it by its id or with by_hand, whatever dead_retention says. Answers `dead`; `held` (it is running:
--- cancel it first); `not_live` (finished, or never there). options: by, a name beside the role's for taskq.actions.
+-- Moves a waiting task to the dead letters by hand, or changes the reason of a dead letter. It stays there until it is
+-- revived or discarded by id or with by_hand, whatever dead_retention is. Returns `dead`; `held` (it is running: cancel
+-- it first); or `not_live` (it has finished or never existed). options: by, a name recorded in taskq.actions beside the
+-- role.
 create or replace function taskq.add_dead(_id bigint, _reason text, options jsonb default '{}')
 returns text
 language plpgsql security definer
@@ -14,7 +15,7 @@ declare
   owner integer;
 begin
   perform taskq.checked_options('add_dead', options, array['by']);
-  -- Twice: while this waits for the row, another transaction may move it to the other table.
+  -- Try twice: while we wait for the row, another transaction may move it to the other table.
   for look in 1 .. 2 loop
     update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
     if found then

@@ -1,5 +1,5 @@
--- Makes types known, so that tasks of them may be enqueued before any worker has registered them. A row per name:
--- added, or false where it was known. options: by, a name beside the role's for taskq.actions.
+-- Makes types known, so that their tasks can be enqueued before any worker has registered them. Returns a row per name;
+-- added is false if the type was known already. options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.add_types(_names text[], options jsonb default '{}')
 returns table (name text, added boolean, extra jsonb)
 language plpgsql security definer
@@ -12,7 +12,7 @@ declare
   made text[];
 begin
   perform taskq.checked_options('add_types', options, array['by']);
-  -- A type is the path of a file below the handlers' directory.
+  -- A type is the path of a file below the handlers directory.
   select n.name into bad
   from unnest(_names) as n (name)
   where n.name is null or octet_length(n.name) not between 1 and 200 or n.name ~ e'[\\u0001-\\u001f\\u007f-\\u009f\\\\]'

@@ -1,5 +1,5 @@
--- Ages a waiting task until it is due: moves all its times back by what it still has to wait, as if that had passed.
--- For tests: nothing else in the database is moved. False: it does not wait, or for nothing that a time would bring.
+-- Ages a waiting task until it is due, for tests: moves all its times back by its remaining wait, and changes nothing
+-- else in the database. Returns false if the task is not waiting, or if no passing of time would make it due.
 create or replace function taskq.age_task(_id bigint)
 returns boolean
 language sql security definer

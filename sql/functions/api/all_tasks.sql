@@ -1,9 +1,9 @@
--- Every task there is, waiting, held, finished or dead, under one `status`. `updated_at` is derived: the latest of
--- creation, start, request to cancel, last error and end. max_attempts, timeout_ms, backoff and retention are what the
--- task says itself; `applies` is what holds for it by the settings of today, or held when it ended, each with its value
--- (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults. It is one expression, so that who
--- does not ask for it pays nothing for it. No rows for an id means that it never existed, was
--- purged, or outlived its retention.
+-- Shows every task, whether waiting, held, finished or dead, with one `status`. `updated_at` is derived: the latest of
+-- creation, start, cancel request, last error and end. max_attempts, timeout_ms, backoff and retention are the task's
+-- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
+-- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
+-- `applies` is one expression, so a query that does not select it pays nothing for it. No row for an id: it never
+-- existed, was purged, or outlived its retention.
 create or replace view taskq.all_tasks as
 select
   a.*,
@@ -41,7 +41,7 @@ select
           ),
           taskq.settings_of(d.max_attempts, d.timeout_ms, d.backoff, d.retention)
         ) as defaults
-      -- Each of these is computed once.
+      -- `offset 0`: compute each of these once.
       offset 0
     ) as h
   ) as applies

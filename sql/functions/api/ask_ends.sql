@@ -1,5 +1,5 @@
--- Asks that the ends of these tasks be told (NOTIFY taskq_done) and their results kept for an hour at least. One that
--- is locked just now is left out: whoever waits for it polls, and asks again.
+-- Requests a notification (NOTIFY taskq_done) when each of these tasks ends, and keeps their results for at least an
+-- hour. Skips a task that is locked right now: its waiter polls, and asks again.
 create or replace function taskq.ask_ends(_ids bigint[])
 returns void
 language sql security definer

@@ -1,7 +1,7 @@
--- Asks whether housekeeping is due, for all workers together: once in _gap_ms, and after each time that was begun and
--- did not succeed after twice as long, up to 16 times. Always one row. due: the caller begins now, in a transaction of its
--- own. A time in the future (somebody set the clock) counts as due. Null: another transaction has the row of the turn, and
--- extra -> 'held' -> 'by' says which (see taskq.row_holder).
+-- Returns whether housekeeping is due, for all workers together, always in one row: every _gap_ms, with the gap doubled
+-- after each run that began and did not succeed, up to 16 times. If due is true, the caller begins now, in a
+-- transaction of its own. A time in the future (the clock was set back) counts as due. Null: another transaction has
+-- locked the row of the turn; extra -> 'held' -> 'by' identifies it (see taskq.row_holder).
 create or replace function taskq.begin_housekeeping(_gap_ms bigint)
 returns table (due boolean, extra jsonb)
 language plpgsql security definer
@@ -21,7 +21,7 @@ begin
     return next;
     return;
   end if;
-  -- After the row was read: what another worker has just written would lie in the future.
+  -- Read the clock after the row: otherwise a time that another worker has just written would be in the future.
   ts := clock_timestamp();
   due := last.begun_at > ts or ts >= last.begun_at + make_interval(secs => last.gap_ms / 1000);
   if due then

@@ -1,25 +1,26 @@
--- Looks at the other workers, and asks whether a scan for expired leases is due now. A scan has no index to lean on (one
--- would make every claim write all indexes), so it is made only where there is reason: a worker that is silent, leases
--- that such a worker left and that have expired since the last scan, a clock that has gone back, or _own (the caller
--- lost the answer of a claim); and, as the net under everything unforeseen, whenever 20 times the cost of the last scan
--- has passed. Never two within 5 seconds, for all workers together.
+-- Checks on the other workers, and returns whether a scan for expired leases is due. A scan has no index to use (one
+-- would make every claim write all indexes), so it runs only for a reason: a worker is silent; leases that such a
+-- worker left have expired since the last scan; the clock went back; _own (the caller lost the answer of a claim); and,
+-- as a safety net, whenever 20 times the cost of the last scan has passed. Scans of all workers together are at least
+-- _gap_ms (5 seconds) apart.
 --
--- Whether a worker is silent, the clock alone cannot say: after a step of an hour all of them look so, and after an outage
--- too. extra ->> 'quiet' has those whose last heartbeat is a quarter of their lease ago, or ahead of now, as {id: {beat_us,
--- lease_ms, watched_ms, is_late}}. The caller remembers for how long, by a clock of its own that makes no steps, each stood at
--- the same heartbeat while its own heartbeats succeeded, and names those that did for half a lease in _watched ({id:
--- beat_us}). A caller that does not live so long says for how long it was (options -> 'watching': {id: {beat_us,
--- watched_ms}}): what it found as watched_ms when it began, and its own time. That is kept until the next heartbeat, so that
--- the next caller goes on from there, and names those that were watched for a whole lease. is_late: it is worth keeping, as
--- the heartbeat is half a lease ago, or ahead of now. options -> 'only_look': true makes no scan, be it due.
+-- The clock alone cannot prove that a worker is silent: after a step of an hour, or after an outage, all of them look
+-- silent. extra -> 'quiet' lists the workers whose last heartbeat is at least a quarter of their lease ago, or in the
+-- future, as {id: {beat_us, lease_ms, watched_ms, is_late}}. The caller measures with a monotonic clock of its own how
+-- long each one stays at the same heartbeat while the caller's own heartbeats succeed, and names those that do so for
+-- half a lease in _watched ({id: beat_us}). A caller that does not live that long passes how long it watched (options
+-- -> 'watching': {id: {beat_us, watched_ms}}): the watched_ms that it found when it began, plus its own time. This is
+-- stored until the worker's next heartbeat, so that the next caller continues from there, and names those that were
+-- watched for a whole lease. is_late means worth storing: the heartbeat is half a lease ago, or in the future. options
+-- -> 'only_look': true never scans, even if a scan is due.
 --
--- Always a row. blocks is null: no scan is due. Else it is the size of the table, and, where it has at most _page_blocks,
--- rescued is what the whole scan found, as an array: an idle worker asks the server for nothing more. A larger table is
--- to be passed page by page to taskq.rescue, and then closed by taskq.end_rescue, both with extra -> 'options'.
--- Where another transaction has the row of the turn, extra -> 'held' says {by, place, blocks, options}: the transaction (see
--- taskq.row_holder), how many live workers there are and how many of them come before the caller ({of, rank}), and what to
--- pass to taskq.rescue. That goes safely beside other scans: where the row is held time and again, workers scan without a
--- turn, one after the other.
+-- Always returns one row. blocks is null: no scan is due. Otherwise it is the size of the table; if that is at most
+-- _page_blocks, the whole scan is done already and rescued is its result, as an array: an idle worker needs no further
+-- query. A larger table must be passed page by page to taskq.rescue and then to taskq.end_rescue, both with extra ->
+-- 'options'. If another transaction has locked the row of the turn, extra -> 'held' has {by, place, blocks, options}:
+-- the transaction (see taskq.row_holder), the number of live workers and how many of them come before the caller ({of,
+-- rank}), and the arguments of taskq.rescue. That is safe beside other scans: if the row stays locked, workers scan
+-- without a turn, one after another.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
   _page_blocks bigint default -1, _watched jsonb default '{}', options jsonb default '{}'
@@ -38,7 +39,7 @@ begin
   if options - '{watching,only_look}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('begin_rescue', options, '{watching,only_look}');
   end if;
-  -- The heartbeat as it is: where none can be written, for whatever reason, nobody is silent.
+  -- Write the heartbeat unchanged: if no heartbeat can be written, for whatever reason, no worker is silent.
   update taskq.workers w
   set heartbeat_at = w.heartbeat_at,
     watched_ms = greatest(w.watched_ms, (options -> 'watching' -> w.id::text ->> 'watched_ms')::bigint)
@@ -68,9 +69,8 @@ begin
   end if;
 
   select * into last from taskq.rescue_scan for update skip locked;
-  -- To a second from now: another worker may have begun since the clock was read above.
   if not found then
-    -- Of a row that another transaction keeps. Nothing is asked of the clock of the last scan: nobody can note a new one.
+    -- Ignore the time of the last scan: while the row is locked, no scan can update it.
     extra := extra || jsonb_build_object('held', jsonb_build_object(
       'by', (select taskq.row_holder(r.xmax) from taskq.rescue_scan r limit 1),
       'place', (
@@ -85,6 +85,7 @@ begin
     return next;
     return;
   end if;
+  -- Up to a second ahead: another worker may have begun since the clock was read above.
   if last.started_at between ts - make_interval(secs => _gap_ms / 1000.0) and ts + interval '1 second' then
     return next;
     return;
@@ -117,7 +118,7 @@ begin
       ),
       '[]'
     );
-    -- The clock may make its step just now; a table so small is read within a second.
+    -- Bound the cost, because the clock may step right now; a table this small is read within a second.
     perform taskq.end_rescue(
       least(greatest(extract(epoch from clock_timestamp() - ts) * 1000, 0), 1000)::double precision, scan
     );

@@ -1,8 +1,8 @@
--- Cancels tasks. A waiting one ends at once; for a held one the request is stored and its worker is told: it is
--- `requested`, and what becomes of it is the worker's answer. A row per id: cancelled, requested, or `not_live` with
--- its status in extra (null: nothing is known of it). options: notify_done, to be told by taskq_done when a held one
--- has ended, and to find it then; by, a name beside the role's for taskq.actions. Waits for other transactions at most
--- a second per lock.
+-- Cancels tasks. A waiting task ends at once; for a held one the request is stored and its worker notified: that is
+-- `requested`, and the worker decides how it ends. Returns a row per id: `cancelled`, `requested`, or `not_live` with
+-- its status in extra (null: no such task). options: notify_done, to send taskq_done when a held task has ended and to
+-- keep its row so that the caller finds it then; by, a name recorded in taskq.actions beside the role. Waits at most a
+-- second per lock for other transactions.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -1,24 +1,23 @@
--- Claims up to _start + _ahead due tasks of the given queues and types for a worker. The first _start of them
--- (most urgent first) are `running` at once; what is claimed ahead is `leased` until it starts. So is a suspect, a task
--- that was held by a worker when that was lost: it is marked `running` (by a heartbeat) before it starts. No rows: there
--- is nothing due here, or all of it is being claimed by others. A suspect whose workers were lost three times before it
--- started is claimed alone: were it to blame, it took all others of its claims with it.
+-- Claims up to _start + _ahead due tasks of the given queues and types for a worker. The first _start of them (most
+-- urgent first) are `running` at once; the rest, claimed ahead, are `leased` until they start. So is a suspect, a task
+-- whose worker was lost while holding it: a heartbeat marks it `running` before it starts. No rows: nothing is due
+-- here, or others are claiming all of it. A suspect whose workers were lost three times before it started is claimed
+-- alone: if it is to blame, it would take all other tasks of its claims with it.
 --
--- Nor does it bring more than about 16 MB of payloads, whatever is asked for: of large ones it takes those that come first,
--- one at least.
+-- Limits the payloads of one claim to about 16 MB: if they are large, it takes the first tasks, at least one.
 --
--- extra is null, but for what few tasks have: {"traceparent"}.
+-- extra is null, except {"traceparent"} for the few tasks that have one.
 --
--- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch
--- microseconds) and id of the last task claimed there. Null claims from the beginning: a full sweep. A claim never
--- walks what lies before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down.
--- _look_back_ms starts each level that much before now where its cursor is later: tasks whose transaction
--- committed after the cursor had passed are found there.
+-- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
+-- and id of the last task claimed there. Null claims from the beginning: a full sweep. A claim never reads the rows
+-- before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down. _look_back_ms makes each
+-- level start that long before now if its cursor is later: this finds tasks whose transaction committed after the
+-- cursor had passed.
 --
--- options: {"looked": true} adds a row whose id is null, unless it looked nowhere (what is paused): its extra says
--- {"looked_to_us", "queues", "levels"}. So many levels, by priority and within one in the order of these queues, were
--- read to their end, which is that time. A cursor put there passes what this claim left out (other types, rows that
--- others hold, dead rows), and no later claim walks it again; taskq.find_missed looks behind it.
+-- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
+-- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
+-- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
+-- rows), and no later claim reads them again; taskq.find_missed searches behind it.
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -30,7 +29,7 @@ returns table (
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
--- Plans made while the table was empty or freshly drained must not turn to a scan of it.
+-- Plans made while the table was empty or just drained must not turn into a scan of it.
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 set lock_timeout = '1s'
@@ -56,8 +55,8 @@ begin
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('claim', 'lease_ms', to_jsonb(_lease_ms));
   end if;
-  -- The levels, most urgent first and the queues in the order given. One array each: two set-returning items in
-  -- the statement below would be joined queue first, and an `order by` above it would lock rows it does not take.
+  -- The levels, most urgent first, with the queues in the given order. One array each: two set-returning items in the
+  -- statement below would be joined queue first, and an `order by` above it would lock rows that it does not take.
   select array_agg(level.queue), array_agg(level.priority),
     array_agg(least(level.cursor_at, coalesce(look_back_to, 'infinity'))),
     array_agg(case when level.cursor_at <= coalesce(look_back_to, 'infinity') then level.cursor_id else 0 end)
@@ -78,8 +77,8 @@ begin
     order by p, q.place
   ) as level;
 
-  -- Each level is an index range that ends at now: a million tasks of next week cost nothing. `skip locked`: a
-  -- claim waits for nobody.
+  -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
+  -- claim never waits.
   select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight)
   into chosen, last_level, most_lost, weighs
   from (
@@ -100,8 +99,8 @@ begin
     limit _start + _ahead
   ) as due;
 
-  -- One that is to come alone: this claim takes what comes before the first such one, or that one where it is the first.
-  -- The rest of its level is not looked at yet. So where it would bring too much.
+  -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest
+  -- of its level is not read yet. Stop in the same way where the payloads would exceed the limit.
   if most_lost >= 3 or weighs > 16777216 then
     select c.nth, level.place into first_left, level_left
     from (
@@ -119,8 +118,8 @@ begin
     end if;
   end if;
 
-  -- The number of a lease begins anew after the largest: a row that was put in with that stops no claim of its queue.
-  -- By ctid: a fifth faster than by id, and safe here because a statement of its own sees the locked versions.
+  -- lease_no wraps around after the largest integer, so that a row inserted by hand with it does not stop the claims of
+  -- its queue. By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
     update taskq.tasks t

@@ -1,5 +1,5 @@
--- Claims one task by its id if it waits and is due, for a worker that is to run it at once and alone: a test, say.
--- No rows: it does not wait, is not due, or another transaction has it.
+-- Claims one task by its id if it is waiting and due, for a worker that runs it at once and alone, such as a test. No
+-- rows: it is not waiting, not due, or locked by another transaction.
 create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)
 returns table (
   id bigint, lease_no integer, queue text, type text, priority smallint, available_at_us bigint, attempts integer,

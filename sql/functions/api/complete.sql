@@ -1,11 +1,11 @@
--- Records that these tasks, held by that worker, are completed: the part of settle that every successful task goes
--- through, and so by arrays, one element per task: milliseconds since its start (null: it never ran apart from its
--- claim), result, and what is known of a result that could not be stored. The last two may be null as a whole.
--- Returns a row for each that was not recorded, with an answer as settle gives it. No rows: all are recorded. A lease
--- that is named twice counts once, with what is said of it first.
+-- Records that tasks held by this worker completed. Every successful task takes this part of settle, so it takes
+-- arrays, one element per task: milliseconds since its start (null: it started with its claim), result, and what is
+-- known of a result that could not be stored. The last two may be null as a whole. Returns a row for each task that was
+-- not recorded, with an answer as in settle. No rows: all are recorded. A lease that is named twice counts once, with
+-- its first entry.
 --
--- By arrays and not by JSON: taking 500 outcomes out of JSON costs 1.4 us each, every time it is done; it was half of a
--- settle [9 us of the server's CPU per task without history, now 3; 10.5 with, now 8].
+-- Takes arrays, not JSON: reading 500 outcomes from JSON costs 1.4 us each, every time, which was half of a settle
+-- [server CPU per task: 9 us without history, now 3; 10.5 us with history, now 8].
 create or replace function taskq.complete(
   _worker integer, _ids bigint[], _lease_nos integer[], _ran_ms bigint[] default null,
   _results jsonb[] default null, _result_notes jsonb[] default null, options jsonb default '{}'
@@ -31,20 +31,20 @@ declare
   usual_retention text := (select retention from taskq.defaults);
   type_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.task_types where retention is not null);
   queue_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.queues where retention is not null);
-  -- Kept for nobody but who waits for its end.
+  -- For tasks that are kept only because a client waits for their end.
   awaited_drop_on date := taskq.drop_on('1d', ts);
   usual_drop_on date := coalesce(taskq.drop_on(usual_retention, ts), awaited_drop_on);
   usual_place date;
   other_retentions text[];
-  -- By retention, [drop_on, kept_in].
+  -- By retention: [drop_on, kept_in].
   places jsonb;
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('complete', options, '{}');
   end if;
-  -- The rows are locked first; statements of their own then see the locked versions, edits that were committed
-  -- meanwhile included. By ctid, and joined by hashing: where the planner believes the table empty, as after a drain, it
-  -- would walk all of it for each outcome [a settle of 500 among 18,500 rows: 1,900 ms; so: 3 ms].
+  -- Lock the rows first; separate statements then see the locked versions, including edits committed meanwhile. By
+  -- ctid, and joined by hashing: where the planner believes that the table is empty, as after a drain, it would read
+  -- all of it for each outcome [a settle of 500 among 18,500 rows: 1,900 ms; by ctid: 3 ms].
   select array_agg(locked.row_at) filter (where not locked.is_kept),
     array_agg(locked.row_at) filter (where locked.is_kept),
     count(*), array_agg(locked.id) filter (where locked.notify_done),
@@ -55,7 +55,7 @@ begin
   ) as o
   cross join lateral (
     select t.ctid as row_at, t.id, t.notify_done, kept.kept_for,
-      -- Somebody waits for the result: it is kept for at least an hour.
+      -- A client waits for the result: keep it for at least an hour.
       t.notify_done or kept.kept_for <> 'none' as is_kept
     from taskq.tasks t
     cross join lateral (
@@ -66,7 +66,7 @@ begin
     for update skip locked
   ) as locked;
   if locked_count < cardinality(_ids) then
-    -- Some are not held, or named twice: once each from here on.
+    -- Some are not held, or are named twice: keep one entry of each from here on.
     select array_agg(a.id), array_agg(a.lease_no), array_agg(a.ran_ms), array_agg(a.result), array_agg(a.note)
     into _ids, _lease_nos, _ran_ms, _results, _result_notes
     from (
@@ -79,7 +79,7 @@ begin
     from taskq.tasks t where t.ctid = any (plain_at || kept_at);
   end if;
 
-  -- Copied, then deleted: as one statement, each row would be written into a store between the two [a fifth of it].
+  -- Copy, then delete: a single statement would write each row into a tuplestore between the two [a fifth of the cost].
   if kept_at is not null then
     usual_place := taskq.place_of('finished_tasks', usual_drop_on);
     if other_retentions is not null then
@@ -111,7 +111,7 @@ begin
       t.max_attempts, t.backoff, t.retention
     from taskq.tasks t
     join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
-      -- `+ 0`: else, where it believes in a row or two, the planner walks the primary key [500 ms among a million dead].
+      -- `+ 0`: otherwise a planner that expects a row or two walks the primary key [500 ms among a million dead rows].
       on o.id = t.id + 0 and o.lease_no = t.lease_no
     cross join lateral (
       select places -> coalesce(

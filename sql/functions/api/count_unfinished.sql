@@ -1,6 +1,6 @@
--- For `--until-idle`: how many tasks of these types, in queues that are not paused, are running anywhere, due, or
--- waiting after a started attempt (retry, snooze, give-back), and in how many milliseconds the first of them is due.
--- A first run scheduled for later does not count. Reads the whole live table; a worker asks only when it is idle.
+-- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
+-- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
+-- due. A first run scheduled for later does not count. Reads the whole live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer

@@ -1,6 +1,7 @@
--- Deletes dead letters and the errors of their attempts for good. options: by_hand (false: but those that were put away by hand, true: only those); by, a
--- name beside the role's for taskq.actions. A row per id: `discarded`; `left_out` (by_hand says so); `not_dead`, with
--- its status in extra (null: nothing is known of it). held_key in extra is as in taskq.purge.
+-- Deletes dead letters and the errors of their attempts for good. options: by_hand (false: except those added by hand;
+-- true: only those); by, a name recorded in taskq.actions beside the role. Returns a row per id: `discarded`;
+-- `left_out` (because of by_hand); `not_dead`, with its status in extra (null: no such task). held_key in extra is as
+-- in taskq.purge.
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -17,7 +18,7 @@ declare
   held_keys jsonb;
 begin
   options := taskq.checked_options('discard', options, array['by_hand', 'by']);
-  -- Locked in the order of revive: two operators wait for one another, and neither is a deadlock's victim.
+  -- Lock in the same order as revive: two operators then wait for each other and never deadlock.
   locked := array(select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update);
   with gone as (
     delete from taskq.dead_tasks d
@@ -27,7 +28,7 @@ begin
   select coalesce(array_agg(gone.id), '{}'), jsonb_object_agg(gone.id, held.key) filter (where held.key is not null)
   into discarded, held_keys
   from gone
-  -- With a limit, so that it is a probe for each and never a join with all keys.
+  -- `limit` makes this a probe for each row, never a join with all keys.
   left join lateral (
     select jsonb_build_object('queue', h.queue, 'key', h.key, 'until', nullif(h.until, 'infinity')) as key
     from taskq.held_keys h

@@ -1,7 +1,7 @@
--- Closes a scan for expired leases: notes its cost, and writes off the workers that were silent when it began (options as
--- begin_rescue gave them). Such a worker may have left leases that had not expired yet; they have by one lease after it
--- was written off, and until a scan has come by after that, its row says so (leases_until).
--- It waits for no lock: what somebody else has locked, the next scan closes.
+-- Ends a scan for expired leases: records its cost, and writes off the workers that were silent when it began (options
+-- are those that begin_rescue returned). Such a worker may have left leases that have not expired yet; they will have
+-- one lease after it was written off, and its row says so (leases_until) until a scan after that. Never waits for a
+-- lock: the next scan handles rows that are locked now.
 create or replace function taskq.end_rescue(_cost_ms double precision, options jsonb default '{}')
 returns void
 language plpgsql security definer
@@ -21,7 +21,7 @@ begin
   began := (select r.started_at from taskq.rescue_scan r);
   update taskq.workers w
   set leases_until = case
-      -- The clock went back: the lease that it meant begins anew.
+      -- The clock went back: count one lease from now again.
       when w.leases_until >= began then ts + make_interval(secs => w.lease_ms / 1000.0)
     end
   where w.id = any (array(

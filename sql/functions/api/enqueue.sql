@@ -1,9 +1,10 @@
--- Enqueues one task in the caller's transaction. Returns its id and true, or, where its key is held, the id of
--- the task that holds it and false. Options are those of taskq.enqueue_many; an unknown one is an error, and so is a
--- type that nobody knows.
--- A task without a key goes straight in, in one statement, and not by way of enqueue_many: 0.47 -> 0.23 ms of a
--- transaction of its own, of which a bare insert takes 0.11. One with a key goes where enqueue_many sends those. What it
--- means is the same, and the tests compare the two.
+-- Enqueues one task in the caller's transaction. Returns its id and true or, if its key is held, the id of the task
+-- that holds it and false. Options are those of taskq.enqueue_many; an unknown option is an error, and so is an unknown
+-- type.
+--
+-- A task without a key is inserted directly, in one statement, instead of through enqueue_many: 0.47 -> 0.23 ms in a
+-- transaction of its own, of which a bare insert takes 0.11. A task with a key takes the path of enqueue_many. The
+-- result is the same, and the tests compare the two.
 create or replace function taskq.enqueue(_type text, _payload jsonb default '{}', options jsonb default '{}')
 returns table (id bigint, created boolean, extra jsonb)
 language plpgsql security definer
@@ -17,10 +18,10 @@ declare
   due timestamptz;
   is_awaited boolean;
 begin
-  -- What is said is judged, and here: a call for what is refused, or has to be put otherwise, is rare. In steps, as every
-  -- transaction prepares an expression anew, and only when it gets there: most say no more than a queue and a priority.
+  -- Check the options here, cheaply: a call that must be refused or rewritten is rare. In steps, because every
+  -- transaction prepares an expression again, and only when it reaches it: most calls give only a queue and a priority.
   if options <> '{}' then
-    -- Null, of what is not said, is none of it.
+    -- An absent option compares as null, which fails no check.
     if options - '{queue,priority}'::text[] <> '{}'
       or options ->> 'priority' not in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9')
       or jsonb_typeof(options -> 'queue') <> 'string'
@@ -39,7 +40,7 @@ begin
     select e.id, e.created, e.extra
     from taskq.enqueue_keyed(
       jsonb_build_array(jsonb_build_object(
-        -- Judged here, where there is one task and not a first of several.
+        -- Check here: the error must not call a single task the first of several.
         'type', case
           when octet_length(_type) between 1 and 200 and taskq.is_small(_payload) then _type
           else taskq.checked_type(_type, _payload, null)
@@ -80,7 +81,7 @@ begin
       expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text
     )
     left join taskq.task_types y on y.name = _type
-    -- Each of these is computed once.
+    -- `offset 0`: compute each of these once.
     offset 0
   ) as t
   returning

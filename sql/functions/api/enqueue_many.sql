@@ -1,15 +1,18 @@
--- Enqueues an array of {type, payload, …options} in the caller's transaction; `options` holds for every element
--- that does not say it itself: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it
--- became available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), tags, retention, backoff,
--- traceparent, notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null says
--- nothing; an unknown name, or a value that cannot be, is refused with its place: see taskq.options_fit.
--- Returns a row for each element, by its place from 1 on: a held key gives the holder's id and created = false.
--- A type that is not in taskq.task_types is refused: a slip of the pen would wait for ever. What else is known to the
--- caller is named by the option allow_unknown of the whole call: an array of types, or true for all.
--- With notify false, which is said of the whole call too, it wakes no worker by NOTIFY, as a transaction needs that is to
--- be prepared (PREPARE TRANSACTION): the task is found by polling.
--- It only inserts: it locks no task, no group and no settings, so an open transaction holds up nobody but
--- producers of the same key.
+-- Enqueues an array of {type, payload, …options} in the caller's transaction. `options` applies to every element
+-- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
+-- available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), tags, retention, backoff,
+-- traceparent, notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as
+-- absent; an unknown name or an invalid value is refused with its place: see taskq.options_fit.
+--
+-- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false.
+--
+-- A type that is not in taskq.task_types is refused: a typo would wait forever. allow_unknown, an option of the whole
+-- call, names further types that the caller knows: an array of types, or true for all. notify false, also of the whole
+-- call, wakes no worker by NOTIFY, as required in a transaction that will be prepared (PREPARE TRANSACTION): polling
+-- finds the task.
+--
+-- Only inserts: it locks no task, no group and no settings, so an open transaction delays only producers of the same
+-- key.
 create or replace function taskq.enqueue_many(_tasks jsonb, options jsonb default '{}')
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer
@@ -38,7 +41,7 @@ begin
       'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown', 'notify']
     );
   end if;
-  -- The JSON value null is a payload like any other, but jsonb_to_recordset makes it and an absent one alike.
+  -- The JSON value null is a valid payload, but jsonb_to_recordset does not tell it from an absent one.
   if _tasks @? '$[*].payload ? (@ == null)' then
     nulls := array(
       select e.place from jsonb_array_elements(_tasks) with ordinality as e (task, place)
@@ -46,11 +49,11 @@ begin
     );
   end if;
 
-  -- Most say nothing but a type and a payload, and there is nothing to judge. Of the others, names are judged here, and
-  -- values where they are read: what cannot be read fails there, and is told by name. That takes a subtransaction, for to
-  -- judge each before takes as long as to insert it. (One alone does without: a transaction that enqueues more than 64
-  -- one by one would make every snapshot of every other session slower.)
-  -- Mostly they are alike, and the first tells: to take all out of the array takes half a microsecond each.
+  -- Most tasks have only a type and a payload, and nothing to check. For the others, check the names here, and the
+  -- values where they are read: an unreadable value fails there, and is then reported by name. That takes a
+  -- subtransaction, because checking each value first takes as long as inserting it. (A single task does without: a
+  -- transaction that enqueues more than 64 one by one would slow down every snapshot of every other session.) Usually
+  -- all elements are alike, so the first one decides: reading all of them from the array takes half a microsecond each.
   say_more := coalesce(jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}', false);
   if not say_more then
     say_more := exists (

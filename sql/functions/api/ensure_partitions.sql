@@ -1,5 +1,5 @@
--- Makes the partitions of history that are needed and missing, as taskq.make_partitions does. Returns how many it made;
--- it warns of each that could not be made.
+-- Creates the missing partitions of history, as taskq.make_partitions does. Returns how many it created, and warns of
+-- each that it could not create.
 create or replace function taskq.ensure_partitions()
 returns integer
 language plpgsql security definer

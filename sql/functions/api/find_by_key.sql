@@ -1,5 +1,5 @@
--- The id of the task that holds a key of a queue: a live one, or one that has ended and holds it for a period. Null:
--- nobody holds it. `queue || ''` keeps the planner from the claim's index; see taskq.enqueue_many.
+-- Returns the id of the task that holds a key of a queue: a live one, or one that has ended and holds it for a period.
+-- Null: the key is free. `queue || ''` keeps the planner off the claim's index; see taskq.insert_keyed.
 create or replace function taskq.find_by_key(_queue text, _key text)
 returns bigint
 language sql stable security definer

@@ -1,9 +1,9 @@
--- The ids of a page of tasks that fit a filter, for verbs that act on many: {status: […], type, queue, priority, key,
--- tags: {k: v}, reason (of a dead letter, or of a request to cancel), since, before, failed: true, by_hand: false}; an
--- unknown name is an error. `since` (from then on) and `before` (until then) are about when a task ended, or, while it
--- lives, when it was created. Newest first; dead letters alone (status ["dead"]) by time of death. Looks at no
--- more than _window rows below _after (what next_after said; null: from the newest), so that a filter that nothing fits
--- costs a page and not the table. next_after is where the next page begins; null: this was the last.
+-- Returns the ids of a page of tasks that match a filter, for verbs that act on many: {status: […], type, queue,
+-- priority, key, tags: {k: v}, reason (of a dead letter or of a cancel request), since, before, failed: true, by_hand:
+-- false}; an unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the time at which a task
+-- ended or, while it is live, was created. Newest first; dead letters alone (status ["dead"]) by time of death. Reads
+-- at most _window rows below _after (the previous next_after; null: from the newest), so that a filter without matches
+-- costs a page, not the table. next_after is where the next page begins; null: this was the last one.
 create or replace function taskq.find_ids(
   _filter jsonb, _limit integer default 1000, _after text default null, _window integer default 20000
 )
@@ -35,12 +35,12 @@ begin
   end if;
 
   if by_death then
-    -- A death by its microseconds and the id, for the row may be gone when the next page is asked for.
+    -- A death by its microseconds and its id: the row may be gone when the next page is requested.
     if _after is not null then
       after_death := timestamptz 'epoch' + regexp_replace(_after, '-[0-9]+$', '')::bigint * interval '1 microsecond';
       after_id := regexp_replace(_after, '^.*-', '')::bigint;
     end if;
-    -- One bound, not two: the index is entered at the first of them [166,000 letters: 641 pages].
+    -- One bound, not two: the index scan starts at the first of them [166,000 dead letters: 641 pages].
     if before <= after_death then
       after_death := before;
       after_id := null;
@@ -71,7 +71,7 @@ begin
     into ids, looked, lowest;
   else
     after_id := _after::bigint;
-    -- Each table is asked only when a status of its own is asked for; ids alone first: rows are fetched for hits.
+    -- Read a table only if one of its statuses is requested; ids alone first: rows are fetched only for matches.
     with page as (
       select p.id, p.fits
       from (

@@ -1,8 +1,8 @@
--- Finds what claims have passed: for each of the queues and priorities the first due task of these types at or before the
--- cursor of claims (as taskq.claim takes it; null: anywhere), which was committed late, was locked when they passed, or
--- waits again at its old place. Takes nothing and locks nothing: a claim from there on brings it. One more row, whose
--- queue is null, says up to when a level without a cursor was read. Its cost is what lies behind the cursor, the dead
--- rows that a snapshot holds included: a worker asks for it beside its claims, and paces it by that.
+-- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
+-- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
+-- again at its old place. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue
+-- is null, says up to when a level without a cursor was read. It costs as much as there is behind the cursor, including
+-- dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
 returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)
 language plpgsql stable security definer

@@ -1,6 +1,6 @@
--- Why no live worker can take a due task of a queue and a type, for pairs given as two arrays of equal length: `queue_paused`,
--- `no_worker` (none is alive), `queue_unserved`, `type_unhandled`, or `pair_unserved` (some serve the queue, others handle
--- the type, none does both). No row: one can.
+-- Returns why no live worker can take a due task of a queue and a type, for pairs given as two arrays of equal length:
+-- `queue_paused`, `no_worker` (none is alive), `queue_unserved`, `type_unhandled`, or `pair_unserved` (some serve the
+-- queue, others handle the type, none does both). No row for a pair: some worker can.
 create or replace function taskq.find_obstacles(_queues text[], _types text[])
 returns table (queue text, type text, reason text)
 language sql stable security definer

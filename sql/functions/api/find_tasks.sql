@@ -1,4 +1,4 @@
--- A page of tasks that fit a filter, as taskq.find_ids finds them and in its order: an array of their rows in
+-- Returns a page of tasks that match a filter, selected and ordered as by taskq.find_ids: an array of their rows in
 -- taskq.all_tasks, with the id as text.
 create or replace function taskq.find_tasks(
   _filter jsonb, _limit integer, _after text default null, _window integer default 20000

@@ -1,5 +1,5 @@
--- What applies to tasks that say nothing, and whose type and queue say nothing, by setting: {value, from}, where from is
--- `operator`, `worker` (with its name in worker) or `built in`; value null: there is none.
+-- Returns the settings that apply where a task, its type and its queue have none, by setting: {value, from}, where from
+-- is `operator`, `worker` (with its name in worker) or `built in`; value null: not set.
 create or replace function taskq.get_defaults()
 returns jsonb
 language sql stable security definer

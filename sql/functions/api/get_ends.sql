@@ -1,5 +1,5 @@
--- How these tasks ended, or (`live`) that they have not; no row for an id that nothing is known of. `ending` says
--- what became of the handler of a cancelled one, where it did not end by itself: `killed` or `worker_lost`.
+-- Returns how these tasks ended, or (`live`) that they have not; no row for an unknown id. `ending` says what happened
+-- to the handler of a cancelled task that did not end by itself: `killed` or `worker_lost`.
 create or replace function taskq.get_ends(_ids bigint[])
 returns table (
   id bigint, type text, status text, result jsonb, result_note jsonb, error jsonb, reason text, ending text, live boolean,

@@ -1,6 +1,7 @@
--- What an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
--- lease_ms (the one wanted), in_force_ms (the lease that others judge it by), batch (null: as many as will start soon),
--- queues, paused_queues: [{queue, by, reason, until}]}. Null: there is no such worker. They come with the answer to each heartbeat.
+-- Returns what an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
+-- lease_ms (the one wanted), in_force_ms (the lease by which others judge it), batch (null: as many as will start
+-- soon), queues, paused_queues: [{queue, by, reason, until}]}. Null: no such worker. A worker reads it with each
+-- heartbeat.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer

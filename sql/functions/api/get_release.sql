@@ -1,5 +1,5 @@
--- Which release stands here, and the oldest one of a client that can work with it: what a client asks before anything
--- else, without a right on any table.
+-- Returns the installed release, and the oldest client release that can work with it: a client's first query, which
+-- needs no privilege on any table.
 create or replace function taskq.get_release()
 returns table (number integer, oldest_client integer, migration integer, extra jsonb)
 language plpgsql stable security definer

@@ -1,6 +1,6 @@
--- What applies to the tasks of a type that do not say it themselves, by what taskq.type_options names: {value, from}, where
--- from is `operator` or `worker` (with its name in worker); a setting that nobody has set is not there. Null: the type is
--- not known.
+-- Returns the settings that apply to tasks of a type without their own, by the names in taskq.type_options: {value,
+-- from}, where from is `operator` or `worker` (with its name in worker); a setting that is not set is absent. Null: the
+-- type is unknown.
 create or replace function taskq.get_type(_type text)
 returns jsonb
 language sql stable security definer

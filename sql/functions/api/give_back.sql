@@ -1,9 +1,10 @@
--- Gives tasks that this worker holds back unburned: they wait again at their old place, under a new lease_no, so that
--- nobody who still runs them can write. Only what had started (_started) counts a give-back; the tenth without an
--- outcome in between is a dead letter. A task with a request to cancel is cancelled instead.
--- Answers each id: `recorded`, `lost`, or `busy` (locked by another transaction: ask again). It waits for no lock.
--- Where all of them fail (a trigger of the application on the history may refuse one), each is given back by itself; one
--- that fails then is `busy` too, with what was said of it in extra, {error, code}. The error of a single one is raised.
+-- Gives tasks that this worker holds back without using up an attempt: they wait again at their old place, under a new
+-- lease_no, so that a worker that still runs one can no longer write. Only a task that had started (_started) counts a
+-- give-back; the tenth without an outcome in between makes it a dead letter. A task with a cancel request is cancelled
+-- instead. Returns for each id `recorded`, `lost`, or `busy` (locked by another transaction: ask again). Never waits
+-- for a lock. If the batch fails (a trigger of the application on the history may refuse a row), each task is given
+-- back separately; one that fails then is `busy` too, with its error in extra, {error, code}. The error of a single one
+-- is raised.
 create or replace function taskq.give_back(
   _worker integer, _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'
 )
@@ -40,7 +41,7 @@ begin
 
     update taskq.tasks t
     set lease_no = t.lease_no % 2147483647 + 1, releases = least(t.releases, 2147483646) + asked.started::integer,
-      -- What was claimed ahead may have started without a write: it does not expire any more.
+      -- A task claimed ahead may have started without a write: from now on it does not expire.
       started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
     from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)
     where t.id + 0 = asked.id and t.lease_no = asked.lease_no and t.id = any (held);
@@ -54,13 +55,13 @@ begin
       perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
     end if;
 
-    -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
+    -- Later than now only if the clock went back since the claim: the task was due, and stays due.
     update taskq.tasks t
     set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
       available_at = least(t.available_at, ts)
     where t.id = any (held);
 
-    -- The row keeps its place, which may lie behind every cursor: the hint is always sent.
+    -- The row keeps its place, which may lie behind every cursor: always send the hint.
     for hint in
       select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (held) group by t.queue
     loop

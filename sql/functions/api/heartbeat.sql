@@ -1,12 +1,14 @@
--- Tells that the worker lives, renews those of its leases that have less than two thirds left, and marks as `running`
--- what has started since it was claimed (_started_ms: milliseconds since its start; null: not started). Answers each
--- (id, lease_no): `renewed` (held by it, and for at least two thirds of a lease), `lost` (not its own any more),
--- or `busy` (another transaction has the row locked; ask again). It brings back every request to cancel. An expired
--- lease that nobody took is renewed like any other, and so is one that ends too late, because the clock went back since.
--- It waits for no lock. options, all for the row of the worker:
--- cursors (where its claims are: an object, or it is not stored), running and ahead (how many tasks it has in slots, and claimed ahead), lease_ms (what is
--- in force from now on: others judge by it whether the worker lives, and which of its leases end too late. It may grow
--- before any lease is longer, and shrink once none is.)
+-- Records that a worker is alive, renews those of its leases that have less than two thirds left, and marks as
+-- `running` the tasks that have started since they were claimed (_started_ms: milliseconds since the start; null: not
+-- started). Returns for each (id, lease_no): `renewed` (held by it, for at least two thirds of a lease), `lost` (no
+-- longer its own), or `busy` (locked by another transaction: ask again), with every cancel request. An expired lease
+-- that nobody took is renewed like any other, and so is one that ends too late because the clock went back. Never waits
+-- for a lock.
+--
+-- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),
+-- running and ahead (the number of its tasks in slots, and claimed ahead), lease_ms (in force from now on: others judge
+-- by it whether the worker is alive, and which of its leases end too late. It may grow before any lease is longer, and
+-- shrink once none is.)
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
   options jsonb default '{}'
@@ -25,7 +27,7 @@ declare
   rows_at tid[];
   ts timestamptz := clock_timestamp();
   enough timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1500.0);
-  -- A second beyond: another heartbeat of this worker may have read the clock a moment later.
+  -- One second more: another heartbeat of this worker may have read the clock a moment later.
   too_late timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1000.0 + 1);
 begin
   if options - '{cursors,running,ahead,lease_ms}'::text[] <> '{}' then
@@ -37,7 +39,7 @@ begin
   update taskq.workers
   set heartbeat_at = ts, stopped_at = null, leases_until = null, watched_ms = 0,
     steady_since = case
-      -- A lease that ends up to a second too late for a shorter one stays as it is.
+      -- A lease that ends up to a second too late for a shorter lease_ms stays as it is.
       when (options ->> 'lease_ms')::bigint < lease_ms then ts
       when heartbeat_at between ts - make_interval(secs => _lease_ms / 1000.0) and ts + interval '1 second'
       then steady_since else ts end,
@@ -48,7 +50,7 @@ begin
     ahead = coalesce((options ->> 'ahead')::integer, ahead)
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
 
-  -- Locked first, then renewed by a statement that sees the locked versions; by ctid and hashing, as in settle.
+  -- Lock first, then renew in a statement that sees the locked versions; by ctid and hashing, as in taskq.complete.
   rows_at := array(
     select locked.row_at
     from (
@@ -72,7 +74,7 @@ begin
     started_at = case
       when asked.started_ms is not null and t.status = 'leased'
         then ts - make_interval(secs => asked.started_ms / 1000.0)
-      -- Not by least(), which makes a start of none.
+      -- Not least(), which ignores null and would invent a start.
       when t.started_at > ts then ts
       else t.started_at
     end

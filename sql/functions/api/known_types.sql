@@ -1,4 +1,4 @@
--- The types that are known, in order: some worker has registered them, or somebody has added them.
+-- Returns the known types, in order: those that a worker has registered or someone has added.
 create or replace function taskq.known_types()
 returns setof text
 language sql stable security definer

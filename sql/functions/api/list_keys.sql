@@ -1,6 +1,6 @@
--- The keys that are held for a period or for ever, by queue and key, at most _limit after that one (null: from the first).
--- options: queue, key (those alone). status is that of the task that took the key; null: nothing is known of it. until is
--- 'infinity' for ever. (A key that is held while its task lives is that task's: see taskq.find_by_key.)
+-- Lists the keys held for a period or forever, by queue and key: at most _limit after the given one (null: from the
+-- first). options: queue, key (only those). status is that of the task that took the key; null: no such task. until is
+-- 'infinity' for forever. (A key held only while its task lives is not listed: see taskq.find_by_key.)
 create or replace function taskq.list_keys(
   _limit integer default 100, _after_queue text default null, _after_key text default null, options jsonb default '{}'
 )
@@ -9,7 +9,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
--- A plan made while no key was held collects and sorts all of them [a million: 17,319 pages].
+-- A plan made while no key was held would collect and sort all of them [a million: 17,319 pages].
 set enable_bitmapscan = off
 set enable_sort = off
 as $$
@@ -18,9 +18,9 @@ declare
   ts timestamptz := clock_timestamp();
   of_queue text := options ->> 'queue';
   of_key text := options ->> 'key';
-  -- Whatever is asked for, the index is read between these alone: `_after_queue is null or …` would be a filter of all
-  -- keys before that one [the last hundred of 60,000: 12,384 pages; so, of a million: 432]. No text lies between one and
-  -- itself with chr(1).
+  -- Whatever is requested, read the index only between these bounds: `_after_queue is null or …` would filter all keys
+  -- before that one [the last hundred of 60,000: 12,384 pages; with bounds, of a million: 432]. No text sorts between a
+  -- key and the same key with chr(1) appended.
   from_queue text := coalesce(_after_queue, of_queue, '');
   from_key text := coalesce(_after_key || chr(1), case when of_queue is not null then of_key end, '');
   to_queue text := of_queue;

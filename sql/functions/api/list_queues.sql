@@ -1,7 +1,7 @@
--- The queues that have a live task, a setting or a pause, in order, with their own settings (null: what a task's type
--- or the database says applies), their pause (null: it is over, or there is none) and how many tasks wait there. No index
--- knows that: it is counted for options.count_ms milliseconds (500), and `at_least` in extra is true where that was not
--- enough. options: name, for this queue alone.
+-- Lists the queues that have a live task, a setting or a pause, in order, with their own settings (null: the setting of
+-- the task's type or of the database applies), their pause (null: over, or none) and their number of waiting tasks. No
+-- index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true if that was
+-- not enough. options: name, for this queue alone.
 create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
   name text, paused_at timestamptz, paused_until timestamptz, paused_by text, pause_reason text, max_attempts integer,

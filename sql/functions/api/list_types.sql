@@ -1,7 +1,6 @@
--- The types that are known, in order, with what their handlers say of them, the live workers that handle them, and
--- how many tasks of each wait. No index knows that: it is counted for options.count_ms milliseconds (500), and `at_least`
--- in extra is true where that was not enough; queue, priority and expires_ms in extra are those of tasks that do not say
--- theirs.
+-- Lists the known types, in order, with their settings, the live workers that handle them, and their number of waiting
+-- tasks. No index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true
+-- if that was not enough; queue, priority and expires_ms in extra apply to tasks without their own.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
   name text, max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, first_seen_at timestamptz,

@@ -1,10 +1,9 @@
--- Workers, newest first, at most _limit that started before the one with the id _after (null: from the newest on).
--- options: all (those that have ended, too; else only those that have not), name (only those of this name, given or in
--- full, or whose id it is). status is `live`,
--- `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost` (it never came
--- back) or `stopped`; running and ahead are what it held at its last heartbeat, which
--- was silent_ms ago, as extra says; wanted_lease_ms there is what lease_ms is about to become (null: it stays), and batch
--- how many tasks it claims at once (null: as many as will start soon).
+-- Lists workers, newest first: at most _limit that started before the one with the id _after (null: from the newest
+-- on). options: all (also those that have ended), name (only those with this name, given or full, or with this id).
+-- status is `live`, `paused`, `stopping` (an operator asked it to), `silent` (no heartbeat for a whole lease), `lost`
+-- (it never came back) or `stopped`. running and ahead are its tasks as of its last heartbeat, silent_ms ago (in
+-- extra); wanted_lease_ms in extra is the coming value of lease_ms (null: no change), and batch the number of tasks per
+-- claim (null: as many as will start soon).
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'
 )
@@ -25,7 +24,7 @@ begin
   return query
   select w.id, w.name, w.given_name, w.host, w.pid, w.version,
     case
-      -- One that was written off ended with its last heartbeat; one that ended in order, after it.
+      -- A worker that was written off stopped at its last heartbeat; one that ended in order, after it.
       when w.stopped_at = w.heartbeat_at then 'lost'
       when w.stopped_at is not null then 'stopped'
       when w.heartbeat_at < ts - make_interval(secs => w.lease_ms / 1000.0) then 'silent'

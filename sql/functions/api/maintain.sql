@@ -1,9 +1,9 @@
--- The housekeeping any worker may do, a page of each at a time: partitions made and dropped, rows of history brought to
--- theirs, tasks expired, dead letters past their retention discarded (except those put away by hand), and keys, worker
--- rows, actions and past settings that serve nobody removed. Returns the counts, `more` where a page was full, in `detached`
--- the partitions that are needed and that somebody has detached, in `refused` the tasks that could not be expired or discarded,
--- and in `failed` what else could not be done, and why: each part is a transaction within this one, so that none keeps
--- another one from being done. An empty document: another session is at it. It waits for the rows of no other transaction.
+-- Runs the housekeeping that any worker may do, at most a page of each kind: creates and drops partitions, moves rows
+-- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand), and
+-- removes unused keys, worker rows, actions and past settings. Returns the counts, with `more` if a page was full, in
+-- `detached` the needed partitions that someone has detached, in `refused` the tasks that could not be expired or
+-- discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none keeps another from
+-- being done. An empty document: another session is doing it. Never waits for rows that other transactions have locked.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -24,7 +24,8 @@ declare
   old record;
   forgotten integer := 0;
 begin
-  -- One at a time. No advisory lock, which whoever may connect can take; and no row, which a person may hold.
+  -- One at a time. Not an advisory lock, which any role that can connect may take, and not a row, which a person may
+  -- lock.
   begin
     lock table taskq.housekeeping in share update exclusive mode nowait;
   exception when lock_not_available then
@@ -74,7 +75,7 @@ begin
       from taskq.idle_marks m
       left join taskq.workers w on w.id = m.worker_id
       where m.until < ts - interval '1 hour'
-        -- The clock went back: who sleeps marks itself once more with its next poll.
+        -- The clock went back: a sleeping worker marks itself again with its next poll.
         or m.until > ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
       for update of m skip locked
     );
@@ -91,7 +92,7 @@ begin
     failed := failed || format('cannot remove workers that have ended: %s', sqlerrm);
   end;
   begin
-    -- What people did is kept for 90 days, and of more than a million calls the last million.
+    -- Keep actions for 90 days, and no more than the last million.
     delete from taskq.actions a
     where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
       and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
@@ -106,7 +107,7 @@ begin
   end;
   update taskq.housekeeping h set tries = 0
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
-  -- Last: what it drops locks history against every settle until this transaction ends.
+  -- Last: a drop locks history against every settle until this transaction ends.
   begin
     for one in select d.partition, d.trouble from taskq.drop_partitions(most_dropped) as d loop
       if one.trouble is null then

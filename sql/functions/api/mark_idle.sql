@@ -1,10 +1,10 @@
--- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and tells in how many milliseconds
--- the next task of its queues and types (null: any) is due or the pause of a queue ends (null: nothing of that is to
--- come); with _queues null it serves all that have a live task. Which these are, and what else it has to know before it
--- claims, taskq.survey says with it. The worker claims once more after this: what was committed before the mark stood
--- has woken no worker. options: {"known": […]} are the queues to ask about where _queues is null, and none are looked
--- for; {"due": false} does not ask when the next task is due. Both cost as much as dead rows that a snapshot holds lie
--- in their way.
+-- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and returns in how many
+-- milliseconds the next task of its queues and types (null: any) is due or the pause of a queue ends (null: neither is
+-- ahead). With _queues null it serves all queues that have a live task; survey lists them, and what else the worker
+-- needs before it claims (see taskq.survey). The worker must claim once more after this: a task committed before the
+-- mark was set has woken no worker. options: {"known": […]} gives the queues to check where _queues is null, instead of
+-- a search; {"due": false} skips the search for the next due task. Both searches cost as much as there are dead rows
+-- held by a snapshot in their way.
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
 )
@@ -24,12 +24,12 @@ begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('mark_idle', options, '{known,due}');
   end if;
-  -- A worker polls at least once a day, and lets its mark stand a little longer than it sleeps.
+  -- A worker polls at least once a day, and its mark outlasts its sleep a little.
   if not coalesce(_ms between 0 and 86460000, false) then
     raise exception 'mark_idle: _ms %: expected 0 to 86460000 milliseconds (a day and a minute)', coalesce(_ms::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
-  -- Not `on conflict do update`, which waits for the lock of who looks at the mark. One that is locked stays as it is.
+  -- Not `on conflict do update`, which waits for anyone who has locked the mark. A locked one stays as it is.
   update taskq.idle_marks
   set queues = _queues, until = ts + make_interval(secs => _ms / 1000.0)
   where worker_id = (select m.worker_id from taskq.idle_marks m where m.worker_id = _worker for update skip locked);
@@ -47,8 +47,8 @@ begin
     );
     select extract(epoch from min(event.at) - ts) * 1000 into due_ms
     from (
-      -- Of each level the first of these types, looked for among the next 20 tasks: a million of other types cost no
-      -- more. Where none of the 20 is of these, the worker looks again when they are due.
+      -- For each level, search the next 20 tasks for the first of these types: a million of other types cost no more.
+      -- If none of the 20 match, the worker searches again when they are due.
       select coalesce(
         min(next.at) filter (where _types is null or next.type = any (_types)),
         case when count(*) = 20 then max(next.at) end
@@ -64,7 +64,7 @@ begin
       ) as next
       group by q.name, p
       union all
-      -- Nothing is sent when a pause runs out.
+      -- No notification is sent when a pause runs out.
       select s.paused_until from taskq.queues s
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts
     ) as event;

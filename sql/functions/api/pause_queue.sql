@@ -1,7 +1,7 @@
--- Stops a queue: from now on no claim takes from it, and what workers have claimed ahead of it they give back, at
--- once or with their next heartbeat. It ends by itself after _ms milliseconds; null: until resumed. What runs, runs
--- on. Pausing again replaces who, why and until when. Who is the session's role; _by is a name beside it. True: nothing had
--- been said of a queue of this name before.
+-- Pauses a queue: from now on no claim takes from it, and workers give back the tasks they have claimed ahead, at once
+-- or with their next heartbeat. Running tasks continue. The pause ends after _ms milliseconds; null: when resumed.
+-- Pausing again replaces who, why and until when. Who is the session's role, with the name _by beside it. Returns true
+-- if the queue had no row in taskq.queues before.
 create or replace function taskq.pause_queue(
   _queue text, _by text default null, _reason text default null, _ms bigint default null
 )

@@ -1,6 +1,6 @@
--- Erases finished tasks and the errors of their attempts. A row per id: `purged`; `not_finished`, with its status in
--- extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions. A key that it holds
--- for a period, or for ever, stays held: held_key in extra says which one, {queue, key, until (null: for ever)}, and
+-- Deletes finished tasks and the errors of their attempts. Returns a row per id: `purged`; `not_finished`, with its
+-- status in extra (null: no such task). options: by, a name recorded in taskq.actions beside the role. A key that the
+-- task holds for a period or forever stays held: held_key in extra is {queue, key, until (null: forever)}, and
 -- taskq.release_key frees it.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -23,7 +23,7 @@ begin
   select coalesce(array_agg(gone.id), '{}'), jsonb_object_agg(gone.id, held.key) filter (where held.key is not null)
   into purged, held_keys
   from gone
-  -- With a limit, so that it is a probe for each and never a join with all keys.
+  -- `limit` makes this a probe for each row, never a join with all keys.
   left join lateral (
     select jsonb_build_object('queue', h.queue, 'key', h.key, 'until', nullif(h.until, 'infinity')) as key
     from taskq.held_keys h

@@ -1,16 +1,18 @@
--- Registers a worker process and what it handles, and returns its id, which is the lease_owner of what it claims.
--- _about: {name (what it was told to call itself), host, pid, unique_part, version, concurrency, lease_ms, poll_ms,
--- batch (null: as many as will start soon), types: {type: what it says of it, see taskq.type_options}, defaults and
--- queue_settings: what its configuration says of all tasks and of queues (see taskq.note_defaults and taskq.note_queues),
--- queues: […] or null for all, paused: true to claim nothing yet}. cursors brings the claim cursors of the live workers that
--- handle at least these types, so that a new worker need not walk what they have consumed.
--- It waits for no lock: where others have types, queues or the defaults locked, extra has {types_left: true}, and
--- taskq.reload_worker is to be asked until it has stored them all. {differing: […]} in extra is what others say otherwise
--- (see taskq.differing_settings): this worker's word stands from now on, but for what an operator has set.
+-- Registers a worker process and what it handles, and returns its id, which is the lease_owner of the tasks it claims.
+-- _about: {name (its given name), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, batch (null: as many
+-- as will start soon), types: {type: its settings, see taskq.type_options}, defaults and queue_settings: its
+-- configuration for all tasks and for queues (see taskq.note_defaults and taskq.note_queues), queues: […] or null for
+-- all, paused: true to claim nothing yet}. cursors has the claim cursors of the live workers that handle at least these
+-- types, so that a new worker need not walk the rows that they have consumed.
 --
--- The id is part of every fence, so no two processes may ever have the same: it is one of 2^31 at random, drawn again
--- where a worker has it. (One that lost its row with a commit is not looked for in the whole live table: the odds that
--- it is hit are one to two thousand million.)
+-- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
+-- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
+-- others have different settings (see taskq.differing_settings): this worker's apply from now on, except where an
+-- operator has set one.
+--
+-- The id is part of every fence, so no two processes may ever share one: it is one of 2^31 at random, drawn again if a
+-- worker has it. (The live table is not searched for the id of a worker whose row was lost with a commit: the odds of a
+-- collision are one in two thousand million.)
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
 language plpgsql security definer
@@ -31,7 +33,7 @@ declare
   differing jsonb;
   drawn integer;
   fault text;
-  -- What was enqueued by a clock that has gone back since, while no worker was there that would know of it.
+  -- Set if tasks were enqueued by a clock that has gone back since, while no worker was there to notice it.
   clock_was timestamptz := (
     select max(newest.created_at)
     from (select t.created_at from taskq.tasks t order by t.id desc limit 100) as newest
@@ -67,7 +69,8 @@ begin
   end if;
   perform taskq.refuse_queue_name('register_worker', q.name) from unnest(served) as q (name);
   while worker_id is null loop
-    -- Not by random(), whose seed a session can set. Its first 32 bits are all random, of which one is the sign.
+    -- Not random(), whose seed a session can set. The first 32 bits of the UUID are all random; one of them is the
+    -- sign.
     drawn := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::integer & 2147483647;
     continue when drawn = 0;
     insert into taskq.workers (

@@ -1,6 +1,6 @@
--- Says that a worker has loaded its handlers anew, and what it handles from now on (_types as in register_worker).
--- Where its claims were says nothing of types it did not handle: nobody starts from there. False: some of it is locked
--- by other transactions and not stored yet: ask again.
+-- Records that a worker has reloaded its handlers, and what it handles from now on (_types as in register_worker).
+-- Clears its claim cursors: they do not cover types that it did not handle, so no other worker may start from them.
+-- Returns false if other transactions have locked some of it, which is not stored yet: ask again.
 create or replace function taskq.reload_worker(_worker integer, _types jsonb, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

@@ -1,6 +1,6 @@
--- Makes a type unknown again, with what was set for it: tasks of it are refused when they are enqueued, those that are
--- there stay. Answers `removed`; `handled`, where a live worker handles it (it would be known again with the next one
--- that starts); `not_known`. options: by, a name beside the role's for taskq.actions.
+-- Makes a type unknown again, and removes its settings: enqueuing a task of it is refused, existing tasks stay. Returns
+-- `removed`; `handled` if a live worker handles it (the next one that starts would register it again); or `not_known`.
+-- options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.remove_type(_type text, options jsonb default '{}')
 returns text
 language plpgsql security definer

@@ -1,9 +1,9 @@
--- Runs finished tasks again: each as a new task, a copy of what was enqueued with the options it had, whose source says
--- of which one (`rerun of 12`). options: payload, delay_ms; by, a name beside the role's for taskq.actions. A row per id:
--- `enqueued`, with the new id in extra; `key_held` (extra names the task that has its key now, or holds it for a period,
--- be it the finished one itself); `not_finished`, with its status in extra (null: nothing is known of it). All at once in
--- one bulk, so that reruns of the same keys never deadlock: give it pages of a hundred or so, as taskq.find_ids finds
--- them, for a payload has up to a megabyte and a bulk 256.
+-- Runs finished tasks again, each as a new task: a copy of the task as enqueued, with its options and with a source
+-- that names the original (`rerun of 12`). options: payload, delay_ms; by, a name recorded in taskq.actions beside the
+-- role. Returns a row per id: `enqueued`, with the new id in extra; `key_held` (extra names the task that has its key
+-- now or holds it for a period, which may be the finished one itself); `not_finished`, with its status in extra (null:
+-- no such task). Enqueues all in one bulk, so that reruns of the same keys never deadlock: pass pages of about a
+-- hundred ids, as from taskq.find_ids, because a payload may have a megabyte and a bulk 256.
 create or replace function taskq.rerun(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -22,7 +22,7 @@ declare
 begin
   options := taskq.checked_options('rerun', options, '{payload,delay_ms,by}');
   select array_agg(f.id order by f.id), jsonb_agg(
-    -- Without what it did not say: a null in there would be said. But payload and tags have nulls of their own.
+    -- Leave out absent options, because a null would count as given. payload and tags may contain nulls of their own.
     jsonb_strip_nulls(jsonb_build_object(
       'type', f.type, 'queue', f.queue, 'priority', f.priority, 'max_attempts', f.max_attempts,
       'timeout_ms', f.timeout_ms,

@@ -1,19 +1,21 @@
--- Brings back the tasks on blocks [_from, _to) of the live table whose lease ran out: of a worker that is silent
--- (options ->> 'watched', see taskq.begin_rescue), has ended, or is unknown; of the caller itself where it does not know of
--- them (_held are the ids it does know: the answer of a claim was lost); and of a live worker only ten leases after
--- expiry. A lease that ends later than any that could be given now has run out as well: the clock went back since it was
--- given, and nobody has set it right. (options ->> 'clock_was' is the latest time known from before: waiting tasks of the
--- page that were due by then, or enqueued or run since, are due now, or after the same wait as before.)
--- A rescue raises lease_no, so that whoever held the task can write nothing any more, and counts a loss; but of a
--- suspect (losses > 0) only where it was `running`, which it is before it starts: hundreds that merely wait behind a
--- task that kills its workers become suspects once, and no more. One that was lost so three times (lost_ahead) is claimed
--- alone from then on; lost as such it counts as one that ran: its worker may not survive the mere reading of it. The row
--- keeps its place in the queue. A task that was running, or alone, when it took a worker with it for the third time is a
--- dead letter, `worker_lost`; one with a request to cancel is cancelled. Returns a row per task, with its fate in
--- `status`. In pages, each in a transaction of its own: it never holds many locks, and waits for none.
--- Where the page fails (a trigger of the application on the history may refuse a row), each of its tasks is brought back
--- by itself (options ->> 'only'). One that fails then stays as it is, with the status `refused` and what was said of it
--- in extra, {error, code}.
+-- Rescues the tasks on blocks [_from, _to) of the live table whose lease ran out: of a worker that is silent (options
+-- ->> 'watched', see taskq.begin_rescue), has ended, or is unknown; of the caller itself if it does not know of them
+-- (_held are the ids it knows: the answer of a claim was lost); and of a live worker only ten leases after expiry. A
+-- lease that ends later than any that could be given now has run out as well: the clock went back since it was given,
+-- and its owner has not corrected it. (options ->> 'clock_was' is the latest time known from before: waiting tasks of
+-- the page that were due by then, or were enqueued or run since, become due now, or after the same wait as before.)
+--
+-- A rescue raises lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
+-- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
+-- kills its workers become suspects once, and no more. A suspect that was lost in this way three times (lost_ahead) is
+-- claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not survive even reading
+-- it. The row keeps its place in the queue. A task that was running, or alone, when its third worker was lost becomes a
+-- dead letter, `worker_lost`; one with a cancel request is cancelled. Returns a row per task, with its fate in
+-- `status`.
+--
+-- Works in pages, each in a transaction of its own: it never holds many locks, and waits for none. If a page fails (a
+-- trigger of the application on the history may refuse a row), each of its tasks is rescued separately (options ->>
+-- 'only'). One that fails then stays as it is, with the status `refused` and its error in extra, {error, code}.
 create or replace function taskq.rescue(
   _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
 )
@@ -28,7 +30,7 @@ declare
   ts timestamptz := clock_timestamp();
   clock_was timestamptz := (options ->> 'clock_was')::timestamptz;
   only_id bigint := (options ->> 'only')::bigint;
-  -- No lease is longer than a day, whoever has it.
+  -- No lease of any worker is longer than a day.
   too_late timestamptz := ts + interval '25 hours';
   silent integer[] := taskq.silent_workers(options -> 'watched', ts);
   alive integer[];
@@ -51,8 +53,8 @@ begin
   if options - '{watched,clock_was,only}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,only}');
   end if;
-  -- Whom the table below is compared with is read once, not for each lease that ran out. *_until is the end of the latest
-  -- lease that one of them can have been given by now, with the half of one to spare.
+  -- Read the workers once, not for each expired lease. *_until is the end of the latest lease that such a worker can
+  -- have been given by now, with half a lease to spare.
   select coalesce(array_agg(w.id) filter (where w.is_alive), '{}'),
     coalesce(array_agg(w.id) filter (where w.is_gone), '{}'), array_agg(w.until) filter (where w.is_gone),
     coalesce(array_agg(w.id) filter (where w.is_calm), '{}'), array_agg(w.overdue) filter (where w.is_calm),
@@ -62,9 +64,10 @@ begin
   from (
     select w.id, ts - 10 * l.lease as overdue, ts + 1.5 * l.lease as until,
       l.is_alive, not l.is_alive and (w.stopped_at is null or w.leases_until is not null) as is_gone,
-      -- So long without a gap between its heartbeats, it has set right whatever it knows of.
+      -- After that long without a gap between its heartbeats, it has corrected every lease it knows of.
       l.is_fresh and w.steady_since < ts - 10 * l.lease as is_calm,
-      -- One whose own heartbeat the clock has elsewhere than now may just have been given what it does not know of yet.
+      -- A caller whose own heartbeat is not at about now by this clock may just have been given tasks it does not know
+      -- of yet.
       l.is_fresh and w.id = _worker as is_own
     from taskq.workers w
     cross join lateral (
@@ -91,10 +94,10 @@ begin
           or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
           or (t.lease_expires_at > too_late and t.lease_owner <> all (alive))
           or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
-          -- The net for live workers that never look for what they do not know of. A lease of theirs that ran out is
-          -- otherwise a row that somebody keeps locked: its owner asks for it every second, and after the commit it must
-          -- get there before any rescue. Ten leases (5 min with defaults) are longer than transactions are left open;
-          -- one lease was not, and the task of whoever lost that race ran twice.
+          -- The safety net for live workers that never ask about tasks they do not know of. Any other expired lease of
+          -- a live worker is a row that someone keeps locked: its owner asks for it every second, and after the commit
+          -- must get there before any rescue. Ten leases (5 min with defaults) are longer than transactions stay open;
+          -- one lease was not, and a task whose owner lost that race ran twice.
           or t.lease_expires_at < overdue[array_position(calm, t.lease_owner)]
           or t.lease_expires_at > calm_until[array_position(calm, t.lease_owner)]
         )
@@ -155,7 +158,7 @@ begin
       perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
     end if;
 
-    -- Later than now only where the clock went back since it was claimed: it was due, and stays so.
+    -- Later than now only if the clock went back since the claim: the task was due, and stays due.
     update taskq.tasks t
     set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
       available_at = least(t.available_at, ts)
@@ -166,12 +169,13 @@ begin
     loop
       perform taskq.wake(hint.queue, hint.due, true);
     end loop;
-    -- Last: rows that are returned stay so, whatever fails after.
+    -- Last: rows that are returned stay returned, whatever fails after.
     return query
     select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint, null::jsonb
     from unnest(fates) as f;
   exception when others then
-    -- What fails by itself, and what is no fault of a task (no space left, the server stops), is the caller's to see.
+    -- Leave to the caller the failure of a single task, and what is no fault of a task (no space left, server
+    -- shutdown).
     if only_id is not null or cardinality(lost) = 0 or sqlstate ~ '^5[378]' then
       raise;
     end if;

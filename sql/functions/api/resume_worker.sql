@@ -1,5 +1,5 @@
--- Lets a paused worker claim again, at once. options: by, a name beside the role's for taskq.actions. False: no such
--- worker, or it was not paused.
+-- Lets a paused worker claim again, at once. Returns false if there is no such worker, or it was not paused. options:
+-- by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.resume_worker(_worker integer, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

@@ -1,7 +1,7 @@
--- Lets waiting tasks run now: they are due from this moment on, whatever they waited for. Attempts, expiry, keys and
--- lease_no stay as they are. A row per id: `retried`; `due` (it was due before, and keeps its place); `not_waiting`,
--- with its status in extra (null: nothing is known of it). options: by, a name beside the role's for taskq.actions.
--- Waits for other transactions at most a second per lock.
+-- Makes waiting tasks due now, whatever they wait for. Attempts, expiry, keys and lease_no stay as they are. Returns a
+-- row per id: `retried`; `due` (it was due already, and keeps its place); `not_waiting`, with its status in extra
+-- (null: no such task). options: by, a name recorded in taskq.actions beside the role. Waits at most a second per lock
+-- for other transactions.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -19,7 +19,7 @@ declare
   lanes text[];
 begin
   options := taskq.checked_options('retry', options, array['by']);
-  -- A held row is not touched: a lock on it would make its heartbeat and its settle come again.
+  -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   waiting := array(
     select locked.id
     from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
@@ -30,7 +30,7 @@ begin
     ) as locked
   );
   ts := clock_timestamp();
-  -- Never into the past: a task would slip behind the cursors.
+  -- Never into the past: the task would slip behind the cursors.
   with moved as (
     update taskq.tasks t set available_at = ts where t.id = any (waiting) and t.available_at > ts
     returning t.id, t.queue

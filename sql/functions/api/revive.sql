@@ -1,8 +1,8 @@
--- Brings dead letters back: the same id and history, all attempts anew, the lease_no as it was (the fence is never
--- reset). options: payload, delay_ms, max_attempts; by_hand (false: but those that were put away by hand, true: only
--- those); by, a name beside the role's for taskq.actions. A row per id: `revived`; `key_held` (extra names the task that
--- has its key now, or holds it for a period); `left_out` (by_hand says so); `not_dead`, with its status in extra (null:
--- nothing is known of it).
+-- Brings dead letters back: with the same id and history, all attempts to use again, and the lease_no as it was (the
+-- fence is never reset). options: payload, delay_ms, max_attempts; by_hand (false: except those added by hand; true:
+-- only those); by, a name recorded in taskq.actions beside the role. Returns a row per id: `revived`; `key_held` (extra
+-- names the task that has its key now or holds it for a period); `left_out` (because of by_hand); `not_dead`, with its
+-- status in extra (null: no such task).
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -29,7 +29,7 @@ begin
   locked := array(
     select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
   );
-  -- A row put in by hand may live under the id of a dead letter: that one is not dead.
+  -- A row inserted by hand may be live under the id of a dead letter: report that id as not dead.
   locked := array(
     select d.id from unnest(locked) as d (id)
     where (select t.id from taskq.tasks t where t.id = d.id limit 1) is null
@@ -54,8 +54,8 @@ begin
       d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.error, d.lease_owner
     from taskq.dead_tasks d
     where d.id = any (locked) and d.id <> all (left_out)
-      -- With a limit, so that it is a probe for each and never a join: a plan made while little was held read every
-      -- held key there was [a million: 11,073 pages, 1.1 s for ten tasks; so: 0].
+      -- `limit` makes this a probe for each row, never a join: a plan made while few keys were held read every held key
+      -- [a million: 11,073 pages, 1.1 s for ten tasks; with limit: 0].
       and (
         select h.task_id from taskq.held_keys h
         where h.queue = d.queue and h.key = d.unique_key and h.until > ts and h.task_id <> d.id
@@ -66,7 +66,8 @@ begin
     returning id
   )
   select coalesce(array_agg(id), '{}') into back from inserted;
-  -- The insert may have waited for who was about to take a key, and did not see what was held for a period meanwhile.
+  -- The insert may have waited for a transaction that was taking a key, and did not see the keys held for a period
+  -- meanwhile.
   losers := array(
     select t.id
     from unnest(back) as made (id)
@@ -101,7 +102,7 @@ begin
       when asked.id = any (locked) then (
         select jsonb_build_object('key', d.unique_key, 'holder', coalesce(t.id, h.task_id)::text)
         from taskq.dead_tasks d
-        -- With a limit again [60,000 live ones just gone: 25,800 pages for ten keys; so: 170].
+        -- `limit` again [after 60,000 live tasks have just gone: 25,800 pages for ten keys; with limit: 170].
         left join lateral (
           select l.id from taskq.tasks l where l.queue || '' = d.queue and l.unique_key = d.unique_key limit 1
         ) as t on true

@@ -1,5 +1,6 @@
--- Sets what applies to tasks that say nothing, and whose type and queue say nothing, above what the configuration of
--- workers says: _settings may have what taskq.default_options names; null takes away what was set. options: by, a name beside the role's for taskq.actions.
+-- Sets what applies where a task, its type and its queue have no setting, overriding the configuration of workers.
+-- _settings may have the names in taskq.default_options; null removes a setting. options: by, a name recorded in
+-- taskq.actions beside the role.
 create or replace function taskq.set_defaults(_settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
--- Sets what applies to the tasks of a queue that do not say it themselves and whose type does not, above what the
--- configuration of workers says: _settings may have what taskq.queue_options names; null takes away what was set, so that
--- this applies again. options: by, a name beside the role's for taskq.actions.
+-- Sets what applies to the tasks of a queue where they and their type have no setting, overriding the configuration of
+-- workers. _settings may have the names in taskq.queue_options; null removes a setting, so that the configuration
+-- applies again. options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.set_queue(_queue text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
--- Sets what applies to the tasks of a type that do not say it themselves, above what its handler and the configuration of
--- workers say: _settings may have what taskq.type_options names; null takes away what was set, so that those apply again.
--- A type that was not known is known from then on. options: by, a name beside the role's for taskq.actions.
+-- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration of
+-- workers. _settings may have the names in taskq.type_options; null removes a setting, so that those apply again. An
+-- unknown type becomes known. options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

@@ -1,8 +1,9 @@
--- Changes a running worker: _settings may have concurrency, poll_ms, batch (a number, or 'auto'), lease_ms, and queues (an
--- array, or null for every queue). It is told at once, or with its next heartbeat, and gives back what it has claimed
--- ahead of a queue that it serves no more. A lease is wanted until the worker has taken it up for all that it holds; the
--- one in force, by which others judge whether it lives, is the worker's own to write (see taskq.heartbeat).
--- options: by, a name beside the role's for taskq.actions. False: there is no such worker, or it has ended.
+-- Changes the settings of a running worker: concurrency, poll_ms, batch (a number, or 'auto'), lease_ms, and queues (an
+-- array, or null for every queue). The worker is notified at once, or learns of it with its next heartbeat, and gives
+-- back the tasks claimed ahead from queues that it no longer serves. A lease is only wanted until the worker has
+-- applied it to everything it holds; the one in force, by which others judge whether it is alive, is written by the
+-- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.actions beside the role. Returns false if
+-- there is no such worker, or it has ended.
 create or replace function taskq.set_worker(_worker integer, _settings jsonb, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

@@ -1,18 +1,17 @@
--- Records the outcomes of tasks that this worker holds, a JSON array of
---   {id, lease_no, outcome, ran_ms, result, result_note, error, reason, delay_ms, crashed, killed}
--- where outcome is completed, failed (retried by the back-off or after delay_ms, dead when its attempts are spent),
--- dead, snoozed (again after delay_ms; burns no attempt) or cancelled; ran_ms is the time since its start, crashed
--- says that the handler did not report this itself, killed that one asked to end had to be. queue and group_key are
--- given for tasks of a group.
+-- Records the outcomes of tasks that this worker holds, given as a JSON array of {id, lease_no, outcome, ran_ms,
+-- result, result_note, error, reason, delay_ms, crashed, killed}. outcome is completed, failed (retried after the
+-- back-off or delay_ms; dead when its attempts are spent), dead, snoozed (again after delay_ms; uses no attempt) or
+-- cancelled. ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that
+-- a handler asked to end had to be killed. queue and group_key are given for tasks of a group.
 --
--- Answers each by its id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (the lease is
--- somebody else's, or the row is gone); `busy` (locked by another transaction: ask again). extra tells of a failed
--- or snoozed one what became of it: {status, attempts, retry_in_ms, reason}. A lease that is named twice counts once and
--- is answered once: it has completed if that is said of it, else what is said first counts.
+-- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
+-- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). For a failed or snoozed task,
+-- extra is {status, attempts, retry_in_ms, reason}. A lease that is named twice counts once and is answered once: as
+-- completed if one of its entries is, otherwise by its first entry.
 --
--- What completed is the business of taskq.complete, which a worker calls by itself where that is all it has.
--- A lease that ran out and that nobody took still counts. A task with a request to cancel never waits again: what
--- would put it back ends it as cancelled. All locks are taken by `skip locked`: settle waits for nobody.
+-- taskq.complete records completed tasks; a worker calls it directly if it has only those. A lease that ran out and
+-- that nobody took still counts. A task with a cancel request never waits again: an outcome that would put it back ends
+-- it as cancelled. All locks use `skip locked`: settle never waits.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer

@@ -1,4 +1,4 @@
--- Everything there is to know of a task, with `errors`: its failed attempts, and `actions`: what people did to it, both
+-- Returns everything known of a task, with `errors` (its failed attempts) and `actions` (what people did to it), both
 -- oldest first. Null: no such task (it never existed, was purged, or outlived its retention).
 create or replace function taskq.show_task(_id bigint)
 returns jsonb

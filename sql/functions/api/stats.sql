@@ -1,11 +1,11 @@
--- The queue in figures: by queue and by type the live and dead tasks, what is due and how long the oldest has waited, what
--- ended within the last _since_ms milliseconds; and the types with waiting tasks that no live worker handles. A queue or
--- type is there that has any of these, or is paused; what there is none of is 0. `depth` counts what is due and can run:
--- its queue is not paused, and a live worker serves the queue and handles the type, or, while no worker lives at all, one
--- has handled the type, so that a fleet that was scaled to nothing is started again. `stalled` has what is due and cannot
--- run, by queue and type, with the reason that taskq.find_obstacles gives. completed_per_minute counts from
--- the first task within that time. Reads the live and dead tables once, and of history the partitions that can hold that
--- time.
+-- Returns the figures of the queue: by queue and by type the live and dead tasks, how many are due and how long the
+-- oldest has waited, and what ended within the last _since_ms milliseconds; and the types with waiting tasks that no
+-- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. `depth`
+-- counts due tasks that can run: their queue is not paused, and a live worker serves the queue and handles the type or,
+-- while no worker is alive at all, one has handled the type, so that a fleet scaled to zero is started again. `stalled`
+-- lists due tasks that cannot run, by queue and type, with the reason from taskq.find_obstacles. completed_per_minute
+-- counts from the first task within that time. Reads the live and dead tables once, and of history the partitions that
+-- can hold that time.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb
 language plpgsql stable security definer
@@ -43,7 +43,6 @@ begin
     where f.finished_at >= since and (f.kept_in >= (since at time zone 'UTC')::date or f.kept_in = '-infinity')
     group by f.queue, f.type, f.status
   ),
-  -- What a worker could take now, by queue and type.
   runnable as materialized (
     select l.queue, l.type, sum(l.due) as due
     from live l
@@ -56,7 +55,6 @@ begin
       end
     group by l.queue, l.type
   ),
-  -- What is due, by queue and type.
   waiting as materialized (
     select l.queue, l.type, sum(l.due) as due from live l where l.due > 0 group by l.queue, l.type
   ),

@@ -1,6 +1,6 @@
--- What a worker has to know before it claims, as one document: the queues that have a live task, and the timeouts that
--- apply to tasks without one of their own. options: {"queues": false} does not look for the queues (null then), which
--- costs as much as dead rows that a snapshot holds lie before their live ones.
+-- Returns what a worker needs to know before it claims, as one document: the queues that have a live task, and the
+-- timeouts that apply to tasks without their own. options: {"queues": false} skips the search for the queues (null
+-- then), which costs as much as there are dead rows held by a snapshot before their live ones.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer

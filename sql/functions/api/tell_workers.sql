@@ -1,4 +1,4 @@
--- Tells a worker (null: all of them) that an operator wants something: it asks at once what, not with its next
+-- Notifies a worker (null: all of them) of new orders from an operator: it reads them at once, not with its next
 -- heartbeat. A hint like every other NOTIFY.
 create or replace function taskq.tell_workers(_worker integer default null)
 returns void

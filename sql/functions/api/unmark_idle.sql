@@ -1,5 +1,5 @@
--- Takes the mark of a sleeping worker away: it is awake, producers need not notify it. It waits for no lock: a mark that
--- stays costs producers a notification, until it ends.
+-- Removes the mark of a sleeping worker: it is awake, and producers need not notify it. Never waits for a lock: until
+-- it runs out, a mark that stays only costs producers a notification.
 create or replace function taskq.unmark_idle(_worker integer)
 returns void
 language sql security definer

@@ -1,5 +1,6 @@
--- Says that a worker has ended in order: it holds nothing any more, and nobody need look for its leases. False: its row
--- is locked by another transaction (ask again; left so, it is written off as silent), or there is no such worker.
+-- Records that a worker has ended in order: it holds no tasks, and no scan need look for its leases. Returns false if
+-- there is no such worker, or another transaction has locked its row (ask again; otherwise it is written off as
+-- silent).
 create or replace function taskq.unregister_worker(_worker integer)
 returns boolean
 language plpgsql security definer
