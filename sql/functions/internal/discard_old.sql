@@ -12,7 +12,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   old bigint[];
-  kept bigint[] := '{}';
+  kept bigint[] := array[]::bigint[];
 begin
   discarded := 0;
   loop
