@@ -11,21 +11,24 @@ export type TestOptions<Handlers extends HandlerMap> = {
   readonly handlers: Handlers | string;
 } & (
   | {
-      /** The database in which the task is; or give a `client`. */
+      /** URL of the task's database; or pass a `client`. */
       readonly databaseUrl: string;
       readonly client?: undefined;
     }
   | {
-      /** Instead of a `databaseUrl`: everything happens on it, in a transaction that is rolled back afterwards, say. */
+      /**
+       * Instead of a `databaseUrl`: a connection to run everything on, for example in a transaction that is rolled back
+       * afterwards.
+       */
       readonly client: PgClient;
       readonly databaseUrl?: undefined;
     }
 );
 
 /**
- * Run a task of a test to its end: attempt after attempt, and whatever time it has to wait between them passes at once,
- * for its row is aged. Returns the task as it is then. Throws TaskqError for one that a worker has, and for one that has
- * not ended after a thousand attempts.
+ * Runs a test's task to its end, attempt after attempt. Delays between attempts pass at once because the task's row is
+ * aged. Returns the task as it is then. Throws TaskqError if a worker holds the task, if it has no handler, or if it
+ * has not ended after 1000 attempts; NoSuchTaskError if there is no such task.
  */
 export function runTask<Handlers extends HandlerMap>(
   id: string,
@@ -34,7 +37,7 @@ export function runTask<Handlers extends HandlerMap>(
   return withRun(options, async (run) => (await run.toEnd(id)) as ShownTaskOf<Handlers>);
 }
 
-/** Run one attempt of a task, be it due or not. Returns the task as it is then. Throws as `runTask` does. */
+/** Runs one attempt of a task, whether or not it is due. Returns the task as it is then. Throws as `runTask` does. */
 export function runAttempt<Handlers extends HandlerMap>(
   id: string,
   options: TestOptions<Handlers>,
@@ -65,7 +68,7 @@ async function onceBegun<T>(
   try {
     result = await work(run);
   } catch (error) {
-    // In a transaction that has failed nothing can be said, and nothing is left behind: what failed is told.
+    // In a failed transaction the cleanup fails too, and leaves nothing behind: report the first error.
     await run.end().catch(() => {});
     throw error;
   }

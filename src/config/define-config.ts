@@ -1,6 +1,6 @@
 import type { ConfigInput } from './settings.ts';
 
-/** Give a `taskq.config.ts` its types; returns what it is given. */
+/** Types the content of a `taskq.config.ts`; returns its argument. */
 export function defineConfig(config: ConfigInput): ConfigInput {
   return config;
 }

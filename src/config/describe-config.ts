@@ -4,12 +4,12 @@ import { SETTING_FIELDS, settingOf } from './settings.ts';
 
 export interface DescribedSetting {
   readonly key: string;
-  /** As a user would write it, without passwords; null when not set. */
+  /** As a user would write it, without passwords; null if not set. */
   readonly value: string | null;
   readonly source: SettingSource;
 }
 
-/** List every setting with its value and where that comes from, in the order of the table. */
+/** Lists every setting with its value and source, in the order of `SETTINGS`. */
 export function describeConfig({ values, sources }: LoadedConfig): DescribedSetting[] {
   return SETTING_FIELDS.map((field) => {
     const { key, show } = settingOf(field);
@@ -30,7 +30,7 @@ export interface SettingReference {
   readonly help: string;
 }
 
-/** The table of settings as text, for the README and for help; what a setting lacks is empty. */
+/** Lists every setting as text, for docs/reference.md. Parts that a setting lacks are empty. */
 export function describeSettings(): SettingReference[] {
   return SETTING_FIELDS.map((field) => {
     const { key, env, flag, default: initial, show, help } = settingOf(field);

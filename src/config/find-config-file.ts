@@ -8,19 +8,19 @@ import { loadModule } from '../lib/load-module.ts';
 export interface ConfigFile {
   /** Absolute. */
   readonly path: string;
-  /** What it holds, unchecked. */
+  /** Its content, unchecked. */
   readonly content: unknown;
 }
 
 export interface ConfigPlace {
   readonly cwd: string;
-  /** A file asked for by name; none is looked for then. */
+  /** Reads this file instead of searching for one. */
   readonly configPath?: string | undefined;
 }
 
 /**
- * Read the configuration file asked for, else the first one found from `cwd` upwards to the nearest package.json.
- * Null when there is none. Throws TaskqError when one cannot be read, naming it.
+ * Reads the requested configuration file, or else the first one found from `cwd` upwards to the nearest package.json.
+ * Returns null if there is none. Throws TaskqError, which names the file, if one cannot be read.
  */
 export async function findConfigFile({ cwd, configPath }: ConfigPlace): Promise<ConfigFile | null> {
   if (configPath !== undefined) return read(resolve(cwd, configPath));
@@ -32,8 +32,8 @@ export async function findConfigFile({ cwd, configPath }: ConfigPlace): Promise<
 }
 
 /**
- * What may be the file, the nearest first. Not cosmiconfig's own search: it passes over what cannot be read, and the
- * settings in there would be missing without a word.
+ * Yields the files that may hold the configuration, nearest first. Does not use cosmiconfig's search, which skips
+ * unreadable files: their settings would be missing without an error.
  */
 async function* candidates(cwd: string): AsyncGenerator<string> {
   for (let directory = resolve(cwd); ; directory = dirname(directory)) {
@@ -45,14 +45,14 @@ async function* candidates(cwd: string): AsyncGenerator<string> {
   }
 }
 
-/** Itself, be it a link to nowhere. */
+/** Whether the path exists, even as a dangling link. */
 const isThere = (path: string) =>
   lstat(path).then(
     () => true,
     () => false,
   );
 
-/** Null: a package.json that says nothing of us. */
+/** Null for a package.json without a `taskq` key. */
 async function read(path: string): Promise<ConfigFile | null> {
   try {
     const found = await cosmiconfig('taskq', { cache: false, loaders: LOADERS }).load(path);
@@ -77,7 +77,7 @@ const SEARCH_PLACES = [
   '.taskqrc.yml',
 ];
 
-/** cosmiconfig's own for TypeScript needs a JavaScript API that TypeScript 7 does not have. */
+/** cosmiconfig's own TypeScript loader needs a JavaScript API that TypeScript 7 lacks. */
 const LOADERS = {
   '.ts': loadDefault,
   '.mts': loadDefault,
@@ -91,7 +91,7 @@ const LOADERS = {
   noExt: defaultLoaders.noExt,
 };
 
-/** A file without a default export gives undefined, which cosmiconfig takes for an empty file. */
+/** Throws for a file without a default export: cosmiconfig would take undefined for an empty file. */
 async function loadDefault(path: string): Promise<unknown> {
   const { default: content } = await loadModule(path);
   if (content !== undefined) return content;
@@ -112,7 +112,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
 };
 
-/** cosmiconfig's YAML loader begins with the file's name; the second line has the reason. */
+/** cosmiconfig's YAML error begins with the file's name; its second line has the reason. */
 function firstLinesOf(message: string): string {
   const [first = '', second = ''] = message.split('\n');
   return first.startsWith('YAML Error in ') ? `invalid YAML: ${second}` : first;

@@ -9,10 +9,10 @@ import { type Config, SETTING_FIELDS, type SettingField, settingOf } from './set
 
 export interface ConfigSources {
   readonly cwd: string;
-  /** `--config`: the file to read instead of looking for one. */
+  /** `--config`: the file to read instead of searching for one. */
   readonly configPath?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** By key, as commander gives them (`--database-url` is `databaseUrl`); others are left alone. */
+  /** By key, as commander names them (`--database-url` is `databaseUrl`); other keys are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly checks: ValueChecks;
 }
@@ -20,14 +20,14 @@ export interface ConfigSources {
 export interface LoadedConfig {
   readonly values: Config;
   readonly sources: Readonly<Record<SettingField, SettingSource>>;
-  /** The configuration file that was read; null when there is none. */
+  /** The configuration file that was read; null if there is none. */
   readonly file: string | null;
 }
 
 /**
- * Gather every setting: defaults, then the file, then the environment (an empty variable counts as not set), then
- * flags. `handlers` is made absolute. Throws TaskqError `bad_config` or `bad_setting`, which names the setting,
- * where its value comes from and what was expected.
+ * Collects every setting: defaults, then the file, then the environment (an empty variable counts as not set), then
+ * flags. Makes `handlers` absolute. Throws TaskqError `bad_config` or `bad_setting`, which names the setting, where its
+ * value comes from and what was expected.
  */
 export async function loadConfig(from: ConfigSources): Promise<LoadedConfig> {
   const file = await findConfigFile(from);
@@ -54,7 +54,7 @@ function find(field: SettingField, from: ConfigSources, file: ConfigFile | null)
   throw bad(field, given.source, `expected ${setting.expects}, got ${shown(given.value)}`);
 }
 
-/** The strongest that is set; null when none is. */
+/** Returns the value with the highest precedence; null if none is set. */
 function givenFor(field: SettingField, from: ConfigSources, file: ConfigFile | null): Found | null {
   const { key, flag, env } = settingOf(field);
   const value = flag === null ? undefined : from.flags[key];
@@ -76,7 +76,7 @@ function checkKeys({ path, content }: ConfigFile): void {
     throw badFile(`${path}: unknown setting "${unknown}"${didYouMean(unknown, keys)}`);
 }
 
-/** What parsing one setting alone cannot see. */
+/** Checks what needs other settings or the domain's rules. */
 function checkValues(loaded: LoadedConfig, checks: ValueChecks): void {
   const { backoff, retention, taskTypes, queueSettings, leaseMs, heartbeatMs } = loaded.values;
   if (backoff !== null) attributed(loaded, 'backoff', () => checks.backoff(backoff));
@@ -108,7 +108,7 @@ function withDerived(loaded: LoadedConfig, cwd: string): LoadedConfig {
   return { values: { ...values, heartbeatMs, handlers }, sources, file };
 }
 
-/** Only what is one word for an object or list: it may hold a password. */
+/** Names only the kind of an object or list: it may contain a password. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' || typeof value === 'function')

@@ -1,7 +1,7 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 
-/** A back-off as users write it; what it may hold is checked by the layer that knows. */
+/** A back-off as users write it; a `ValueChecks` validates its content. */
 export interface BackoffInput {
   readonly kind: 'fixed' | 'linear' | 'quadratic' | 'exponential';
   readonly base: string | number;
@@ -10,7 +10,7 @@ export interface BackoffInput {
   readonly jitter?: number;
 }
 
-/** What a configuration file may say about the tasks of one type. */
+/** Options for the tasks of one type, in a configuration file. */
 export interface TaskTypeInput {
   readonly queue?: string;
   readonly priority?: number | string;
@@ -23,7 +23,7 @@ export interface TaskTypeInput {
 
 export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;
 
-/** What a configuration file may say about the tasks of one queue. */
+/** Options for the tasks of one queue, in a configuration file. */
 export interface QueueInput {
   readonly maxAttempts?: number | 'unlimited';
   readonly backoff?: BackoffInput;
@@ -36,17 +36,17 @@ export interface QueueInput {
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;
 
-/** Checks of values that config itself does not understand, by option; each throws TaskqError. */
+/** Checks, by option, of values that config itself does not understand. Each throws TaskqError. */
 export type ValueChecks = Readonly<
   Record<keyof TaskTypeInput | keyof QueueInput, (value: unknown) => unknown>
 >;
 
-/** Check what is said about types. Throws TaskqError that names the type and the option. */
+/** Checks the options of types. Throws TaskqError, which names the type and the option. */
 export function checkTaskTypes(types: TaskTypeInputs, checks: ValueChecks): void {
   checkEach(types, OF_A_TYPE, checks);
 }
 
-/** Check what is said about queues. Throws TaskqError that names the queue and the option. */
+/** Checks the options of queues. Throws TaskqError, which names the queue and the option. */
 export function checkQueueSettings(queues: QueueInputs, checks: ValueChecks): void {
   for (const queue of Object.keys(queues)) checks.queue(queue);
   checkEach(queues, OF_A_QUEUE, checks);

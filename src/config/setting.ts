@@ -1,25 +1,25 @@
 import { formatDuration, toDurationMs } from '../lib/duration.ts';
 
-/** How the source of a value is told to a user: by what it was given. */
+/** Where a value comes from, as shown to users. */
 export type SettingSource = 'default' | `file ${string}` | `environment ${string}` | `flag ${string}`;
 
-/** One row of the table of settings. */
+/** Defines one setting. */
 export interface Setting<Key extends string, Input, Value> {
-  /** The name in a configuration file; a flag's name is the same in dashes. */
+  /** Key in a configuration file; the flag has the same name in kebab case. */
   readonly key: Key;
-  /** Environment variables, the stronger first. */
+  /** Environment variables, highest precedence first. */
   readonly env: readonly string[];
-  /** Null when the binary has no flag for it. */
+  /** Null if the binary has no flag for it. */
   readonly flag: `--${string}` | null;
   readonly default: Value;
-  /** What a value looks like, for "expected …". */
+  /** Describes a valid value, for messages: "expected …". */
   readonly expects: string;
   readonly help: string;
-  /** Read a value from a file, a flag or the environment (always text there). Undefined when it is not one. */
+  /** Parses a value from a file, a flag or the environment (always text there). Returns undefined if it is invalid. */
   readonly parse: (input: unknown) => Value | undefined;
-  /** The value for people; never null or a secret. */
+  /** Formats a value for people, without secrets. */
   readonly show: (value: NonNullable<Value>) => string;
-  /** Never set: it carries the type that a file written in TypeScript may give. */
+  /** Never set: carries the type of the value in a configuration file written in TypeScript. */
   readonly input?: Input;
 }
 
@@ -48,7 +48,7 @@ export function choiceSetting<Key extends string, Choice extends string, Default
   };
 }
 
-/** Milliseconds. */
+/** A duration, in milliseconds. */
 export function durationSetting<Key extends string, Default extends number | null>(
   named: Named<Key> & { readonly default: Default; readonly atLeastMs: number; readonly atMostMs?: number },
 ): Setting<Key, string | number, number | Default> {
@@ -63,7 +63,7 @@ export function durationSetting<Key extends string, Default extends number | nul
   };
 }
 
-/** A whole number, or one of some words. */
+/** A whole number, or one of certain words. */
 export function countSetting<Key extends string, Word extends string, Default extends number | Word | null>(
   named: Named<Key> & {
     readonly default: Default;
@@ -81,7 +81,7 @@ export function countSetting<Key extends string, Word extends string, Default ex
   };
 }
 
-/** A list, or text with commas. */
+/** A list, or names in text separated by commas. */
 export function listSetting<Key extends string>(
   named: Named<Key>,
 ): Setting<Key, string | readonly string[], readonly string[] | null> {

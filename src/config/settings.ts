@@ -12,12 +12,12 @@ import {
   textSetting,
 } from './setting.ts';
 
-/** The longest lease, and the longest sleep of a worker; the database takes no longer ones. */
+/** Maximum lease and poll interval; the database accepts no longer. */
 const A_DAY_MS = 86_400_000;
 
 /**
- * Every setting, by the name of its value in the program: the one place that defines its key in a configuration
- * file, its environment variables, flag, default and help. Null stands for "not set".
+ * Every setting, by its field in `Config`: the only definition of its key in a configuration file, its environment
+ * variables, flag, default and help. Null means not set.
  */
 export const SETTINGS = {
   databaseUrl: textSetting({
@@ -242,7 +242,7 @@ export const SETTINGS = {
 
 type Settings = typeof SETTINGS;
 
-/** The name of a value in the program, such as `leaseMs`; its key in a file is `lease`. */
+/** A field of `Config`, such as `leaseMs`; its key in a file is `lease`. */
 export type SettingField = keyof Settings;
 
 /** The value of every setting. */
@@ -252,14 +252,14 @@ export type Config = {
     : never;
 };
 
-/** What a configuration file may hold. */
+/** The content of a configuration file. */
 export type ConfigInput = {
   readonly [Field in SettingField as Settings[Field]['key']]?: NonNullable<Settings[Field]['input']>;
 };
 
 export const SETTING_FIELDS = Object.keys(SETTINGS) as readonly SettingField[];
 
-/** The setting of a field, for code that goes through all of them. */
+/** Returns the setting of a field, typed for code that iterates over all settings. */
 export function settingOf(field: SettingField): Setting<string, unknown, unknown> {
   return SETTINGS[field] as Setting<string, unknown, unknown>;
 }

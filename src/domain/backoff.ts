@@ -5,11 +5,11 @@ import { shown } from '../lib/shown.ts';
 
 export type BackoffKind = 'fixed' | 'linear' | 'quadratic' | 'exponential';
 
-/** How long a task waits after its n-th failure, before jitter. Durations as text or in milliseconds. */
+/** How long a task waits after its n-th failure, before jitter. Durations are text or milliseconds. */
 export interface Backoff {
   /** fixed: base; linear: base × n; quadratic: base × n²; exponential: base × factor^(n − 1). */
   readonly kind: BackoffKind;
-  /** The wait after the first failure. */
+  /** Wait after the first failure. */
   readonly base: string | number;
   /** From 1 to 100, for exponential only; default 2. */
   readonly factor?: number;
@@ -19,7 +19,7 @@ export interface Backoff {
   readonly jitter?: number;
 }
 
-/** A back-off as the database keeps it (jsonb). */
+/** A back-off as stored in the database (jsonb). */
 export interface StoredBackoff {
   readonly kind: BackoffKind;
   readonly base_ms: number;
@@ -29,7 +29,10 @@ export interface StoredBackoff {
   readonly jitter: number;
 }
 
-/** Check a back-off, as an object or as text (see `parseBackoff`), and fill in what it leaves open. Throws TaskqError `bad_backoff` or `bad_duration`. */
+/**
+ * Checks a back-off, an object or text (see `parseBackoff`), and fills in its defaults. Throws TaskqError `bad_backoff`
+ * or `bad_duration`.
+ */
 export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackoff {
   if (typeof input === 'string') return parseBackoff(input, what);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
@@ -55,8 +58,8 @@ export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackof
 }
 
 /**
- * How long to wait after the `failures`-th failure (1, 2, …), in whole milliseconds; `random` is in [0, 1). Capped
- * before jitter and after it, so it is never above `max_ms`. The SQL function says the same in the same order.
+ * Returns how long to wait after the `failures`-th failure (1, 2, …), in whole milliseconds; `random` is in [0, 1).
+ * Capped before and after jitter, so it never exceeds `max_ms`. The SQL function computes the same in the same order.
  */
 export function backoffDelayMs(backoff: StoredBackoff, failures: number, random: number): number {
   const { max_ms: maxMs, jitter } = backoff;
@@ -72,7 +75,7 @@ const LINE = 'exponential,5s,factor=2,max=1h,jitter=0.2';
 const DEFAULT_MAX_MS = 3_600_000;
 
 /**
- * Read a back-off as a command line has it: `kind,base`, then `factor=2`, `max=1h` and `jitter=0.2` in any order, as in
+ * Parses a back-off as on a command line: `kind,base`, then `factor=2`, `max=1h` and `jitter=0.2` in any order, as in
  * `exponential,5s,max=1h`; or the object as JSON. Throws TaskqError `bad_backoff` or `bad_duration`.
  */
 function parseBackoff(text: string, what: string): StoredBackoff {
@@ -96,7 +99,7 @@ function jsonIn(what: string, text: string): unknown {
   }
 }
 
-/** What is no number stays as it is, to be named. */
+/** Text that is not a number stays as it is, so that the error quotes it. */
 function numberIn(text: string): number | string {
   return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
 }
@@ -116,7 +119,7 @@ function grownMs(backoff: StoredBackoff, n: number): number {
   }
 }
 
-/** By logarithms first: PostgreSQL's power() raises an error where JavaScript's gives Infinity. */
+/** Compares logarithms first: PostgreSQL's power() raises an error where JavaScript's returns Infinity. */
 function exponentialMs({ base_ms: baseMs, factor, max_ms: maxMs }: StoredBackoff, n: number): number {
   if (baseMs === 0) return 0;
   if ((n - 1) * Math.log(factor) >= Math.log(maxMs / baseMs)) return maxMs;

@@ -2,7 +2,10 @@ import type { SchemaIssue, StandardSchema } from './standard-schema.ts';
 
 export type CheckedPayload = { readonly value: unknown } | { readonly problem: string };
 
-/** Check a payload against a handler's schema. The problem names the path in the payload: `$.user.email: …`. */
+/**
+ * Checks a payload against a handler's schema. Returns the schema's value, or the problem with its path in the payload:
+ * `$.user.email: …`. Without a schema, returns the payload.
+ */
 export async function checkPayload(
   schema: StandardSchema | undefined,
   payload: unknown,

@@ -8,10 +8,10 @@ import { parsePriority } from './priority.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import { storableText } from './storable.ts';
 
-/** How long a key is held: while its task lives, for ever, or for a duration, as text or in milliseconds. */
+/** How long a key is held: while its task is live, forever, or for a duration, as text or in milliseconds. */
 export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
-/** What a producer may say about a task besides its type and payload. Durations as text or in milliseconds. */
+/** Options of a task besides its type and payload. Durations are text or milliseconds. */
 export interface EnqueueOptions {
   /** Queue to put it into; default: that of its type, else `default`. */
   readonly queue?: string;
@@ -41,7 +41,7 @@ export interface EnqueueOptions {
   readonly traceparent?: string;
 }
 
-/** The `options jsonb` of `taskq.enqueue`. What the producer left open is absent. */
+/** The `options jsonb` of `taskq.enqueue`. Options the producer left out are absent. */
 export interface StoredEnqueueOptions {
   queue?: string;
   priority?: number;
@@ -60,12 +60,12 @@ export interface StoredEnqueueOptions {
   traceparent?: string;
 }
 
-/** The number that stands for `unlimited` in `max_attempts`: the greatest integer of PostgreSQL. */
+/** Stored in `max_attempts` for `unlimited`: PostgreSQL's greatest integer. */
 export const UNLIMITED_ATTEMPTS = 2_147_483_647;
 
 /**
- * Check the options of an enqueue, which may come from outside (a line of JSON), and write them as the database
- * wants them; undefined and null count as absent. Throws TaskqError that names the option as `nameOf` does.
+ * Checks the options of an enqueue, which may be untrusted (a line of JSON), and converts them to the database's form;
+ * undefined and null count as absent. Throws TaskqError, which names the option by `nameOf`.
  */
 export function normaliseEnqueueOptions(
   options: EnqueueOptions | object,
@@ -84,7 +84,7 @@ export function normaliseEnqueueOptions(
   return stored;
 }
 
-/** By option: what is stored of a value, which messages call `what`. */
+/** Converts each option to its stored form; error messages call the value `what`. */
 const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => StoredEnqueueOptions> = {
   queue: (value, what) => ({ queue: checkedName('queue', value, what) }),
   priority: (value, what) => ({ priority: parsePriority(value, what) }),
@@ -105,13 +105,13 @@ function isOption(name: string): name is keyof EnqueueOptions {
   return Object.hasOwn(WRITERS, name);
 }
 
-/** Of a number as text, which a command line has, JSON has none. */
+/** Refuses a number as text: a command line has it, JSON does not. */
 function maxAttemptsOf(value: unknown, what: string): number {
   if (typeof value === 'string' && value !== 'unlimited') throw noAttempts(value, what);
   return parseMaxAttempts(value, what);
 }
 
-/** Read `unlimited` or a whole number of attempts from 1, as a number or text. Throws TaskqError `bad_option`. */
+/** Parses `unlimited` or a whole number of attempts from 1, a number or text. Throws TaskqError `bad_option`. */
 export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
   if (input === 'unlimited') return UNLIMITED_ATTEMPTS;
   const attempts = typeof input === 'string' && /^\d+$/.test(input) ? Number(input) : input;
@@ -134,7 +134,7 @@ function someTime(value: unknown, what: string): number {
 const INSTANT =
   /^\d{4}-(\d{2})-(\d{2})[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?<offset>Z|[+-](?:0\d|1[0-5]):?[0-5]\d)?$/i;
 
-/** The text itself, for the database reads it to the microsecond. */
+/** Keeps the text: the database reads it to the microsecond. */
 function instantOf(value: unknown, what: string): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   const match = typeof value === 'string' ? INSTANT.exec(value) : null;
@@ -153,7 +153,7 @@ function isDay(day: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
-/** `hh:mm`, or `hh:mm:ss`; what follows the minutes may be the offset. */
+/** `hh:mm` or `hh:mm:ss`; the minutes may be followed by the offset. */
 function isTime(time: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d(?!:[6-9])/.test(time);
 }

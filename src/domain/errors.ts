@@ -1,11 +1,11 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean, nearest } from '../lib/nearest.ts';
 
-/** A type that neither the handlers here nor the database knows. */
+/** Thrown for a type that neither these handlers nor the database know. */
 export class UnknownTypeError extends TaskqError {
   override readonly code = 'unknown_type';
   readonly type: string;
-  /** Of the types that are known, nearest first. */
+  /** Known types like it, nearest first; may be empty. */
   readonly nearest: readonly string[];
 
   constructor(type: string, known: readonly string[], cause: unknown) {
@@ -20,11 +20,11 @@ export class UnknownTypeError extends TaskqError {
   }
 }
 
-/** A payload that its handler's schema refuses, or that no database can keep. */
+/** Thrown for a payload that its handler's schema refuses or that the database cannot store. */
 export class InvalidPayloadError extends TaskqError {
   override readonly code = 'invalid_payload';
   readonly type: string;
-  /** What is wrong with it and where: `$.to: expected text`. */
+  /** What is wrong and where: `$.to: expected text`. */
   readonly problem: string;
 
   constructor(type: string, problem: string, cause?: unknown) {
@@ -36,12 +36,12 @@ export class InvalidPayloadError extends TaskqError {
   }
 }
 
-/** An enqueue of many that failed in the middle: transactions that were committed before stay. */
+/** Thrown when an enqueue of many tasks fails midway; transactions committed before remain. */
 export class PartlyEnqueuedError extends TaskqError {
   override readonly code = 'partly_enqueued';
-  /** So many of the first tasks are in. */
+  /** The number of leading tasks that are enqueued. */
   readonly enqueued: number;
-  /** So many of those that follow may be in: the connection broke before the server answered. */
+  /** The number of tasks after those that may be enqueued: the connection broke before the server answered. */
   readonly uncertain: number;
 
   constructor(cause: unknown, enqueued: number, uncertain: number) {
@@ -54,7 +54,7 @@ export class PartlyEnqueuedError extends TaskqError {
   }
 }
 
-/** Nothing is known of a task: it never existed, was purged, or outlived its retention. */
+/** Thrown for a task that never existed, was purged or discarded, or outlived its retention. */
 export class NoSuchTaskError extends TaskqError {
   override readonly code = 'no_such_task';
   readonly id: string;
@@ -69,7 +69,7 @@ export class NoSuchTaskError extends TaskqError {
   }
 }
 
-/** A task has not ended in the time it was waited for. It goes on. */
+/** Thrown when a task has not ended by the end of the wait. The task continues. */
 export class WaitDeadlineError extends TaskqError {
   override readonly code = 'wait_deadline';
   readonly id: string;

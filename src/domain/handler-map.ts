@@ -1,19 +1,19 @@
 import type { Cancel, Dead, Retry, Snooze } from './signals.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
-/** Handlers by type, functions or definitions: all that is looked at here is what they take and give. */
+/** Handlers by type, functions or definitions; only their parameter and return types matter here. */
 export type HandlerMap = Readonly<Record<string, MappedHandler>>;
 
 type MappedHandler = RunFunction | { readonly schema?: StandardSchema; readonly run: RunFunction };
 
 type RunFunction = (payload: never, ctx: never) => unknown;
 
-/** What is known of the types where no handlers are named: nothing. */
+/** The types of payload and result if no handlers are named: unknown. */
 export type UnknownHandlers = Readonly<Record<string, (payload: unknown, ctx: never) => unknown>>;
 
 export type TypeOf<Handlers> = keyof Handlers & string;
 
-/** What a producer gives a handler: what its schema takes, else what it says of its first parameter. */
+/** The payload that a producer passes: its schema's input, or else the type of the handler's first parameter. */
 export type PayloadOf<Handlers, Type extends keyof Handlers> = Handlers[Type] extends {
   readonly schema?: StandardSchema<infer Input, infer _Output>;
 }
@@ -28,14 +28,17 @@ type ParameterOf<Handler> = Handler extends { run(payload: infer Payload, ...res
     ? Payload
     : unknown;
 
-/** What is stored as the result of a handler's tasks. */
+/** The stored result of a handler's tasks. */
 export type ResultOf<Handlers, Type extends keyof Handlers> = Handlers[Type] extends
   | { run(...args: never): infer Returned }
   | ((...args: never) => infer Returned)
   ? Stored<Exclude<Awaited<Returned>, Retry | Dead | Snooze | Cancel>>
   : unknown;
 
-/** What JSON makes of a value: a Date is text afterwards, no value is null, and a property without one is not there. */
+/**
+ * A value after a round trip through JSON: a Date becomes text, undefined becomes null, and a property without a JSON
+ * form is left out.
+ */
 export type Stored<Value> = Value extends string | number | boolean | null
   ? Value
   : Value extends void

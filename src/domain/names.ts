@@ -4,9 +4,9 @@ import { shown } from '../lib/shown.ts';
 export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
 
 /**
- * Give the name back if it is one we take: well-formed text without control characters or blanks at its ends, at
- * most 200 bytes (a key 500); a type is besides a relative path of the handlers' directory. Throws TaskqError
- * `bad_name`.
+ * Returns the name if it is valid: well-formed text without control characters or blanks at its ends, at most 200 bytes
+ * (a key 500). A type must also be a relative path in the handlers' directory. Throws TaskqError `bad_name`, which
+ * calls it `what`.
  */
 export function checkedName(kind: NameKind, name: unknown, what: string = kind): string {
   const problem = problemOf(kind, name);

@@ -5,16 +5,16 @@ import { type StoredError, storableError } from './storable-error.ts';
 import { type ResultNote, storableResult } from './storable-result.ts';
 import { messageOf, read } from './thrown.ts';
 
-/** Who says so. What the handler itself reports proves that it does not take its worker down. */
+/** Who reports the outcome. A handler's own report proves that it does not crash its worker. */
 export type Reporter = 'handler' | 'worker';
 
-/** What an attempt came to; the only thing that settle is told. Every part of it can be stored. */
+/** The outcome of an attempt: settle gets nothing else. All of it can be stored. */
 export type Outcome = Completed | Failed | DeadLettered | Snoozed | Cancelled;
 
 interface Result {
-  /** JSON text; null when there is none. */
+  /** JSON text; null if there is none. */
   readonly result: string | null;
-  /** What is known of a result that could not be stored. */
+  /** What remains of a result that could not be stored. */
   readonly resultNote: ResultNote | null;
 }
 
@@ -23,7 +23,7 @@ export interface Completed extends Result {
   readonly reportedBy: Reporter;
 }
 
-/** A burned attempt: tried again after `delayMs`, or after the task's back-off when that is null. */
+/** A failed attempt, which counts: retried after `delayMs`, or after the task's back-off if that is null. */
 export interface Failed extends Result {
   readonly kind: 'failed';
   readonly reportedBy: Reporter;
@@ -35,11 +35,11 @@ export interface DeadLettered {
   readonly kind: 'dead';
   readonly reportedBy: Reporter;
   readonly reason: string;
-  /** Null when the reason says it all. */
+  /** Null if the reason says everything. */
   readonly error: StoredError | null;
 }
 
-/** Run again after `delayMs`; burns no attempt. */
+/** Run again after `delayMs`; uses up no attempt. */
 export interface Snoozed extends Result {
   readonly kind: 'snoozed';
   readonly reportedBy: Reporter;
@@ -50,37 +50,37 @@ export interface Cancelled {
   readonly kind: 'cancelled';
   readonly reportedBy: Reporter;
   readonly reason: string | null;
-  /** The handler did not end when it was asked to, and was ended. */
+  /** The handler did not end when asked to, and was killed. */
   readonly killed: boolean;
 }
 
-/** How an attempt ended. One that was given back or whose lease was lost has no outcome and is not listed. */
+/** How an attempt ended. An attempt that was given back, or whose lease was lost, has no outcome and is not listed. */
 export type Ended =
   | { readonly kind: 'returned'; readonly value: unknown }
-  /** `isCaller`: a line of the stack is of what called the handler; it is cut there. */
+  /** `isCaller`: recognizes a stack line of the code that called the handler; the stack is cut there. */
   | {
       readonly kind: 'threw';
       readonly thrown: unknown;
       readonly isCaller?: (line: string) => boolean;
     }
-  /** It ran past its timeout, whatever the handler did about it. The stack is where it was, where that is known. */
+  /** It exceeded its timeout, however the handler reacted. The stack shows where it was, if known. */
   | { readonly kind: 'timedOut'; readonly timeoutMs: number; readonly stack?: string | null }
-  /** It ended after a request to cancel the task, or (`killed`) was ended. */
+  /** It ended after a request to cancel the task, or was killed (`killed`). */
   | { readonly kind: 'cancelled'; readonly reason: string | null; readonly killed: boolean }
-  /** The process it ran in is gone. */
+  /** Its process has died. */
   | { readonly kind: 'childDied'; readonly exitCode: number | null; readonly signal: string | null }
-  /** It kept the whole worker from answering. */
+  /** It blocked the whole worker. */
   | { readonly kind: 'unresponsive'; readonly blockedMs: number; readonly stack?: string | null }
   | { readonly kind: 'invalidPayload'; readonly problem: string }
-  /** The database refused to store what it came to. */
+  /** The database refused to store the outcome. */
   | { readonly kind: 'notStored'; readonly refusal: string; readonly code: string | null };
 
-/** The reason of a dead letter whose outcome could not be recorded as it was. */
+/** Reason of a dead letter whose outcome could not be recorded. */
 export const NOT_STORED = 'outcome_not_stored';
 
 /**
- * Decide what an attempt came to. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`) means the same returned as thrown.
- * Never throws.
+ * Decides the outcome of an attempt. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`) means the same whether returned or
+ * thrown. Never throws.
  */
 export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS): Outcome {
   switch (ended.kind) {
@@ -130,7 +130,7 @@ function cutAt(isCaller: (line: string) => boolean, error: StoredError): StoredE
 
 const MAX_REASON = 500;
 
-/** Null when the value is no signal. */
+/** Null if the value is not a signal. */
 function signalled(value: unknown, limits: StorableLimits): Outcome | null {
   const kind = signalKindOf(value);
   return kind === null ? null : outcomeOfSignal(kind, value, limits);
@@ -189,7 +189,7 @@ function deathOf(ended: { readonly exitCode: number | null; readonly signal: str
   return ended.exitCode === null ? 'ended' : `ended with exit code ${ended.exitCode}`;
 }
 
-// A signal of another copy of this package may have any fields.
+// A signal from another copy of this package may have any fields.
 
 function resultOf(signal: unknown, limits: StorableLimits): Result {
   const { json, note } = storableResult(read(signal, 'result'), limits);

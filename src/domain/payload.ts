@@ -2,10 +2,10 @@ import { jsonbProblems } from '../lib/jsonb-problems.ts';
 import { InvalidPayloadError } from './errors.ts';
 import { messageOf } from './thrown.ts';
 
-/** Bytes of a payload's text in the database. */
+/** Maximum size of a payload's text in the database, in bytes. */
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
-/** What keeps a payload out of the database; null: nothing. `value` is what `text` says. */
+/** Returns why the database cannot store a payload, or null if it can. `value` is `text`, parsed. */
 export function payloadProblem(text: string, value: unknown): string | null {
   if (storedBytes(text, value) > MAX_PAYLOAD_BYTES) {
     return 'larger than 1 MB; store the data elsewhere and enqueue a reference to it';
@@ -14,13 +14,13 @@ export function payloadProblem(text: string, value: unknown): string | null {
   return first === undefined ? null : `${first.path} ${first.what}`;
 }
 
-/** A payload as it is stored: JSON text, and what that says. */
+/** A payload as stored: JSON text, and its value. */
 export interface StoredPayload {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** Write a payload as the database can keep it; undefined is `{}`. Throws InvalidPayloadError. */
+/** Converts a payload to what the database stores; undefined becomes `{}`. Throws InvalidPayloadError. */
 export function storedPayload(type: string, payload: unknown = {}): StoredPayload {
   const text = jsonOf(type, payload);
   const value: unknown = JSON.parse(text);
@@ -40,7 +40,7 @@ function jsonOf(type: string, payload: unknown): string {
   return text;
 }
 
-/** The database writes `, ` and `: ` between values and no other blanks: at most twice the shortest text. */
+/** The database puts a blank after each `,` and `:` between values and no others: at most twice the shortest text. */
 function storedBytes(text: string, value: unknown): number {
   if (Buffer.byteLength(text) < MAX_PAYLOAD_BYTES / 2) return 0;
   const shortest = JSON.stringify(value);

@@ -4,7 +4,9 @@ import { shown } from '../lib/shown.ts';
 
 export const PRIORITY_NAMES = { critical: 0, high: 1, medium: 2, low: 3 } as const;
 
-/** Read a priority: 0 (most urgent) to 9, as a number or text, or one of its names. Throws TaskqError `bad_priority`. */
+/**
+ * Parses a priority: 0 (most urgent) to 9, as a number or text, or one of its names. Throws TaskqError `bad_priority`.
+ */
 export function parsePriority(input: unknown, what = 'priority'): number {
   if (typeof input === 'string' && Object.hasOwn(PRIORITY_NAMES, input)) {
     return PRIORITY_NAMES[input as keyof typeof PRIORITY_NAMES];

@@ -2,10 +2,10 @@ import { parseDuration } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
-/** How long a finished task is kept: no row at all, for ever, or whole days. */
+/** How long a finished task is kept: not at all, forever, or whole days. */
 export type Retention = 'none' | 'ever' | `${number}d`;
 
-/** Read `none`, `ever` or a duration of whole days (`7d`, `168h`). Throws TaskqError `bad_retention`. */
+/** Parses `none`, `ever` or a duration of whole days (`7d`, `168h`). Throws TaskqError `bad_retention`. */
 export function parseRetention(text: unknown, what = 'retention'): Retention {
   if (text === 'none' || text === 'ever') return text;
   const days = daysOf(text);
@@ -16,7 +16,7 @@ export function parseRetention(text: unknown, what = 'retention'): Retention {
 
 const DAY_MS = 86_400_000;
 
-/** NaN when it is no duration. */
+/** NaN if it is not a duration. */
 function daysOf(text: unknown): number {
   try {
     return typeof text === 'string' ? parseDuration(text) / DAY_MS : Number.NaN;

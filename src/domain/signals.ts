@@ -2,15 +2,15 @@ import { toDurationMs } from '../lib/duration.ts';
 import { read } from './thrown.ts';
 
 export interface RetryOptions {
-  /** How long to wait before the next attempt, as text or in milliseconds; the task's back-off unless told. */
+  /** Wait before the next attempt, as text or in milliseconds; default: the task's back-off. */
   readonly delay?: string | number;
   readonly message?: string;
   readonly cause?: unknown;
-  /** Kept as the task's result so far. */
+  /** Stored as the task's result so far. */
   readonly result?: unknown;
 }
 
-/** Thrown by a handler: this attempt failed; try again after `delay`, if attempts are left. */
+/** Thrown by a handler: this attempt failed; retry after `delay` if attempts are left. */
 export class Retry extends Error {
   readonly delayMs: number | undefined;
   readonly result: unknown;
@@ -37,7 +37,7 @@ export class Dead extends Error {
   }
 }
 
-/** Thrown by a handler: run the task again after `delay` (text or milliseconds). Burns no attempt. */
+/** Thrown by a handler: run the task again after `delay` (text or milliseconds). Uses up no attempt. */
 export class Snooze extends Error {
   readonly delayMs: number;
   readonly result: unknown;
@@ -51,7 +51,7 @@ export class Snooze extends Error {
   }
 }
 
-/** Thrown by a handler: the task is not wanted any more; it ends as cancelled with this reason. */
+/** Thrown by a handler: the task is no longer wanted; it ends as cancelled with this reason. */
 export class Cancel extends Error {
   readonly reason: string;
 
@@ -66,8 +66,8 @@ export class Cancel extends Error {
 export type SignalKind = 'retry' | 'dead' | 'snooze' | 'cancel';
 
 /**
- * Which signal a value is; null when it is none. By a registered symbol, because a handler may have loaded another
- * copy of this package, whose classes are not ours.
+ * Returns which signal a value is; null if none. Checks a registered symbol because a handler may use another copy of
+ * this package, with other classes.
  */
 export function signalKindOf(thrown: unknown): SignalKind | null {
   const kind = read(thrown, BRAND);

@@ -1,4 +1,4 @@
-/** A validator of any library that speaks Standard Schema (https://standardschema.dev), version 1. */
+/** A validator of any library that implements Standard Schema (https://standardschema.dev), version 1. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;

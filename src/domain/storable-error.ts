@@ -2,7 +2,7 @@ import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
 import { storableResult } from './storable-result.ts';
 import { isObject, printed, read } from './thrown.ts';
 
-/** An error as it is stored: `taskq.task_errors.error`, `taskq.dead_tasks.error`. */
+/** An error as stored in `taskq.task_errors.error` and `taskq.dead_tasks.error`. */
 export interface StoredError {
   readonly name: string;
   readonly message: string;
@@ -12,15 +12,15 @@ export interface StoredError {
 }
 
 /**
- * Turn whatever a handler threw into an error whose JSON text PostgreSQL's jsonb takes and is at most
- * `limits.errorBytes` long. Long parts are cut, at most five causes are kept, NUL characters and lone surrogates
- * become U+FFFD; the first error of an AggregateError stands as its cause if it has none. What is no error has the
- * name `NonError` and its value as the message. Never throws.
+ * Converts any thrown value to an error whose JSON text PostgreSQL's jsonb accepts, at most `limits.errorBytes` long.
+ * Cuts long parts and keeps at most five causes; NUL characters and lone surrogates become U+FFFD. The first error of
+ * an AggregateError is its cause if it has none. A value that is not an error becomes a message; its name is its class
+ * or `NonError`. Never throws.
  */
 export function storableError(thrown: unknown, limits: StorableLimits = STORABLE_LIMITS): StoredError {
   for (let share = 1; share > 1 / 64; share /= 2) {
     const json = JSON.stringify(described(thrown, [], share));
-    // Parsed again, so that nothing here holds on to the 300 MB a part of it was cut from.
+    // Parsed again, so that the result does not keep alive the 300 MB that a part of it was cut from.
     if (Buffer.byteLength(json) <= limits.errorBytes) return JSON.parse(json);
   }
   return { ...UNREADABLE, message: 'an error too large to be stored' };
@@ -35,7 +35,7 @@ const UNREADABLE: StoredError = {
   cause: null,
 };
 
-/** `share` of the usual lengths; `seen` are the errors that this one is the cause of. */
+/** `share` of the usual lengths; `seen` are the errors that this one caused. */
 function described(thrown: unknown, seen: readonly unknown[], share: number): StoredError {
   try {
     return isErrorLike(thrown) ? errorOf(thrown, seen, share) : nonErrorOf(thrown, share);
@@ -44,7 +44,7 @@ function described(thrown: unknown, seen: readonly unknown[], share: number): St
   }
 }
 
-/** By its shape: it may come from another realm, or be another library's idea of an error. */
+/** Recognized by shape: it may come from another realm, or be another library's kind of error. */
 function isErrorLike(thrown: unknown): thrown is object {
   return isObject(thrown) && typeof read(thrown, 'message') === 'string';
 }
@@ -70,7 +70,7 @@ function nameOf(error: object): string {
   return typeof made === 'string' && made !== '' ? made : 'Error';
 }
 
-/** A stack begins with the message; one that is long would leave no room for the frames. */
+/** A stack begins with the message; a long one would leave no room for the frames. */
 function framesFirst(stack: string, headLength: number): string {
   const frames = stack.indexOf('\n    at ');
   return frames > headLength ? `${stack.slice(0, headLength)}…${stack.slice(frames)}` : stack;

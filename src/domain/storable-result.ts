@@ -5,7 +5,7 @@ import { messageOf } from './thrown.ts';
 
 /** What is kept of a result that could not be stored. */
 export interface ResultNote {
-  /** Size of its JSON text, or of as much as was looked at; null when its size was not what kept it out. */
+  /** Bytes of its JSON text, or of the part that was examined; null if size was not the problem. */
   readonly bytes: number | null;
   /** The beginning of its JSON text; may be empty. */
   readonly head: string;
@@ -13,17 +13,17 @@ export interface ResultNote {
 }
 
 export interface StorableResult {
-  /** JSON text, or null when there is none or it cannot be stored. */
+  /** JSON text; null if there is none or it cannot be stored. */
   readonly json: string | null;
-  /** Null when nothing was left out. */
+  /** Null if nothing was left out. */
   readonly note: ResultNote | null;
 }
 
 /**
- * Write what a handler returned as JSON text that PostgreSQL's jsonb takes: as JSON.stringify does, but a BigInt is
- * written as a decimal string, NUL characters and lone surrogates become U+FFFD, and what is circular, too deep,
- * too large or throws when read gives null with a note. `undefined` is null without a note. Never throws; looks at
- * no more than a million values and 1 GiB of text.
+ * Converts what a handler returned to JSON text that PostgreSQL's jsonb accepts. It does as JSON.stringify, except that
+ * a BigInt becomes a decimal string and NUL characters and lone surrogates become U+FFFD. A value that is circular, too
+ * deep, too large or throws when read gives null with a note; `undefined` gives null without one. Examines at most a
+ * million values and 1 GiB of text. Never throws.
  */
 export function storableResult(value: unknown, limits: StorableLimits = STORABLE_LIMITS): StorableResult {
   if (value === undefined) return { json: null, note: null };
@@ -41,10 +41,10 @@ const HEAD_LENGTH = 500;
 const MAX_REASON = 500;
 const MAX_VALUES = 1_000_000;
 const MAX_COUNTED_BYTES = 1024 ** 3;
-/** A larger BigInt would take seconds to print. */
+/** Printing a larger BigInt would take seconds. */
 const MAX_BIGINT_BITS = 65_536;
 
-/** Unwinds the writer. */
+/** Thrown to unwind the writer. */
 class Refusal {
   readonly reason: string;
 
@@ -53,7 +53,7 @@ class Refusal {
   }
 }
 
-/** JSON text that stops growing at the limit, and goes on counting. */
+/** Writes JSON text that stops growing at the limit, but keeps counting. */
 class JsonWriter {
   readonly #limits: StorableLimits;
   readonly #ancestors: object[] = [];
@@ -125,13 +125,13 @@ class JsonWriter {
     this.#emit('}');
   }
 
-  /** The value that JSON.stringify would write in the place of this one. */
+  /** Returns the value that JSON.stringify would write in place of this one. */
   #plain(value: unknown, name: string): unknown {
     this.#values += 1;
     if (this.#values > MAX_VALUES) throw new Refusal(`more than ${MAX_VALUES} values`);
     if (typeof value === 'bigint') return digitsOf(value);
     if (typeof value !== 'object' || value === null || value instanceof ExactNumber) return value;
-    // Before toJSON: a Buffer's would make an array of all its bytes.
+    // Checked before toJSON: a Buffer's would create an array of all its bytes.
     if (ArrayBuffer.isView(value) && value.byteLength > this.#limits.resultBytes) {
       this.#bytes += value.byteLength;
       throw new Refusal(this.#tooLarge());

@@ -11,13 +11,13 @@ export interface StorableLimits {
 
 export const STORABLE_LIMITS: StorableLimits = { resultBytes: 256 * 1024, errorBytes: 16 * 1024, depth: 64 };
 
-/** Make a text storable in PostgreSQL: NUL characters and lone surrogates become U+FFFD. */
+/** Makes text storable in PostgreSQL: NUL characters and lone surrogates become U+FFFD. */
 export function storableText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole;
 }
 
-/** Storable text of at most `maxLength` UTF-16 units; what is longer is cut and says how long it was. */
+/** Returns storable text of at most `maxLength` UTF-16 units; longer text is cut and its length added. */
 export function shortText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return storableText(text);
   const mark = `… (${text.length} characters)`;

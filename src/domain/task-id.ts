@@ -1,6 +1,8 @@
 import { EXIT, TaskqError } from '../lib/errors.ts';
 
-/** Give the number of a task back if it is one: a bigint from 1 on, as text. Throws TaskqError `bad_option`. */
+/**
+ * Returns a task's id if it is valid: a bigint from 1, as text. Throws TaskqError `bad_option`, which calls it `what`.
+ */
 export function checkedTaskId(text: unknown, what = 'id'): string {
   if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;

@@ -1,10 +1,10 @@
-/** A task that is not over. */
+/** Status of a task that has not ended. */
 export type LiveStatus = 'blocked' | 'pending' | 'leased' | 'running';
 
-/** A task in the history. */
+/** Status of a task in the history. */
 export type FinishedStatus = 'completed' | 'cancelled' | 'expired';
 
-/** Where a task is: live, in the history, or a dead letter. */
+/** Status of any task: live, in the history, or a dead letter. */
 export type TaskStatus = LiveStatus | FinishedStatus | 'dead';
 
 export const TASK_STATUSES = [
@@ -18,13 +18,15 @@ export const TASK_STATUSES = [
   'dead',
 ] as const satisfies readonly TaskStatus[];
 
-/** The right to write about a held task: its id (a bigint, so text here) and the fence of the claim. */
+/** The right to update a claimed task: its id (a bigint, so text here) and its claim's fencing number. */
 export interface Lease {
   readonly id: string;
   readonly leaseNo: number;
 }
 
-/** What tells two leases apart: a worker may take a task again while the attempt whose lease it lost still runs. */
+/**
+ * Returns a key unique to a lease: a worker may claim a task again while the attempt whose lease it lost still runs.
+ */
 export function leaseKey({ id, leaseNo }: Lease): string {
   return `${id}/${leaseNo}`;
 }
@@ -33,7 +35,7 @@ export function isSameLease(a: Lease, b: Lease): boolean {
   return a.id === b.id && a.leaseNo === b.leaseNo;
 }
 
-/** A task as its claim gives it to a worker. */
+/** A task as a claim returns it to a worker. */
 export interface ClaimedTask extends Lease {
   readonly type: string;
   readonly queue: string;
@@ -43,15 +45,15 @@ export interface ClaimedTask extends Lease {
   readonly priority: number;
   /** Failed attempts so far. */
   readonly attempts: number;
-  /** Leases lost since a handler last reported an outcome; above 0 the task is a suspect and runs in a child. */
+  /** Leases lost since a handler last reported an outcome; above 0 the task is suspect and runs in a child process. */
   readonly losses: number;
-  /** Epoch microseconds, for a Date has only milliseconds. */
+  /** Microseconds since the epoch: a Date has only milliseconds. */
   readonly availableAtUs: number;
-  /** The task's own; null when its type's, queue's or the database's applies. */
+  /** The task's own; null if its type's, queue's or the database's applies. */
   readonly timeoutMs: number | null;
   readonly groupKey: string | null;
-  /** The W3C trace context that its producer gave it. */
+  /** The producer's W3C trace context. */
   readonly traceparent: string | null;
-  /** It went straight into a slot: the database says `running` already. */
+  /** It started at once: the database already has it as `running`. */
   readonly running: boolean;
 }

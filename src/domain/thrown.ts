@@ -1,4 +1,4 @@
-/** Read a property of a value that may be anything at all. Undefined when there is none or reading it throws. */
+/** Reads a property of any value. Undefined if there is none or reading it throws. */
 export function read(value: unknown, name: PropertyKey): unknown {
   try {
     return (value as Record<PropertyKey, unknown> | null | undefined)?.[name];
@@ -7,7 +7,7 @@ export function read(value: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** The message of what was thrown, in a few words and without running into a second error. */
+/** Returns the message of a thrown value, briefly and without throwing. */
 export function messageOf(thrown: unknown): string {
   const message = isObject(thrown) ? read(thrown, 'message') : undefined;
   if (typeof message === 'string') return message;
@@ -18,7 +18,7 @@ export function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** A value that is no object, as text; a BigInt too long to print is only named. */
+/** Formats a value that is not an object; a very long BigInt is only named. */
 export function printed(scalar: unknown): string {
   if (typeof scalar !== 'bigint') return String(scalar);
   return BigInt.asIntN(MAX_PRINTED_BITS, scalar) === scalar ? String(scalar) : 'a very large BigInt';

@@ -6,7 +6,7 @@ import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseRetention } from './retention.ts';
 
-/** Checks of what a configuration says of tasks, by option; each throws TaskqError that names the option. */
+/** Checks of task options in a configuration, by option. Each throws TaskqError, which names the option. */
 export const VALUE_CHECKS = {
   backoff: (value: unknown) => normaliseBackoff(value),
   retention: (value: unknown) => parseRetention(value),
@@ -19,7 +19,7 @@ export const VALUE_CHECKS = {
   expires: (value: unknown) => someTime(value, 'expires'),
 };
 
-/** A dead letter is one for somebody to decide on: without any time to do it there would be none. */
+/** Refuses `none`: a dead letter waits for someone to decide on it, and would have no time for that. */
 function deadRetention(value: unknown): void {
   if (parseRetention(value, 'deadRetention') === 'none')
     throw refused('deadRetention "none": expected ever, or whole days such as 90d');

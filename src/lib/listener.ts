@@ -101,7 +101,7 @@ async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<
   try {
     await Promise.all([ear, mouth].map((client) => client.on('error', () => {}).connect()));
     const channel = `taskq_proof_${randomUUID().replaceAll('-', '')}`;
-    // Of another channel too something may come, of who had this server before.
+    // Notifications on other channels may arrive, meant for this server session's previous client.
     const heard = new Promise<true>((resolve) => {
       ear.on('notification', (said) => said.channel === channel && resolve(true));
     });

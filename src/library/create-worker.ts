@@ -13,27 +13,34 @@ import {
 
 /** How a worker ended. */
 export interface TaskWorkerEnd {
-  /** `retired`: it could not go on as it was, or left something to its lease; another should be started. */
+  /** `retired`: it could not continue, or left tasks to their leases; start another worker. */
   readonly how: 'drained' | 'retired';
   readonly completed: number;
   readonly failed: number;
-  /** What `untilIdle` left, by why. */
+  /** Number of tasks that `untilIdle` left, by reason. */
   readonly left: Readonly<Record<string, number>>;
 }
 
-/** A worker inside an application. It hears no signals and never ends the process. */
+/** A worker inside an application. It handles no signals and never ends the process. */
 export interface TaskWorker {
   /**
-   * Begin to claim. Throws where the handlers do not load, the database cannot be reached or the schema does not fit.
+   * Starts claiming tasks. Throws if the handlers do not load, the database cannot be reached or its schema does not
+   * fit.
    */
   start(): Promise<void>;
-  /** Claim no more, wait for what runs within the grace, give the rest back. Resolves when all is recorded. */
+  /**
+   * Stops claiming, waits up to `grace` for running tasks and gives the others back. Resolves when all outcomes are
+   * recorded.
+   */
   stop(): Promise<void>;
-  /** How it has ended: by `stop`, by `untilIdle` or `maxTasks`, or because it retired. */
+  /**
+   * Resolves when the worker has ended: by `stop`, `untilIdle` or `maxTasks`, or because it retired. Rejects if it
+   * could not start or failed.
+   */
   readonly ended: Promise<TaskWorkerEnd>;
 }
 
-/** Make a worker for this process. Nothing happens before `start`. Throws TaskqError for an option that cannot be. */
+/** Creates a worker in this process. Nothing happens before `start`. Throws TaskqError for an invalid option. */
 export function createWorker(options: CreateWorkerOptions): TaskWorker {
   return new ApplicationWorker(options);
 }
@@ -58,7 +65,7 @@ class ApplicationWorker implements TaskWorker {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.ended.catch(() => {}); // `start` says so too
+    this.ended.catch(() => {}); // `start` rejects with the same error
   }
 
   start(): Promise<void> {
@@ -77,7 +84,7 @@ class ApplicationWorker implements TaskWorker {
   }
 
   async #begin(): Promise<void> {
-    // Not before: who only enqueues needs none of it.
+    // Imported lazily: an application that only enqueues needs none of it.
     const { runWorker } = await import('../worker/run-worker.ts');
     const { troubleOf } = await import('../queue/refusal.ts');
     const { loadForWorker } = await import('./load-given.ts');

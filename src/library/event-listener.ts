@@ -1,7 +1,7 @@
 import { LEVELS, type Level } from '../lib/level.ts';
 import { EVENTS, type EventLog, type EventName } from '../worker/log/events.ts';
 
-/** What happened in a worker, as a line of the daemon's log has it: the other fields are named as the columns are. */
+/** A log event of a worker, with the fields of a line of the daemon's log, named as the columns are. */
 export interface WorkerEvent {
   readonly event: EventName;
   readonly level: Level;
@@ -10,8 +10,8 @@ export interface WorkerEvent {
 }
 
 /**
- * Make a log that tells a listener what is of that level or above. What that throws, or rejects with, is told once, as a
- * warning of the process.
+ * Creates a log that passes events of the level `lowest` or above to a listener. The first error that the listener
+ * throws or rejects with is emitted as a process warning; later ones are ignored.
  */
 export function tellListener(listener: (event: WorkerEvent) => unknown, lowest: Level): EventLog {
   let hasThrown = false;

@@ -8,8 +8,8 @@ import { type Handler, handlerOf } from '../worker/handlers/load-handler.ts';
 import { type Handlers, loadHandlers } from '../worker/handlers/load-handlers.ts';
 
 /**
- * Load the handlers for a worker of an application, as `loadGiven` does. Throws TaskqError also for a function that asks
- * for a process of its own.
+ * Loads the handlers for an application's worker, as `loadGiven` does. Also throws TaskqError for a function that
+ * requests its own process.
  */
 export async function loadForWorker(
   given: string | HandlerMap,
@@ -28,15 +28,16 @@ export async function loadForWorker(
 }
 
 /**
- * Load the handlers an application gives, a map or a directory, of the given types only where some are given;
- * `isolation` is for those that do not say. Throws TaskqError, which names the type and what is wrong with it.
+ * Loads an application's handlers, from a map or a directory: those of the given types, or all if `types` is null.
+ * `isolation` is the default for handlers that set none. Throws TaskqError, which names the type and what is wrong with
+ * it.
  */
 export async function loadGiven(
   given: string | HandlerMap,
   types: readonly string[] | null,
   isolation: Isolation,
 ): Promise<Handlers> {
-  // A relative directory starts where the application was started.
+  // A relative directory is relative to the current directory.
   if (typeof given === 'string') return loadHandlers(resolve(given), types, isolation);
   const names = Object.keys(given);
   const unknown = types?.find((type) => !names.includes(type));

@@ -22,16 +22,16 @@ import { type Handlers, settingsOf } from '../worker/handlers/load-handlers.ts';
 import type { EventLog } from '../worker/log/events.ts';
 import { loadGiven } from './load-given.ts';
 
-/** As long as a test may take. */
+/** No test runs longer. */
 const LEASE_MS = 3_600_000;
 const MOST_ATTEMPTS = 1000;
 
-/** What a handler logs in a test is nobody's to read. */
+/** Discards what handlers log in a test. */
 const SILENT: EventLog = { tellsDebug: false, event: () => {}, say: () => {} };
 
 type Shown = ShownTaskOf<UnknownHandlers>;
 
-/** Runs tasks one attempt at a time, without loops and without waiting: a worker of a test. */
+/** Runs tasks one attempt at a time, without loops or waiting, as a test's worker. */
 export class TestRun {
   readonly #db: Queryable;
   readonly #handlers: Handlers;
@@ -43,7 +43,7 @@ export class TestRun {
     this.#workerId = workerId;
   }
 
-  /** Load the handlers, and let the database know of them as a worker does. */
+  /** Loads the handlers and registers them in the database as a worker does. */
   static async begin(db: Queryable, given: string | HandlerMap): Promise<TestRun> {
     const handlers = await loadGiven(given, null, 'inline');
     await checkSchema(db);
@@ -61,7 +61,7 @@ export class TestRun {
     return new TestRun(db, handlers, workerId);
   }
 
-  /** Leave no worker behind that looks as if it had gone silent. */
+  /** Unregisters, so that no worker remains that appears to have gone silent. */
   async end(): Promise<void> {
     await unregisterWorker(this.#db, this.#workerId);
   }
@@ -80,7 +80,7 @@ export class TestRun {
     const handler = this.#handlers.get(found.type);
     if (handler === undefined)
       throw new TaskqError('unknown_type', `no handler for ${found.type} was passed`);
-    await askEnds(this.#db, [id]); // also of a task without history something is to be left
+    await askEnds(this.#db, [id]); // keeps the end of a task even with retention none
     await ageTask(this.#db, id);
     const task = await claimOne(this.#db, id, { workerId: this.#workerId, leaseMs: LEASE_MS });
     if (task === undefined) {

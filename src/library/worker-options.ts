@@ -19,59 +19,67 @@ import type { Isolation } from '../worker/handlers/handler.ts';
 import type { ConfiguredSettings, WorkerOptions } from '../worker/worker-options.ts';
 import type { WorkerEvent } from './event-listener.ts';
 
-/** What `taskq work` takes, for a worker inside an application. Durations as text or in milliseconds. */
+/** Options of `taskq work`, for a worker inside an application. Durations are text or milliseconds. */
 export interface CreateWorkerOptions {
   /** URL of the PostgreSQL database. */
   readonly databaseUrl: string;
   /** URL of the same database bypassing a connection pooler, for LISTEN. */
   readonly directUrl?: string;
   /**
-   * Durability of commits, overriding the database; `on`. With less, a crash or failover of the server may lose recent
-   * claims and outcomes, and tasks run twice.
+   * Durability of commits, overriding the database; default `on`. With less, a crash or failover of the server may lose
+   * recent claims and outcomes, and tasks run twice.
    */
   readonly synchronousCommit?: SynchronousCommit;
   /** Handlers by type (functions or definitions), or the directory of their files. */
   readonly handlers: string | HandlerMap;
-  /** Tasks it runs at a time; 8. */
+  /** Tasks to run at a time; default 8. */
   readonly concurrency?: number;
   /** Queues to serve; default: all. */
   readonly queues?: readonly string[];
   /** Types to serve; default: all that have a handler. */
   readonly types?: readonly string[];
-  /** Where handlers of a directory run unless they set it themselves; `inline`, in the application's process. */
+  /**
+   * Where handlers of a directory run unless they set it themselves; default `inline`, in the application's process.
+   */
   readonly isolation?: Isolation;
-  /** Tasks per claim; `auto` adapts to how fast they finish. */
+  /** Tasks per claim; default `auto`, which adapts to how fast they finish. */
   readonly batch?: 'auto' | number;
-  /** How long a claimed task is held without a heartbeat; 30 s. */
+  /** How long a claimed task is held without a heartbeat; default 30 s. */
   readonly lease?: string | number;
-  /** Time between heartbeats; a third of the lease, and never more. */
+  /** Time between heartbeats; default and maximum: a third of the lease. */
   readonly heartbeat?: string | number;
-  /** How often it looks for tasks while idle; 1 s. */
+  /** How often to look for tasks while idle; default 1 s. */
   readonly poll?: string | number;
-  /** How often it looks for tasks of dead workers; 5 s. */
+  /** How often to look for tasks of dead workers; default 5 s. */
   readonly rescue?: string | number;
-  /** How long running tasks may continue after `stop`; 25 s. */
+  /** How long running tasks may continue after `stop`; default 25 s. */
   readonly grace?: string | number;
-  /** How long after its timeout or cancellation a handler in its own process is killed, unless it sets this itself; 2 s. */
+  /**
+   * How long after its timeout or cancellation a handler in its own process is killed, unless it sets this itself;
+   * default 2 s.
+   */
   readonly killAfter?: string | number;
   /** Name of the worker in lists and logs; default: the host. */
   readonly name?: string;
   /**
-   * Attempts of tasks whose type and queue do not say it. This, what is said of all tasks below, `taskTypes` and
-   * `queueSettings` the worker registers when it starts, as `taskq work` does: it holds for every producer.
+   * Attempts before a task becomes a dead letter, unless its type or queue sets this. When it starts, the worker
+   * registers this, the four options below, `taskTypes` and `queueSettings` for all producers, as `taskq work` does.
    */
   readonly maxAttempts?: number | 'unlimited';
-  /** How long such a task waits after a failed attempt. */
+  /** Wait after a failed attempt, unless the task's type or queue sets this. */
   readonly backoff?: Backoff;
-  /** The longest an attempt of such a task may take. */
+  /** Time limit of an attempt, unless the task's type or queue sets this. */
   readonly timeout?: string | number;
-  /** How long such a task may wait before it starts. */
+  /** Do not start a task once it has been due for this long, unless its type or queue sets this. */
   readonly expires?: string | number;
-  /** How long such a task is kept when it has finished. */
+  /** How long a finished task is kept, unless its type or queue sets this. */
   readonly retention?: string;
-  /** The same by type, stronger than what handlers say; and the queue and priority of tasks that do not say it. */
+  /**
+   * The same options by type, overriding those of handlers; also the queue and priority of tasks whose producer sets
+   * none.
+   */
   readonly taskTypes?: TaskTypeInputs;
-  /** The same by queue, and how long the errors of attempts and dead letters are kept. */
+  /** The same options by queue; also how long errors of attempts and dead letters are kept. */
   readonly queueSettings?: QueueInputs;
   /** Claim nothing until resumed. */
   readonly paused?: true;
@@ -79,18 +87,18 @@ export interface CreateWorkerOptions {
   readonly untilIdle?: true;
   /** End after n tasks. */
   readonly maxTasks?: number;
-  /** Called with each log event. Errors it throws are ignored. */
+  /** Called with each log event. The first error it throws is emitted as a process warning; later ones are ignored. */
   readonly onEvent?: (event: WorkerEvent) => void;
-  /** Lowest level of the events it gets; `info`. Events of every single task are of level `debug`. */
+  /** Lowest level of the events for `onEvent`; default `info`. Events of single tasks have level `debug`. */
   readonly logLevel?: Level;
 }
 
-/** What a worker is run with, but what makes it begin and end. */
+/** A worker's options, except its handlers, its log and the signals that stop it. */
 export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' | 'hurry'>;
 
-/** Check the options and fill in what they leave open, as the command line does. Throws TaskqError. */
+/** Checks the options and fills in defaults, as the command line does. Throws TaskqError. */
 export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
-  // A caller without types may give none at all.
+  // An untyped caller may pass no options at all.
   const unknown = Object.keys(options ?? {}).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
   const { databaseUrl, directUrl, name, maxTasks, handlers } = options ?? {};
@@ -121,7 +129,9 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
   };
 }
 
-/** What is said of tasks; undefined: nothing, and a worker that was told more keeps its word. */
+/**
+ * Returns the options of tasks. Undefined if there are none: the worker then leaves those in the database unchanged.
+ */
 function configuredOf(options: CreateWorkerOptions): ConfiguredSettings | undefined {
   const { maxAttempts, backoff, timeout, expires, retention } = options;
   const defaults = { maxAttempts, backoff, timeout, expires, retention };
@@ -147,12 +157,12 @@ function sectionOf<Section extends object>(
   return given;
 }
 
-/** The types asked for; null: all. */
+/** Returns the types to serve; null for all. */
 export function typesOf(options: CreateWorkerOptions): readonly string[] | null {
   return read(options, 'types', 'types') as readonly string[] | null;
 }
 
-/** For handlers that do not say. */
+/** Returns the isolation of handlers that set none. */
 export function isolationOf(options: CreateWorkerOptions): Isolation {
   return read(options, 'isolation', 'isolation') as Isolation;
 }
@@ -188,7 +198,7 @@ const KEYS: readonly string[] = [
   'logLevel',
 ] satisfies readonly (keyof CreateWorkerOptions)[];
 
-/** The lowest level that `onEvent` is told. */
+/** Returns the lowest level of the events for `onEvent`. */
 export function logLevelOf(options: CreateWorkerOptions): Level {
   return read(options, 'logLevel', 'logLevel') as Level;
 }
