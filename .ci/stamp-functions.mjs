@@ -1,6 +1,6 @@
 // Writes the hash of sql/functions into sql/release.json and raises its number: after every change there.
 import { readFile, writeFile } from 'node:fs/promises';
-import { hashFunctions, readFunctions } from '../dist/queue/schema-release.js';
+import { hashFunctions, readFunctions } from '../dist/queue/schema/schema-release.js';
 
 const file = new URL('../sql/release.json', import.meta.url);
 const release = JSON.parse(await readFile(file, 'utf8'));

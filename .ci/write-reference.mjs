@@ -1,11 +1,11 @@
 // Writes docs/reference.md from the code: `npm run tables`. With --check it fails where that is out of date instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
-import { EXIT_CODES } from '../dist/cli/exit-codes.js';
 import { buildProgram } from '../dist/cli/program.js';
-import { flagOf } from '../dist/cli/task-filter.js';
+import { EXIT_CODES } from '../dist/cli/run/exit-codes.js';
+import { flagOf } from '../dist/cli/select/task-filter.js';
 import { describeSettings } from '../dist/config/describe-config.js';
-import { FILTER_NAMES, FILTERED } from '../dist/queue/task-filter.js';
+import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
 import { EVENTS } from '../dist/worker/log/events.js';
 import { membersOf } from './declared.mjs';
 import { table } from './table.mjs';
@@ -72,43 +72,43 @@ ${await members('domain/backoff', 'Backoff')}
 
 ### \`new TaskQueue(options)\`
 
-${await members('queue/task-queue', 'TaskQueueOptions')}
+${await members('library/task-queue', 'TaskQueueOptions')}
 ### A \`TaskQueue\`
 
-${await members('queue/task-queue', 'TaskQueue')}
+${await members('library/task-queue', 'TaskQueue')}
 ### \`enqueue(type, payload, options)\`
 
 In SQL (\`taskq.enqueue\`, \`taskq.enqueue_many\`) options have the names in the second column, durations are numbers of
 milliseconds, and a back-off has \`base_ms\` and \`max_ms\`.
 
 ${await enqueueOptions()}
-${await members('queue/task-queue', 'Joining')}
+${await members('library/task-queue', 'Joining')}
 ### \`enqueueMany(tasks, options)\`
 
 Each task takes the options of \`enqueue\`. The call takes those about the transaction and this one:
 
-${await members('queue/task-queue', 'EnqueueManyOptions')}
+${await members('library/task-queue', 'EnqueueManyOptions')}
 ### \`wait(id, options)\`
 
-${await members('queue/task-queue', 'WaitOptions')}
+${await members('library/task-queue', 'WaitOptions')}
 ### \`revive(id, options)\`, \`rerun(id, options)\`
 
-${await members('queue/task-queue', 'ReviveSettings')}
+${await members('library/task-queue', 'ReviveSettings')}
 ### \`list(filter)\`
 
 ${await members('queue/task-filter', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
-${await members('queue/task-list', 'PageOptions')}
+${await members('library/task-list', 'PageOptions')}
 ### \`list(filter).rerun(options)\`
 
-${await members('queue/task-list', 'BulkSettings', 'RerunManySettings')}
+${await members('library/task-list', 'BulkSettings', 'RerunManySettings')}
 ### \`listKeys(filter)\`
 
-${await members('queue/key-records', 'KeyFilter')}
+${await members('library/key-records', 'KeyFilter')}
 ### A key of \`listKeys\`
 
-${await members('queue/key-records', 'KeyRecord')}
+${await members('library/key-records', 'KeyRecord')}
 ### \`createWorker(options)\`
 
 ${await members('library/worker-options', 'CreateWorkerOptions')}

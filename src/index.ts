@@ -18,17 +18,9 @@ export { TaskqError } from './lib/errors.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
-export type { CreateWorkerOptions } from './library/worker-options.ts';
-export type { BulkAnswer, BulkResult } from './queue/bulk.ts';
-export type { CancelAnswer } from './queue/cancel.ts';
-export type { Enqueued } from './queue/enqueue.ts';
-export type { KeyFilter, KeyRecord } from './queue/key-records.ts';
-export type { KeyRelease } from './queue/keys.ts';
-export type { RerunAnswer } from './queue/rerun.ts';
-export type { ReviveAnswer } from './queue/revive.ts';
-export type { TaskEnd } from './queue/task-end.ts';
-export type { ListFilter } from './queue/task-filter.ts';
-export type { BulkSettings, RerunManySettings, TaskList, TaskPage } from './queue/task-list.ts';
+export type { KeyFilter, KeyRecord } from './library/key-records.ts';
+export type { TaskEnd } from './library/task-end.ts';
+export type { BulkSettings, RerunManySettings, TaskList, TaskPage } from './library/task-list.ts';
 export {
   type EnqueueManyOptions,
   type Joining,
@@ -36,8 +28,16 @@ export {
   TaskQueue,
   type TaskQueueOptions,
   type WaitOptions,
-} from './queue/task-queue.ts';
-export type { ActionRecord, AppliedSettings, AttemptRecord, TaskRecord } from './queue/task-record.ts';
+} from './library/task-queue.ts';
+export type { ActionRecord, AppliedSettings, AttemptRecord, TaskRecord } from './library/task-record.ts';
+export type { CreateWorkerOptions } from './library/worker-options.ts';
+export type { ListFilter } from './queue/inspect/task-filter.ts';
+export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
+export type { CancelAnswer } from './queue/operate/cancel.ts';
+export type { KeyRelease } from './queue/operate/keys.ts';
+export type { RerunAnswer } from './queue/operate/rerun.ts';
+export type { ReviveAnswer } from './queue/operate/revive.ts';
+export type { Enqueued } from './queue/protocol/enqueue.ts';
 export {
   defineHandler,
   type HandlerDefinition,

@@ -1,8 +1,8 @@
 import type { HandlerMap } from './domain/handler-map.ts';
 import { openDatabase, type Queryable } from './lib/database.ts';
 import { type PgClient, queryableOf } from './lib/pg-client.ts';
+import type { ShownTaskOf } from './library/task-record.ts';
 import { TestRun } from './library/test-run.ts';
-import type { ShownTaskOf } from './queue/task-record.ts';
 
 export type { PgClient } from './lib/pg-client.ts';
 

@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { readFunctions } from '../src/queue/schema-release.ts';
+import { readFunctions } from '../src/queue/schema/schema-release.ts';
 
 const SRC = fileURLToPath(new URL('../src/', import.meta.url));
 
@@ -43,6 +43,7 @@ interface Import {
   readonly file: string;
   readonly layer: string;
   readonly from: string;
+  readonly isLazy: boolean;
 }
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
@@ -52,6 +53,7 @@ const imports: Import[] = files.flatMap((file) =>
       file,
       layer: layerOf(file),
       from: match[1]!,
+      isLazy: match[0].startsWith('import('),
     }),
   ),
 );
@@ -80,6 +82,22 @@ test('no room of the worker imports from one that it is not to know', () => {
   expect([...rooms].sort()).toEqual([...Object.keys(WORKER_MAY_IMPORT), 'top'].sort());
 });
 
+test.each(['queue', 'cli'])('the folders of src/%s import each other in one direction only', (layer) => {
+  // What is loaded when it is needed, as commands are, is no part of it.
+  const edges = imports
+    .filter((each) => each.layer === layer && !each.isLazy && each.from.startsWith('.'))
+    .map(({ file, from }) => [dirname(file), dirname(join(dirname(file), from))] as const)
+    .filter(([from, to]) => from !== to && (to === layer || to.startsWith(layer + sep)));
+  let left = edges;
+  for (let before = -1; before !== left.length; ) {
+    before = left.length;
+    const importing = new Set(left.map(([from]) => from));
+    left = left.filter(([, to]) => importing.has(to));
+  }
+  expect(edges.length).toBeGreaterThan(1);
+  expect([...new Set(left.map((edge) => edge.join(' imports ')))]).toEqual([]);
+});
+
 test('a package of somebody else is imported by one layer only', () => {
   const layersOf = new Map<string, Set<string>>();
   for (const { layer, from } of imports) {
@@ -102,7 +120,9 @@ test('only files in sql/ name the table taskq.tasks', () => {
 });
 
 test('no statement but those of migrate names a table: a role that may call functions needs no other right', () => {
-  const others = files.filter((file) => !['queue/migrate.ts', 'queue/apply-release.ts'].includes(file));
+  const others = files.filter(
+    (file) => !['queue/schema/migrate.ts', 'queue/schema/apply-release.ts'].includes(file),
+  );
   const naming = others.flatMap((file) =>
     [
       ...readFileSync(join(SRC, file), 'utf8').matchAll(

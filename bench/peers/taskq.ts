@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { TaskQueue } from '../../dist/index.js';
-import { migrate } from '../../dist/queue/migrate.js';
+import { migrate } from '../../dist/queue/schema/migrate.js';
 import { withClient } from '../lib/client.ts';
 import type { Run } from '../lib/handlers.ts';
 import type { Payload } from '../lib/payload.ts';

@@ -1,4 +1,4 @@
-import type { CommandEntry } from './command.ts';
+import type { CommandEntry } from './run/command.ts';
 
 /** Every command, in the order of `taskq --help`. */
 export const COMMANDS: readonly { readonly heading: string; readonly entries: readonly CommandEntry[] }[] = [

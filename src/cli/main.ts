@@ -1,9 +1,8 @@
 import type { CommanderError } from 'commander';
 import { EXIT } from '../lib/errors.ts';
-import type { GlobalOptions } from './global-options.ts';
 import { buildProgram } from './program.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from './run/environment.ts';
+import type { GlobalOptions } from './run/global-options.ts';
 
 /** Run one command line. Returns the exit code; errors have been printed. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -20,9 +19,9 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     if (error.exitCode === 0) return EXIT.done;
     // Help that was not asked for: a command without the name of its subcommand. It has been printed.
     if (error.code === 'commander.help') return EXIT.usage;
-    const { usageError } = await import('./usage-error.ts');
-    const { createOutput } = await import('./output.ts');
-    const { reportError } = await import('./report-error.ts');
+    const { usageError } = await import('./run/usage-error.ts');
+    const { createOutput } = await import('./run/output.ts');
+    const { reportError } = await import('./run/report-error.ts');
     return reportError(usageError(error, program, argv), createOutput(env, earlyOptions(argv)));
   }
 }

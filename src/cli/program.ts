@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { packageVersion } from '../lib/package-root.ts';
-import type { CliCommand, CommandEntry } from './command.ts';
 import { COMMANDS } from './commands.ts';
-import { declareGlobalOptions } from './global-options.ts';
+import type { CliCommand, CommandEntry } from './run/command.ts';
+import { declareGlobalOptions } from './run/global-options.ts';
 
 /** Told which command was called; it is commander's own object that knows what with. */
 export type OnCall = (command: CliCommand, commander: Command) => Promise<void>;

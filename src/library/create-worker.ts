@@ -86,7 +86,7 @@ class ApplicationWorker implements TaskWorker {
   async #begin(): Promise<void> {
     // Imported lazily: an application that only enqueues needs none of it.
     const { runWorker } = await import('../worker/run-worker.ts');
-    const { troubleOf } = await import('../queue/refusal.ts');
+    const { troubleOf } = await import('../queue/protocol/refusal.ts');
     const { loadForWorker } = await import('./load-given.ts');
     const handlers = await loadForWorker(this.#handlers, this.#types, this.#isolation);
     await new Promise<void>((started, failed) => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Orders, PausedQueue } from '../queue/orders.ts';
+import type { Orders, PausedQueue } from '../queue/protocol/orders.ts';
 import type { EventLog } from './log/events.ts';
 import type { WorkerState } from './worker-state.ts';
 

@@ -1,6 +1,6 @@
 import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import { parseRetention } from '../domain/retention.ts';
-import type { QueueSettings } from '../queue/set-queue.ts';
+import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 
 /** What a configuration says of tasks, as users write it. */

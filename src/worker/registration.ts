@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
-import { type Difference, reloadWorker, type Sayings, unregisterWorker } from '../queue/register-worker.ts';
+import {
+  type Difference,
+  reloadWorker,
+  type Sayings,
+  unregisterWorker,
+} from '../queue/protocol/register-worker.ts';
 import { type Handlers, settingsOf } from './handlers/load-handlers.ts';
 import type { EventLog } from './log/events.ts';
 import type { ConfiguredSettings } from './worker-options.ts';

@@ -1,7 +1,7 @@
 import { backingOffMs } from '../lib/backing-off.ts';
 import { Bell } from '../lib/bell.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
-import { reloadWorker } from '../queue/register-worker.ts';
+import { reloadWorker } from '../queue/protocol/register-worker.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';

@@ -1,6 +1,6 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
-import type { TypeSettings } from '../queue/register-worker.ts';
-import type { QueueSettings } from '../queue/set-queue.ts';
+import type { QueueSettings } from '../queue/operate/set-queue.ts';
+import type { TypeSettings } from '../queue/protocol/register-worker.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { EventLog } from './log/events.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isInteractive } from '../../src/cli/is-interactive.ts';
+import { isInteractive } from '../../src/cli/run/is-interactive.ts';
 
 const terminal = { isTTY: true };
 const pipe = {};

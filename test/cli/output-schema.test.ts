@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CommandEntry } from '../../src/cli/command.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
+import type { CommandEntry } from '../../src/cli/run/command.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { createProject, type Project } from './project.ts';
 import { faultsOf, type Schema } from './validate.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Output } from '../../src/cli/output.ts';
-import { reportError } from '../../src/cli/report-error.ts';
+import type { Output } from '../../src/cli/run/output.ts';
+import { reportError } from '../../src/cli/run/report-error.ts';
 import { TaskqError } from '../../src/lib/errors.ts';
 
 /** What is printed of an error, as text and as JSON. */

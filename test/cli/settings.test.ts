@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TaskQueue } from '../../src/queue/task-queue.ts';
+import { TaskQueue } from '../../src/library/task-queue.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('what the configuration says of tasks', () => {

@@ -1,17 +1,17 @@
 import pc from 'picocolors';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { formatDeadList } from '../../src/cli/format-dead-list.ts';
-import { formatQueues } from '../../src/cli/format-queues.ts';
-import { formatTaskList } from '../../src/cli/format-task-list.ts';
-import { formatTypes } from '../../src/cli/format-types.ts';
-import { formatWorkers } from '../../src/cli/format-workers.ts';
-import type { Screen } from '../../src/cli/output.ts';
-import { type Column, formatTable } from '../../src/cli/table.ts';
-import type { ListedQueue } from '../../src/queue/list-queues.ts';
-import type { ListedType } from '../../src/queue/list-types.ts';
-import type { ListedWorker } from '../../src/queue/list-workers.ts';
-import type { TaskRow } from '../../src/queue/task-row.ts';
+import { formatDeadList } from '../../src/cli/present/format-dead-list.ts';
+import { formatQueues } from '../../src/cli/present/format-queues.ts';
+import { formatTaskList } from '../../src/cli/present/format-task-list.ts';
+import { formatTypes } from '../../src/cli/present/format-types.ts';
+import { formatWorkers } from '../../src/cli/present/format-workers.ts';
+import { type Column, formatTable } from '../../src/cli/present/table.ts';
+import type { Screen } from '../../src/cli/run/output.ts';
+import type { ListedQueue } from '../../src/queue/inspect/list-queues.ts';
+import type { ListedType } from '../../src/queue/inspect/list-types.ts';
+import type { ListedWorker } from '../../src/queue/inspect/list-workers.ts';
+import type { TaskRow } from '../../src/queue/inspect/task-row.ts';
 
 interface Row {
   readonly id: number;

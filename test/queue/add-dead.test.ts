@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addDead } from '../../src/queue/add-dead.ts';
+import { addDead } from '../../src/queue/operate/add-dead.ts';
 import { deadRow, enqueue, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

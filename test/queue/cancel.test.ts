@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cancel } from '../../src/queue/cancel.ts';
-import { getEnds } from '../../src/queue/get-ends.ts';
+import { cancel } from '../../src/queue/operate/cancel.ts';
+import { getEnds } from '../../src/queue/protocol/get-ends.ts';
 import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, finishedRow, lapse, liveRow, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claim } from '../../src/queue/claim.ts';
+import { claim } from '../../src/queue/protocol/claim.ts';
 import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ClaimedTask } from '../../src/domain/task.ts';
-import { claim } from '../../src/queue/claim.ts';
-import { findMissed } from '../../src/queue/find-missed.ts';
+import { claim } from '../../src/queue/protocol/claim.ts';
+import { findMissed } from '../../src/queue/protocol/find-missed.ts';
 import { ClaimCursor } from '../../src/worker/claim/claim-cursor.ts';
 import type { Session } from './session.ts';
 import { LEASE_MS, type PlainWorker } from './worker.ts';

@@ -6,7 +6,7 @@ import {
   enqueueCounted,
   enqueueMany,
   type NewTask,
-} from '../../src/queue/enqueue.ts';
+} from '../../src/queue/protocol/enqueue.ts';
 import { enqueue, finishedRow, liveRow, type Row } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';

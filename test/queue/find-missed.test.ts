@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findMissed } from '../../src/queue/find-missed.ts';
+import { findMissed } from '../../src/queue/protocol/find-missed.ts';
 import { type Claimer, claimerOf } from './claimer.ts';
 import { randomOf } from './random.ts';
 import { enqueue, enqueueSome } from './rows.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { findIds, findTasks } from '../../src/queue/find-tasks.ts';
-import { getEnds } from '../../src/queue/get-ends.ts';
-import type { TaskFilter } from '../../src/queue/task-filter.ts';
+import { findIds, findTasks } from '../../src/queue/inspect/find-tasks.ts';
+import type { TaskFilter } from '../../src/queue/inspect/task-filter.ts';
+import { getEnds } from '../../src/queue/protocol/get-ends.ts';
 import { enqueue, enqueueSome, makeDue } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { giveBack } from '../../src/queue/give-back.ts';
+import { giveBack } from '../../src/queue/protocol/give-back.ts';
 import {
   deadRow,
   enqueue,

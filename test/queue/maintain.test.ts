@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { maintain } from '../../src/queue/maintain.ts';
+import { maintain } from '../../src/queue/protocol/maintain.ts';
 import { enqueue, enqueueSome, finishedRow, liveRow, type Row, refuseTask } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { beginHousekeeping, maintain } from '../../src/queue/maintain.ts';
-import { stats } from '../../src/queue/stats.ts';
+import { stats } from '../../src/queue/inspect/stats.ts';
+import { beginHousekeeping, maintain } from '../../src/queue/protocol/maintain.ts';
 import { explained, tellPlans } from '../sql/explained.ts';
 import { enqueue, enqueueSome, finishedRow, lapse, type Row, rescueAll, silence, statusOf } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pauseQueue, resumeQueue } from '../../src/queue/pause-queue.ts';
+import { pauseQueue, resumeQueue } from '../../src/queue/operate/pause-queue.ts';
 import { enqueue, enqueueSome } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntil } from './waiting.ts';

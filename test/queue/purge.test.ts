@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { addDead } from '../../src/queue/add-dead.ts';
-import { cancel } from '../../src/queue/cancel.ts';
-import { purge } from '../../src/queue/purge.ts';
+import { addDead } from '../../src/queue/operate/add-dead.ts';
+import { cancel } from '../../src/queue/operate/cancel.ts';
+import { purge } from '../../src/queue/operate/purge.ts';
 import { enqueue, enqueueSome, makeDue, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { listQueues } from '../../src/queue/list-queues.ts';
-import { listTypes } from '../../src/queue/list-types.ts';
-import { maintain } from '../../src/queue/maintain.ts';
-import { pauseQueue, resumeQueue } from '../../src/queue/pause-queue.ts';
-import { setQueue } from '../../src/queue/set-queue.ts';
-import { survey } from '../../src/queue/survey.ts';
+import { listQueues } from '../../src/queue/inspect/list-queues.ts';
+import { listTypes } from '../../src/queue/inspect/list-types.ts';
+import { pauseQueue, resumeQueue } from '../../src/queue/operate/pause-queue.ts';
+import { setQueue } from '../../src/queue/operate/set-queue.ts';
+import { maintain } from '../../src/queue/protocol/maintain.ts';
+import { survey } from '../../src/queue/protocol/survey.ts';
 import { enqueue, enqueueSome, finishedRow, liveRow, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { releaseKey } from '../../src/queue/keys.ts';
+import { releaseKey } from '../../src/queue/operate/keys.ts';
 import { enqueue } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';

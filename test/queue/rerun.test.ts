@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { cancel } from '../../src/queue/cancel.ts';
-import { rerun } from '../../src/queue/rerun.ts';
-import { showTask } from '../../src/queue/show-task.ts';
+import { showTask } from '../../src/queue/inspect/show-task.ts';
+import { cancel } from '../../src/queue/operate/cancel.ts';
+import { rerun } from '../../src/queue/operate/rerun.ts';
 import { enqueue, finishedRow, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

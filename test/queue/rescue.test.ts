@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rescue as rescueByLibrary } from '../../src/queue/rescue.ts';
+import { rescue as rescueByLibrary } from '../../src/queue/protocol/rescue.ts';
 import {
   deadRow,
   enqueue,

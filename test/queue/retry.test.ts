@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { addDead } from '../../src/queue/add-dead.ts';
-import { cancel } from '../../src/queue/cancel.ts';
-import { retry } from '../../src/queue/retry.ts';
+import { addDead } from '../../src/queue/operate/add-dead.ts';
+import { cancel } from '../../src/queue/operate/cancel.ts';
+import { retry } from '../../src/queue/operate/retry.ts';
 import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { addDead } from '../../src/queue/add-dead.ts';
-import { discard } from '../../src/queue/discard.ts';
-import { revive } from '../../src/queue/revive.ts';
+import { addDead } from '../../src/queue/operate/add-dead.ts';
+import { discard } from '../../src/queue/operate/discard.ts';
+import { revive } from '../../src/queue/operate/revive.ts';
 import { deadRow, enqueue, enqueueSome, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { addTypes } from '../../src/queue/add-types.ts';
-import { type Registered, registerWorker, unregisterWorker } from '../../src/queue/register-worker.ts';
-import { setQueue } from '../../src/queue/set-queue.ts';
+import { addTypes } from '../../src/queue/operate/add-types.ts';
+import { setQueue } from '../../src/queue/operate/set-queue.ts';
+import {
+  type Registered,
+  registerWorker,
+  unregisterWorker,
+} from '../../src/queue/protocol/register-worker.ts';
 import { enqueue, liveRow } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';

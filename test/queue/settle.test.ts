@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { settle as settleByLibrary } from '../../src/queue/settle.ts';
+import { settle as settleByLibrary } from '../../src/queue/protocol/settle.ts';
 import { deadRow, enqueue, enqueueSome, finishedRow, lapse, liveRow, type Row, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Answer, claimOne, outcome, type PlainWorker, registerWorker } from './worker.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { showTask } from '../../src/queue/show-task.ts';
+import { showTask } from '../../src/queue/inspect/show-task.ts';
 import { enqueue, lapse, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';

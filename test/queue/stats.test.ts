@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { countUnfinished } from '../../src/queue/count-unfinished.ts';
-import { stats } from '../../src/queue/stats.ts';
+import { stats } from '../../src/queue/inspect/stats.ts';
+import { countUnfinished } from '../../src/queue/protocol/count-unfinished.ts';
 import { knowTypes } from '../support/know-types.ts';
 import { enqueue, enqueueSome } from './rows.ts';
 import { useDatabase } from './session.ts';

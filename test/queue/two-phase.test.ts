@@ -1,6 +1,6 @@
 import { createWorker, TaskQueue } from 'taskq';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { markIdle } from '../../src/queue/mark-idle.ts';
+import { markIdle } from '../../src/queue/protocol/mark-idle.ts';
 import { type Session, useDatabase } from './session.ts';
 import { waitUntil } from './waiting.ts';
 import { type PlainWorker, registerWorker } from './worker.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { addTypes } from '../../src/queue/add-types.ts';
-import { knownTypes } from '../../src/queue/known-types.ts';
-import { listTypes } from '../../src/queue/list-types.ts';
-import { unregisterWorker } from '../../src/queue/register-worker.ts';
+import { listTypes } from '../../src/queue/inspect/list-types.ts';
+import { addTypes } from '../../src/queue/operate/add-types.ts';
+import { knownTypes } from '../../src/queue/protocol/known-types.ts';
+import { unregisterWorker } from '../../src/queue/protocol/register-worker.ts';
 import { enqueueSome, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { LEASE_MS, registerWorker } from './worker.ts';

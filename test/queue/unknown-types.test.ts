@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bulkOf, enqueue, enqueueMany } from '../../src/queue/enqueue.ts';
-import { refusalOf } from '../../src/queue/refusal.ts';
+import { bulkOf, enqueue, enqueueMany } from '../../src/queue/protocol/enqueue.ts';
+import { refusalOf } from '../../src/queue/protocol/refusal.ts';
 import { knowTypes } from '../support/know-types.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';

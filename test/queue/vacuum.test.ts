@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/lib/database.ts';
-import { findDueVacuum, vacuum } from '../../src/queue/vacuum.ts';
+import { findDueVacuum, vacuum } from '../../src/queue/protocol/vacuum.ts';
 import { enqueueSome } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wakeHintOf } from '../../src/queue/wake-hint.ts';
+import { wakeHintOf } from '../../src/queue/protocol/wake-hint.ts';
 
 test('a hint names a queue and a time', () => {
   expect(wakeHintOf('{"queue": "default", "from_us": 1700000000000000}')).toEqual({

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, beforeEach } from 'vitest';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../../src/domain/enqueue-options.ts';
-import { type Enqueued, enqueue } from '../../src/queue/enqueue.ts';
+import { type Enqueued, enqueue } from '../../src/queue/protocol/enqueue.ts';
 import { findHandlerFiles } from '../../src/worker/handlers/find-handlers.ts';
 import { type Row, silence } from '../queue/rows.ts';
 import { type Session, useDatabase } from '../queue/session.ts';

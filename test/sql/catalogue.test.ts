@@ -1,5 +1,5 @@
 import { describe, expect, inject, test } from 'vitest';
-import { hashFunctions, readFunctions, readRelease } from '../../src/queue/schema-release.ts';
+import { hashFunctions, readFunctions, readRelease } from '../../src/queue/schema/schema-release.ts';
 import { useDatabase } from '../queue/session.ts';
 
 const queue = useDatabase();

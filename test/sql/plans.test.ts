@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PAGE_BLOCKS } from '../../src/queue/rescue.ts';
+import { PAGE_BLOCKS } from '../../src/queue/protocol/rescue.ts';
 import { claimerOf } from '../queue/claimer.ts';
 import { type Session, sessionOf } from '../queue/session.ts';
 import {

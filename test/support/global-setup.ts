@@ -76,7 +76,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 async function migrateTemplate(server: EmbeddedServer): Promise<void> {
   await ensureDatabase(server, TEMPLATE);
   // Not above: what only needs a server would else not be tested when a file of the queue does not compile.
-  const { migrate } = await import('../../src/queue/migrate.ts');
+  const { migrate } = await import('../../src/queue/schema/migrate.ts');
   await migrate({ databaseUrl: server.url(TEMPLATE) });
   const client = await connectClient({ connectionString: server.url('postgres') });
   // A database with a session in it cannot be cloned.

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { ensureDatabase } from '../../src/embedded/databases.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
-import { migrate } from '../../src/queue/migrate.ts';
+import { migrate } from '../../src/queue/schema/migrate.ts';
 import { stateDirectory } from '../embedded/state-directory.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedTask } from '../../src/domain/task.ts';
-import type { Place } from '../../src/queue/claim.ts';
-import type { Missed } from '../../src/queue/find-missed.ts';
+import type { Place } from '../../src/queue/protocol/claim.ts';
+import type { Missed } from '../../src/queue/protocol/find-missed.ts';
 import { ClaimCursor, type Look } from '../../src/worker/claim/claim-cursor.ts';
 
 const SECOND_US = 1_000_000;

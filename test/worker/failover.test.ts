@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
 import { stopEmbedded } from '../../src/embedded/stop.ts';
-import { migrate } from '../../src/queue/migrate.ts';
+import { migrate } from '../../src/queue/schema/migrate.ts';
 import { query } from '../embedded/query.ts';
 import { removeStateDirectories, stateDirectory } from '../embedded/state-directory.ts';
 import { waitUntil } from '../queue/waiting.ts';

@@ -1,11 +1,19 @@
 import { parseDuration } from '../../lib/duration.ts';
-import { cancel as cancelTasks } from '../../queue/cancel.ts';
-import { FILTERED } from '../../queue/task-filter.ts';
-import { type Asked, actIfMeant, askedOf, type BulkOptions, declareVerb, NO_TASK_FITS } from '../bulk.ts';
-import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import { countOf } from '../count.ts';
-import { badOption, filterSuggestions } from '../task-filter.ts';
+import { FILTERED } from '../../queue/inspect/task-filter.ts';
+import { cancel as cancelTasks } from '../../queue/operate/cancel.ts';
+import { countOf } from '../present/count.ts';
+import { badOption } from '../run/bad-option.ts';
+import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
+import {
+  type Asked,
+  actIfMeant,
+  askedOf,
+  type BulkOptions,
+  declareVerb,
+  NO_TASK_FITS,
+} from '../select/bulk.ts';
+import { filterSuggestions } from '../select/task-filter.ts';
 
 interface CancelOptions extends BulkOptions {
   /** Why; what is live was not cancelled for a reason yet. */
@@ -45,7 +53,7 @@ command only requests the cancellation of running tasks, and exits with 0.`,
       return cancelMatches(context, asked, reason, call.options);
     }
     const waitMs = wait === undefined ? USUAL_WAIT_MS : parseDuration(wait, '--wait');
-    const { cancelIds } = await import('../cancel-ids.ts');
+    const { cancelIds } = await import('../select/cancel-ids.ts');
     return cancelIds(context, selection.ids, { reason, by }, waitMs);
   },
 };

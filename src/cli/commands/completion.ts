@@ -1,9 +1,9 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
-import type { CliCommand } from '../command.ts';
 import { type Completion, complete } from '../completion/complete.ts';
 import { namesFrom } from '../completion/names.ts';
 import { SHELLS, type Shell } from '../completion/shells.ts';
+import type { CliCommand } from '../run/command.ts';
 
 const NAMES = Object.keys(SHELLS);
 

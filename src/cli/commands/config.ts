@@ -1,10 +1,10 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq config`: every setting with its value and where it comes from. */
 export const config: CliCommand = {
   async run(context) {
     const { describeConfig } = await import('../../config/describe-config.ts');
-    const { formatTable } = await import('../table.ts');
+    const { formatTable } = await import('../present/table.ts');
     const loaded = await context.config();
     const settings = describeConfig(loaded);
     await context.output.answer({ file: loaded.file, settings }, (screen) =>

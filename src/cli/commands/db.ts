@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq db …`: the PostgreSQL of our own that is used where none is configured. */
 export const db: CliCommand = {

@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq dead …`: the dead letters. */
 export const dead: CliCommand = {

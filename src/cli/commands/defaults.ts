@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq defaults …`: what applies where nothing else says it. */
 export const defaults: CliCommand = {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
-import type { CliCommand } from '../command.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
-import { badOption, collect } from '../task-filter.ts';
+import { badOption } from '../run/bad-option.ts';
+import type { CliCommand } from '../run/command.ts';
+import { collect } from '../select/task-filter.ts';
 
 interface EnqueueOptions extends TaskOptions {
   readonly file?: string;

@@ -2,11 +2,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
-import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
 import { ENDINGS, SAMPLE_TYPE, sampleFiles } from '../init/files.ts';
 import { nextCommands } from '../init/next-commands.ts';
 import { describeProject } from '../init/project.ts';
+import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
 
 /** `taskq init`: the files to begin with, where there are none. */
 export const init: CliCommand = {

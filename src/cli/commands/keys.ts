@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq keys …`: keys that are held beyond the end of their tasks. */
 export const keys: CliCommand = {

@@ -1,7 +1,7 @@
-import { findTasks } from '../../queue/find-tasks.ts';
-import { FILTERED, storedFilter } from '../../queue/task-filter.ts';
-import type { CliCommand } from '../command.ts';
-import { isDue, obstaclesTo } from '../obstacle-text.ts';
+import { findTasks } from '../../queue/inspect/find-tasks.ts';
+import { FILTERED, storedFilter } from '../../queue/inspect/task-filter.ts';
+import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
+import type { CliCommand } from '../run/command.ts';
 import {
   declareFilter,
   declarePage,
@@ -11,7 +11,7 @@ import {
   flagOf,
   parseLimit,
   parsePlace,
-} from '../task-filter.ts';
+} from '../select/task-filter.ts';
 
 interface ListOptions extends FilterOptions {
   readonly limit: string;
@@ -31,7 +31,7 @@ export const list: CliCommand<ListOptions> = {
     const db = await context.database();
     const page = await findTasks(db, filter, limit, { after });
     await context.output.answer({ tasks: page.tasks, next_after: page.nextAfter }, async (screen) => {
-      const { formatTaskList } = await import('../format-task-list.ts');
+      const { formatTaskList } = await import('../present/format-task-list.ts');
       return formatTaskList(page.tasks, screen);
     });
     if (context.output.format === 'json') return;

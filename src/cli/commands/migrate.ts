@@ -1,7 +1,7 @@
-import type { MigrationStep } from '../../queue/migrate.ts';
-import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import type { Screen } from '../output.ts';
+import type { MigrationStep } from '../../queue/schema/migrate.ts';
+import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
+import type { Screen } from '../run/output.ts';
 
 interface MigrateOptions {
   readonly status?: true;
@@ -16,8 +16,8 @@ export const migrate: CliCommand<MigrateOptions> = {
       .option('--dry-run', 'print the SQL that would be applied; change nothing');
   },
   async run(context, { options }) {
-    const { migrate: run } = await import('../../queue/migrate.ts');
-    const { describeBlockers } = await import('../../queue/blockers.ts');
+    const { migrate: run } = await import('../../queue/schema/migrate.ts');
+    const { describeBlockers } = await import('../../queue/schema/blockers.ts');
     const { directUrl } = await context.databaseToMigrate();
     const mode = options.status ? 'status' : options.dryRun ? 'dry run' : 'apply';
     const { steps, newlyApplied } = await run({
@@ -37,7 +37,7 @@ export const migrate: CliCommand<MigrateOptions> = {
 async function printSql(context: Context, steps: readonly MigrationStep[]): Promise<void> {
   const due = steps.filter(({ applied }) => !applied);
   if (due.length === 0) context.output.talk('nothing to do: the schema is up to date');
-  const { sqlOfStep } = await import('../../queue/migration-sql.ts');
+  const { sqlOfStep } = await import('../../queue/schema/migration-sql.ts');
   for (const step of due) {
     const sql = await sqlOfStep(step);
     await context.output.answer(null, () => `-- ${nameOf(step)}\n${sql}`);

@@ -1,12 +1,12 @@
 import { EXIT } from '../../lib/errors.ts';
-import { purge as purgeTasks } from '../../queue/purge.ts';
-import { FILTERED } from '../../queue/task-filter.ts';
-import { actIfMeant, askedOf, type BulkOptions, declareVerb, NO_TASK_FITS } from '../bulk.ts';
-import type { CliCommand } from '../command.ts';
-import { countOf } from '../count.ts';
-import { tellHeldKeys } from '../format-keys.ts';
-import { complainOfRefused } from '../refused-task.ts';
-import { filterSuggestions } from '../task-filter.ts';
+import { FILTERED } from '../../queue/inspect/task-filter.ts';
+import { purge as purgeTasks } from '../../queue/operate/purge.ts';
+import { countOf } from '../present/count.ts';
+import { tellHeldKeys } from '../present/format-keys.ts';
+import { complainOfRefused } from '../present/refused-task.ts';
+import type { CliCommand } from '../run/command.ts';
+import { actIfMeant, askedOf, type BulkOptions, declareVerb, NO_TASK_FITS } from '../select/bulk.ts';
+import { filterSuggestions } from '../select/task-filter.ts';
 
 interface PurgeOptions extends BulkOptions {
   readonly yes?: true;

@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq queues …`: the lanes, their pauses and their settings. */
 export const queues: CliCommand = {

@@ -1,17 +1,24 @@
 import { parseDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
-import type { BulkResult } from '../../queue/bulk.ts';
-import { findPages } from '../../queue/find-tasks.ts';
+import { findPages } from '../../queue/inspect/find-tasks.ts';
+import { showTask } from '../../queue/inspect/show-task.ts';
+import { FILTERED } from '../../queue/inspect/task-filter.ts';
+import type { TaskRow } from '../../queue/inspect/task-row.ts';
+import type { BulkResult } from '../../queue/operate/bulk.ts';
 import {
   RERUN_PAGE,
   type RerunAnswer,
   type RerunOptions,
   rerun as rerunTasks,
   rerunValid,
-} from '../../queue/rerun.ts';
-import { showTask } from '../../queue/show-task.ts';
-import { FILTERED } from '../../queue/task-filter.ts';
-import type { TaskRow } from '../../queue/task-row.ts';
+} from '../../queue/operate/rerun.ts';
+import { fitsSchema, problemFinder } from '../enqueue/fits-schema.ts';
+import { parsePayload } from '../input/payload.ts';
+import { countOf } from '../present/count.ts';
+import { printable } from '../present/printable.ts';
+import { refusedTask } from '../present/refused-task.ts';
+import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
 import {
   type Asked,
   actOnIds,
@@ -21,16 +28,9 @@ import {
   declareVerb,
   isMeant,
   NO_TASK_FITS,
-} from '../bulk.ts';
-import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import { countOf } from '../count.ts';
-import { fitsSchema, problemFinder } from '../fits-schema.ts';
-import { parsePayload } from '../payload.ts';
-import { printable } from '../printable.ts';
-import { refusedTask } from '../refused-task.ts';
-import { filterSuggestions } from '../task-filter.ts';
-import type { TaskSelection } from '../task-selection.ts';
+} from '../select/bulk.ts';
+import { filterSuggestions } from '../select/task-filter.ts';
+import type { TaskSelection } from '../select/task-selection.ts';
 
 interface Options extends BulkOptions {
   readonly payload?: string;

@@ -1,13 +1,13 @@
 import { EXIT } from '../../lib/errors.ts';
-import type { BulkResult } from '../../queue/bulk.ts';
-import { type RetryAnswer, retry as retryTasks } from '../../queue/retry.ts';
-import { FILTERED } from '../../queue/task-filter.ts';
-import { type Asked, actOnSelection, askedOf, type BulkOptions, declareVerb } from '../bulk.ts';
-import type { CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import { countOf, withCommas } from '../count.ts';
-import { complainOfRefused } from '../refused-task.ts';
-import { filterSuggestions } from '../task-filter.ts';
+import { FILTERED } from '../../queue/inspect/task-filter.ts';
+import type { BulkResult } from '../../queue/operate/bulk.ts';
+import { type RetryAnswer, retry as retryTasks } from '../../queue/operate/retry.ts';
+import { countOf, withCommas } from '../present/count.ts';
+import { complainOfRefused } from '../present/refused-task.ts';
+import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
+import { type Asked, actOnSelection, askedOf, type BulkOptions, declareVerb } from '../select/bulk.ts';
+import { filterSuggestions } from '../select/task-filter.ts';
 
 /** `taskq retry`: waiting tasks run now, by id or all that fit. */
 export const retry: CliCommand<BulkOptions> = {

@@ -1,9 +1,9 @@
 import { TaskqError } from '../../lib/errors.ts';
-import { showTask } from '../../queue/show-task.ts';
-import type { CliCommand } from '../command.ts';
-import { isDue, obstaclesTo } from '../obstacle-text.ts';
-import { unknownTask } from '../refused-task.ts';
-import { parseId } from '../task-filter.ts';
+import { showTask } from '../../queue/inspect/show-task.ts';
+import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
+import { unknownTask } from '../present/refused-task.ts';
+import type { CliCommand } from '../run/command.ts';
+import { parseId } from '../select/task-filter.ts';
 
 /** `taskq show`: all there is to know of one task. */
 export const show: CliCommand = {
@@ -15,7 +15,7 @@ export const show: CliCommand = {
     const db = await context.database();
     const task = await showTask(db, id);
     if (task === undefined) throw noSuchTask(id);
-    const { formatTask } = await import('../format-task.ts');
+    const { formatTask } = await import('../present/format-task.ts');
     await context.output.answer(task, async (screen) => {
       const stalled = isDue(task, screen.now) ? await obstaclesTo(db, [task]) : [];
       return formatTask(task, stalled.join(), screen);

@@ -1,8 +1,8 @@
 import { parseDuration } from '../../lib/duration.ts';
-import { stats as readStats } from '../../queue/stats.ts';
-import { FILTERED, storedFilter } from '../../queue/task-filter.ts';
-import type { CliCommand } from '../command.ts';
-import { declareFilter, type FilterOptions, filterOf, flagOf } from '../task-filter.ts';
+import { stats as readStats } from '../../queue/inspect/stats.ts';
+import { FILTERED, storedFilter } from '../../queue/inspect/task-filter.ts';
+import type { CliCommand } from '../run/command.ts';
+import { declareFilter, type FilterOptions, filterOf, flagOf } from '../select/task-filter.ts';
 
 /** `taskq stats`: the queue in figures. */
 export const stats: CliCommand<FilterOptions & { readonly since: string }> = {
@@ -15,7 +15,7 @@ export const stats: CliCommand<FilterOptions & { readonly since: string }> = {
     storedFilter(filterOf(options, OWN), FILTERED.stats, flagOf);
     const sinceMs = parseDuration(options.since, '--since');
     const figures = await readStats(await context.database(), sinceMs);
-    const { formatStats } = await import('../format-stats.ts');
+    const { formatStats } = await import('../present/format-stats.ts');
     await context.output.answer(figures, (screen) => formatStats(figures, sinceMs, screen));
   },
 };

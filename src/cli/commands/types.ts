@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq types …`: the types of tasks that are known. */
 export const types: CliCommand = {

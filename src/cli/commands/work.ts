@@ -5,9 +5,9 @@ import type { Config } from '../../config/settings.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import type { SaidOfTasks } from '../../worker/configured-settings.ts';
 import type { FromSupervised } from '../../worker/supervise/supervised-messages.ts';
-import type { Call, CliCommand } from '../command.ts';
-import type { Context } from '../context.ts';
-import type { GlobalOptions } from '../global-options.ts';
+import type { Call, CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
+import type { GlobalOptions } from '../run/global-options.ts';
 
 interface WorkOptions extends GlobalOptions {
   readonly untilIdle?: true;

@@ -1,4 +1,4 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '../run/command.ts';
 
 /** `taskq workers …`: the processes that run tasks. */
 export const workers: CliCommand = {

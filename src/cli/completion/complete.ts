@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
-import type { Suggestions } from '../command.ts';
 import { buildProgram } from '../program.ts';
-import { collect } from '../task-filter.ts';
+import type { Suggestions } from '../run/command.ts';
+import { collect } from '../select/task-filter.ts';
 import { findPlace, optionNamed, type Place } from './find-place.ts';
 import { type Known, knownBy, type NamesOf } from './names.ts';
 

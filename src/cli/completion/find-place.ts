@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
-import type { CliCommand, CommandEntry } from '../command.ts';
 import { COMMANDS } from '../commands.ts';
+import type { CliCommand, CommandEntry } from '../run/command.ts';
 
 /** Where in the tree of commands the cursor of a command line is. */
 export interface Place {

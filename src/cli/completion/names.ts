@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Queryable } from '../../lib/database.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../run/context.ts';
 import type { Offer } from './complete.ts';
 
 /** What the database knows the names of. */
@@ -71,23 +71,23 @@ async function urlOf({ config, cwd }: Context): Promise<string | undefined> {
 
 const READERS: Readonly<Record<Known, (db: Queryable) => Promise<readonly Offer[]>>> = {
   async types(db) {
-    const { knownTypes } = await import('../../queue/known-types.ts');
+    const { knownTypes } = await import('../../queue/protocol/known-types.ts');
     return (await knownTypes(db)).map((value) => ({ value, about: '' }));
   },
   async queues(db) {
-    const { listQueues } = await import('../../queue/list-queues.ts');
+    const { listQueues } = await import('../../queue/inspect/list-queues.ts');
     const about = (pausedAt: string | null) => (pausedAt === null ? '' : 'paused');
     return (await listQueues(db)).map(({ name, paused_at }) => ({ value: name, about: about(paused_at) }));
   },
   async workers(db) {
-    const { listWorkers } = await import('../../queue/list-workers.ts');
+    const { listWorkers } = await import('../../queue/inspect/list-workers.ts');
     const workers = await listWorkers(db, {}, MOST);
     return workers.map(({ id, name, given_name, status }) =>
       given_name === null ? { value: id, about: `${name}, ${status}` } : { value: given_name, about: status },
     );
   },
   async 'dead letters'(db) {
-    const { findTasks } = await import('../../queue/find-tasks.ts');
+    const { findTasks } = await import('../../queue/inspect/find-tasks.ts');
     const { tasks } = await findTasks(db, { status: ['dead'] }, MOST);
     return tasks.map(({ id, type, reason }) => ({ value: id, about: `${type}: ${String(reason)}` }));
   },

@@ -3,7 +3,7 @@ import { checkedName } from '../../domain/names.ts';
 import { payloadProblem } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
-import type { NewTask } from '../../queue/enqueue.ts';
+import type { NewTask } from '../../queue/protocol/enqueue.ts';
 import type { InputItem } from './input-item.ts';
 import type { KnownType, LookUpType } from './known-types.ts';
 import { memberText } from './member-text.ts';

@@ -1,8 +1,8 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import type { Context } from '../context.ts';
-import { countOf, withCommas } from '../count.ts';
-import { startProgress } from '../progress.ts';
-import { reportError } from '../report-error.ts';
+import { countOf, withCommas } from '../present/count.ts';
+import { startProgress } from '../present/progress.ts';
+import type { Context } from '../run/context.ts';
+import { reportError } from '../run/report-error.ts';
 import { itemChecker } from './check-item.ts';
 import { inputItems } from './input-items.ts';
 import { insertSpooled } from './insert-spooled.ts';

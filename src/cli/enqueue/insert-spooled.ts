@@ -1,10 +1,10 @@
 import { isUndone } from '../../lib/database.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { prefetchOne } from '../../lib/prefetch-one.ts';
-import { enqueueCounted } from '../../queue/enqueue.ts';
-import type { Context } from '../context.ts';
-import { withCommas } from '../count.ts';
-import { startProgress } from '../progress.ts';
+import { enqueueCounted } from '../../queue/protocol/enqueue.ts';
+import { withCommas } from '../present/count.ts';
+import { startProgress } from '../present/progress.ts';
+import type { Context } from '../run/context.ts';
 import type { Spool, SpooledBulk } from './spool.ts';
 
 export interface Inserted {

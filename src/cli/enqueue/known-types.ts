@@ -3,11 +3,11 @@ import { checkedName } from '../../domain/names.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
-import { getType } from '../../queue/get-type.ts';
-import { knownTypes } from '../../queue/known-types.ts';
+import { getType } from '../../queue/inspect/get-type.ts';
+import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { loadHandler } from '../../worker/handlers/load-handler.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../run/context.ts';
 import { type Place, placeInConfig } from './task-options.ts';
 
 /** A type that a task may have. */

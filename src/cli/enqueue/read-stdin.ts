@@ -1,6 +1,6 @@
 import { MAX_PAYLOAD_BYTES } from '../../domain/payload.ts';
-import type { Context } from '../context.ts';
-import { badOption } from '../task-filter.ts';
+import { badOption } from '../run/bad-option.ts';
+import type { Context } from '../run/context.ts';
 
 /** Escapes can make a text six times as long as what is stored. */
 const MAX_TEXT_BYTES = 8 * MAX_PAYLOAD_BYTES;

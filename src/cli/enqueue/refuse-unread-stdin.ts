@@ -1,5 +1,5 @@
 import { fstatSync, type Stats } from 'node:fs';
-import { badOption } from '../task-filter.ts';
+import { badOption } from '../run/bad-option.ts';
 
 /** So long a pipe may take to say something, or that it has nothing to say. */
 const PATIENCE_MS = 2000;

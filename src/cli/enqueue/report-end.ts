@@ -1,10 +1,10 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import type { Waited } from '../../queue/end-watch.ts';
-import type { Enqueued } from '../../queue/enqueue.ts';
-import type { EndRow } from '../../queue/get-ends.ts';
-import type { Context } from '../context.ts';
-import { printable } from '../printable.ts';
+import type { Waited } from '../../queue/protocol/end-watch.ts';
+import type { Enqueued } from '../../queue/protocol/enqueue.ts';
+import type { EndRow } from '../../queue/protocol/get-ends.ts';
+import { printable } from '../present/printable.ts';
+import type { Context } from '../run/context.ts';
 
 /** Print how the task that was waited for ended: its result on stdout, what went wrong on stderr. Returns 0 or 1. */
 export async function reportEnd(

@@ -3,7 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
-import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/enqueue.ts';
+import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/protocol/enqueue.ts';
 
 /** Tasks for one statement, with the line of the input where they begin. */
 export interface SpooledBulk {

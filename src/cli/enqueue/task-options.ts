@@ -5,7 +5,7 @@ import {
   parseMaxAttempts,
   type StoredEnqueueOptions,
 } from '../../domain/enqueue-options.ts';
-import { parseTags } from '../task-filter.ts';
+import { parseTags } from '../select/task-filter.ts';
 
 /** The options of `taskq enqueue` that say something of a task. */
 export interface TaskOptions {

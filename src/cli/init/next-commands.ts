@@ -1,6 +1,6 @@
 import type { Config } from '../../config/settings.ts';
-import { isInteractive } from '../is-interactive.ts';
-import type { Environment } from '../main.ts';
+import type { Environment } from '../run/environment.ts';
+import { isInteractive } from '../run/is-interactive.ts';
 import { SAMPLE_TYPE, type TestRunner } from './files.ts';
 
 /** The commands to go on with, each as it can be typed. */

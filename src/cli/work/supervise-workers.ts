@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { createLog, type LogOptions, openLogStream } from '../../worker/log/log.ts';
 import { supervise } from '../../worker/supervise/supervise.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../run/context.ts';
 import { listen } from './listen.ts';
 
 /** `taskq work --processes n`: this command line, in so many processes. Returns the exit code. */

@@ -2,8 +2,8 @@ import type { ClaimedTask } from '../../domain/task.ts';
 import { isUnanswered, type Queryable } from '../../lib/database.ts';
 import type { Lane } from '../../lib/lane.ts';
 import { Spacing } from '../../lib/spacing.ts';
-import { markIdle, unmarkIdle } from '../../queue/mark-idle.ts';
-import { type Survey, survey } from '../../queue/survey.ts';
+import { markIdle, unmarkIdle } from '../../queue/protocol/mark-idle.ts';
+import { type Survey, survey } from '../../queue/protocol/survey.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
 
 export interface ClaimContextOptions {

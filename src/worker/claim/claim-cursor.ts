@@ -1,7 +1,7 @@
 import { isObject } from '../../domain/thrown.ts';
 import { Spacing } from '../../lib/spacing.ts';
-import type { Claimed, Cursor, Looked, Place } from '../../queue/claim.ts';
-import type { Missed } from '../../queue/find-missed.ts';
+import type { Claimed, Cursor, Looked, Place } from '../../queue/protocol/claim.ts';
+import type { Missed } from '../../queue/protocol/find-missed.ts';
 
 /** How the next claim looks at the levels; see `taskq.claim`. */
 export interface Look {

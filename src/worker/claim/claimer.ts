@@ -1,6 +1,6 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUndone } from '../../lib/database.ts';
-import { type Claimed, claim } from '../../queue/claim.ts';
+import { type Claimed, claim } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import type { ClaimCursor } from './claim-cursor.ts';

@@ -1,7 +1,7 @@
 import { Bell } from '../../lib/bell.ts';
 import type { Queryable } from '../../lib/database.ts';
 import type { Lane } from '../../lib/lane.ts';
-import { findMissed } from '../../queue/find-missed.ts';
+import { findMissed } from '../../queue/protocol/find-missed.ts';
 import type { ClaimCursor, Sweep } from './claim-cursor.ts';
 
 export interface SweeperOptions {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { heartbeat } from '../../queue/heartbeat.ts';
+import { heartbeat } from '../../queue/protocol/heartbeat.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
-import type { TypeSettings } from '../../queue/register-worker.ts';
+import type { TypeSettings } from '../../queue/protocol/register-worker.ts';
 import { findHandlerFiles } from './find-handlers.ts';
 import type { Isolation } from './handler.ts';
 import { type Handler, loadHandler } from './load-handler.ts';

@@ -1,4 +1,4 @@
-import type { Orders } from '../../queue/orders.ts';
+import type { Orders } from '../../queue/protocol/orders.ts';
 import type { WatchdogSetup } from '../isolation/watchdog.ts';
 import type { HeldLease, LeaseMemory } from '../lease/lease-table.ts';
 

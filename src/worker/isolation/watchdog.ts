@@ -4,8 +4,8 @@ import { outcomeOf } from '../../domain/outcome.ts';
 import type { Lease } from '../../domain/task.ts';
 import { openDatabase } from '../../lib/database.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
-import { giveBack } from '../../queue/give-back.ts';
-import { settle } from '../../queue/settle.ts';
+import { giveBack } from '../../queue/protocol/give-back.ts';
+import { settle } from '../../queue/protocol/settle.ts';
 import { type LeaseTable, wallClock } from '../lease/lease-table.ts';
 import { EVENTS } from '../log/events.ts';
 import {

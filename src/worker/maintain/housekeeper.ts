@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import { beginHousekeeping, maintain } from '../../queue/maintain.ts';
+import { beginHousekeeping, maintain } from '../../queue/protocol/maintain.ts';
 import type { EventLog } from '../log/events.ts';
 import { HeldTurn } from './held-turn.ts';
 import { RefusedTasks } from './refused-tasks.ts';

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../lib/database.ts';
 import { every } from '../../lib/every.ts';
-import { rescue } from '../../queue/rescue.ts';
+import { rescue } from '../../queue/protocol/rescue.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import type { EventLog } from '../log/events.ts';

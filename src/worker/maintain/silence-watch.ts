@@ -1,4 +1,4 @@
-import type { Quiet, Watching } from '../../queue/rescue.ts';
+import type { Quiet, Watching } from '../../queue/protocol/rescue.ts';
 
 interface Watched extends Quiet {
   readonly since: number;

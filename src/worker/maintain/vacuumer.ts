@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import { findDueVacuum, vacuum } from '../../queue/vacuum.ts';
+import { findDueVacuum, vacuum } from '../../queue/protocol/vacuum.ts';
 import type { EventLog } from '../log/events.ts';
 
 export interface VacuumerOptions {

@@ -1,4 +1,4 @@
-import type { SettleAnswer } from '../../queue/settle.ts';
+import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
 import type { End } from './tally.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { migrate } from '../../../src/queue/migrate.ts';
+import { migrate } from '../../../src/queue/schema/migrate.ts';
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { knowTypes } from '../../support/know-types.ts';
 import { type Session, sessionOf } from '../session.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../src/lib/database.ts';
-import { claim } from '../../../src/queue/claim.ts';
+import { claim } from '../../../src/queue/protocol/claim.ts';
 import { enqueue, enqueueSome, lapse, liveRow, rescueAll } from '../rows.ts';
 import { type Session, useDatabase } from '../session.ts';
 import { waitUntil } from '../waiting.ts';

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { MigrationStep } from '../../../src/queue/migrate.ts';
+import type { MigrationStep } from '../../../src/queue/schema/migrate.ts';
 import type { Session } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
 
-const BUILT = fileURLToPath(new URL('../../../dist/queue/migrate.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../../dist/queue/schema/migrate.js', import.meta.url));
 
 /** Says `ready`, migrates, and prints the steps that it made itself. */
 const PROGRAM = `

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, connectClient } from '../../../src/lib/connect.ts';
-import { migrate } from '../../../src/queue/migrate.ts';
+import { migrate } from '../../../src/queue/schema/migrate.ts';
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { enqueue, finishedRow } from '../rows.ts';
 import { type Session, sessionOf } from '../session.ts';

@@ -1,9 +1,9 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import type { Blocker } from '../../../src/queue/blockers.ts';
-import { migrate } from '../../../src/queue/migrate.ts';
-import { SQL } from '../../../src/queue/schema-release.ts';
+import type { Blocker } from '../../../src/queue/schema/blockers.ts';
+import { migrate } from '../../../src/queue/schema/migrate.ts';
+import { SQL } from '../../../src/queue/schema/schema-release.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { knowTypes } from '../../support/know-types.ts';
 import { enqueue, statusOf } from '../rows.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFunctions, type SqlFunction } from '../../../src/queue/schema-release.ts';
+import { readFunctions, type SqlFunction } from '../../../src/queue/schema/schema-release.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { begin, playAll, readDriver } from './database.ts';
 import { randomSequence, seeded } from './sequences.ts';

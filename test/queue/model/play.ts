@@ -1,5 +1,5 @@
 import type { Outcome as DomainOutcome } from '../../../src/domain/outcome.ts';
-import { asJson } from '../../../src/queue/settle.ts';
+import { asJson } from '../../../src/queue/protocol/settle.ts';
 import { type Action, leaseOf, OUTCOMES, type Outcome, type Stranger, step } from './step.ts';
 import { type Lease, rowOf } from './task.ts';
 import { apply, type Event, speaker, surroundingsOf, type World } from './world.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bulkOf, enqueueMany } from '../../../src/queue/enqueue.ts';
+import { bulkOf, enqueueMany } from '../../../src/queue/protocol/enqueue.ts';
 import { ageLeases, claims, complaints, useSpecification, waitForRunning } from '../use-specification.ts';
 import { begun, doneIds, processes, witnesses } from '../witnesses.ts';
 

@@ -1,8 +1,8 @@
 import { TaskqError } from '../../../lib/errors.ts';
-import type { CliCommand } from '../../command.ts';
-import { embeddedOptions } from '../../embedded-database.ts';
-import { printable } from '../../printable.ts';
-import { badOption } from '../../task-filter.ts';
+import { printable } from '../../present/printable.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { embeddedOptions } from '../../run/embedded-database.ts';
 
 /** `taskq db logs`: the end of the server's log. */
 export const dbLogs: CliCommand<{ readonly lines: string }> = {
@@ -12,7 +12,7 @@ export const dbLogs: CliCommand<{ readonly lines: string }> = {
   async run(context, { options }) {
     const count = linesOf(options.lines);
     const { layoutOf } = await import('../../../embedded/layout.ts');
-    const { readTail } = await import('../../read-tail.ts');
+    const { readTail } = await import('../../input/read-tail.ts');
     const { logFile } = layoutOf(embeddedOptions((await context.config()).values).stateDir);
     const lines = await readTail(logFile, count);
     if (lines === undefined) {

@@ -1,8 +1,8 @@
 import { EXIT } from '../../../lib/errors.ts';
-import type { CliCommand } from '../../command.ts';
-import { confirm } from '../../confirm.ts';
-import type { Context } from '../../context.ts';
-import { embeddedOptions } from '../../embedded-database.ts';
+import type { CliCommand } from '../../run/command.ts';
+import type { Context } from '../../run/context.ts';
+import { embeddedOptions } from '../../run/embedded-database.ts';
+import { confirm } from '../../select/confirm.ts';
 
 interface ResetOptions {
   readonly server?: true;

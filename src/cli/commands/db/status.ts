@@ -1,12 +1,12 @@
-import type { CliCommand } from '../../command.ts';
-import { embeddedOptions } from '../../embedded-database.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { embeddedOptions } from '../../run/embedded-database.ts';
 
 /** `taskq db status`: does it run, and where. Exit 0 either way. */
 export const dbStatus: CliCommand = {
   async run(context) {
     const { embeddedStatus } = await import('../../../embedded/status.ts');
     const { projectDatabase } = await import('../../../embedded/project-database.ts');
-    const { describeServer, formatServer } = await import('../../describe-server.ts');
+    const { describeServer, formatServer } = await import('../../run/describe-server.ts');
     const server = await embeddedStatus(embeddedOptions((await context.config()).values));
     if (server === undefined) {
       await context.output.answer({ running: false }, () => 'not running: start it with taskq db start');

@@ -1,5 +1,5 @@
-import type { CliCommand } from '../../command.ts';
-import { embeddedOptions } from '../../embedded-database.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { embeddedOptions } from '../../run/embedded-database.ts';
 
 /** `taskq db stop`: whoever is connected. */
 export const dbStop: CliCommand = {

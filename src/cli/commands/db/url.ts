@@ -1,6 +1,6 @@
 import { TaskqError } from '../../../lib/errors.ts';
-import type { CliCommand } from '../../command.ts';
-import { embeddedOptions } from '../../embedded-database.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { embeddedOptions } from '../../run/embedded-database.ts';
 
 /** `taskq db url`: for `psql "$(taskq db url)"`. */
 export const dbUrl: CliCommand = {

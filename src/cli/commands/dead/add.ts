@@ -1,8 +1,9 @@
 import { TaskqError } from '../../../lib/errors.ts';
-import { addDead as addDeadLetter } from '../../../queue/add-dead.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { badOption, parseId } from '../../task-filter.ts';
+import { addDead as addDeadLetter } from '../../../queue/operate/add-dead.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { parseId } from '../../select/task-filter.ts';
 
 /** `taskq dead add`: put a waiting task aside, or say something else of a dead one. */
 export const addDead: CliCommand<ActingOptions & { readonly reason: string }> = {

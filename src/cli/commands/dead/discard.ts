@@ -1,7 +1,11 @@
 import { EXIT } from '../../../lib/errors.ts';
-import type { BulkAnswer, BulkResult } from '../../../queue/bulk.ts';
-import { discard } from '../../../queue/discard.ts';
-import { FILTERED } from '../../../queue/task-filter.ts';
+import { FILTERED } from '../../../queue/inspect/task-filter.ts';
+import type { BulkAnswer, BulkResult } from '../../../queue/operate/bulk.ts';
+import { discard } from '../../../queue/operate/discard.ts';
+import { countOf } from '../../present/count.ts';
+import { tellHeldKeys } from '../../present/format-keys.ts';
+import { complainOfRefused } from '../../present/refused-task.ts';
+import type { CliCommand } from '../../run/command.ts';
 import {
   actIfMeant,
   askedOf,
@@ -11,12 +15,8 @@ import {
   leftOutByHand,
   NO_TASK_FITS,
   sparedByHand,
-} from '../../bulk.ts';
-import type { CliCommand } from '../../command.ts';
-import { countOf } from '../../count.ts';
-import { tellHeldKeys } from '../../format-keys.ts';
-import { complainOfRefused } from '../../refused-task.ts';
-import { filterSuggestions } from '../../task-filter.ts';
+} from '../../select/bulk.ts';
+import { filterSuggestions } from '../../select/task-filter.ts';
 
 interface DiscardOptions extends BulkOptions {
   readonly yes?: true;

@@ -1,7 +1,7 @@
-import { findTasks } from '../../../queue/find-tasks.ts';
-import { FILTERED, storedFilter, type TaskFilter } from '../../../queue/task-filter.ts';
-import type { TaskRow } from '../../../queue/task-row.ts';
-import type { CliCommand } from '../../command.ts';
+import { findTasks } from '../../../queue/inspect/find-tasks.ts';
+import { FILTERED, storedFilter, type TaskFilter } from '../../../queue/inspect/task-filter.ts';
+import type { TaskRow } from '../../../queue/inspect/task-row.ts';
+import type { CliCommand } from '../../run/command.ts';
 import {
   declareFilter,
   declarePage,
@@ -11,7 +11,7 @@ import {
   flagOf,
   parseLimit,
   parsePlace,
-} from '../../task-filter.ts';
+} from '../../select/task-filter.ts';
 
 const DEAD = FILTERED['dead list'];
 
@@ -33,7 +33,7 @@ export const listDead: CliCommand<ListOptions> = {
     const page = await findTasks(await context.database(), filter, limit, { after });
     const document = { tasks: page.tasks.map(columnsOf), next_after: page.nextAfter };
     await context.output.answer(document, async (screen) => {
-      const { formatDeadList } = await import('../../format-dead-list.ts');
+      const { formatDeadList } = await import('../../present/format-dead-list.ts');
       return formatDeadList(page.tasks, screen);
     });
     if (context.output.format === 'json') return;

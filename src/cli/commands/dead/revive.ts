@@ -1,10 +1,17 @@
 import { parseMaxAttempts } from '../../../domain/enqueue-options.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
-import type { BulkResult } from '../../../queue/bulk.ts';
-import { getEnds } from '../../../queue/get-ends.ts';
-import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/revive.ts';
-import { FILTERED } from '../../../queue/task-filter.ts';
+import { FILTERED } from '../../../queue/inspect/task-filter.ts';
+import type { BulkResult } from '../../../queue/operate/bulk.ts';
+import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/operate/revive.ts';
+import { getEnds } from '../../../queue/protocol/get-ends.ts';
+import { fitsSchema } from '../../enqueue/fits-schema.ts';
+import { parsePayload } from '../../input/payload.ts';
+import { countOf } from '../../present/count.ts';
+import { printable } from '../../present/printable.ts';
+import { refusedTask } from '../../present/refused-task.ts';
+import type { CliCommand } from '../../run/command.ts';
+import type { Context } from '../../run/context.ts';
 import {
   actOnSelection,
   askedOf,
@@ -12,16 +19,9 @@ import {
   byHandOf,
   declareVerb,
   leftOutByHand,
-} from '../../bulk.ts';
-import type { CliCommand } from '../../command.ts';
-import type { Context } from '../../context.ts';
-import { countOf } from '../../count.ts';
-import { fitsSchema } from '../../fits-schema.ts';
-import { parsePayload } from '../../payload.ts';
-import { printable } from '../../printable.ts';
-import { refusedTask } from '../../refused-task.ts';
-import { filterSuggestions } from '../../task-filter.ts';
-import type { TaskSelection } from '../../task-selection.ts';
+} from '../../select/bulk.ts';
+import { filterSuggestions } from '../../select/task-filter.ts';
+import type { TaskSelection } from '../../select/task-selection.ts';
 
 interface Options extends BulkOptions {
   readonly payload?: string;

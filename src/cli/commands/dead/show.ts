@@ -1,7 +1,7 @@
 import { TaskqError } from '../../../lib/errors.ts';
-import { showTask } from '../../../queue/show-task.ts';
-import type { CliCommand } from '../../command.ts';
-import { parseId } from '../../task-filter.ts';
+import { showTask } from '../../../queue/inspect/show-task.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { parseId } from '../../select/task-filter.ts';
 import { noSuchTask } from '../show.ts';
 
 /** `taskq dead show`: one dead letter with every error. */
@@ -18,7 +18,7 @@ export const showDead: CliCommand = {
         hint: `see taskq show ${id}`,
       });
     }
-    const { formatTask } = await import('../../format-task.ts');
+    const { formatTask } = await import('../../present/format-task.ts');
     await context.output.answer(task, (screen) => formatTask(task, '', screen));
   },
 };

@@ -1,14 +1,14 @@
-import { getDefaults, setDefaults } from '../../../queue/defaults.ts';
-import type { CliCommand } from '../../command.ts';
-import { formatSettings } from '../../format-settings.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { getDefaults, setDefaults } from '../../../queue/operate/defaults.ts';
 import {
   declareSettings,
   readSettings,
   type SettingName,
   type SettingOptions,
   settingSuggestions,
-} from '../../setting-options.ts';
+} from '../../input/setting-options.ts';
+import { formatSettings } from '../../present/format-settings.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 const SETTINGS: readonly SettingName[] = [
   'maxAttempts',

@@ -1,6 +1,6 @@
-import { getDefaults } from '../../../queue/defaults.ts';
-import type { CliCommand } from '../../command.ts';
-import { formatSettings } from '../../format-settings.ts';
+import { getDefaults } from '../../../queue/operate/defaults.ts';
+import { formatSettings } from '../../present/format-settings.ts';
+import type { CliCommand } from '../../run/command.ts';
 
 /** `taskq defaults show` */
 export const defaultsShow: CliCommand = {

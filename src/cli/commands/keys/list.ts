@@ -1,8 +1,8 @@
 import { checkedName } from '../../../domain/names.ts';
-import { type ListedKey, listKeys } from '../../../queue/keys.ts';
-import type { CliCommand } from '../../command.ts';
-import { formatKeys } from '../../format-keys.ts';
-import { badOption } from '../../task-filter.ts';
+import { type ListedKey, listKeys } from '../../../queue/operate/keys.ts';
+import { formatKeys } from '../../present/format-keys.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
 
 interface ListOptions {
   readonly queue?: string;

@@ -1,9 +1,9 @@
 import { checkedName } from '../../../domain/names.ts';
 import { EXIT } from '../../../lib/errors.ts';
-import { type KeyRelease, releaseKey } from '../../../queue/keys.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { printable } from '../../printable.ts';
+import { type KeyRelease, releaseKey } from '../../../queue/operate/keys.ts';
+import { printable } from '../../present/printable.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 interface ReleaseOptions extends ActingOptions {
   readonly queue?: string;

@@ -1,10 +1,10 @@
 import { checkedName } from '../../../domain/names.ts';
 import { EXIT, TaskqError } from '../../../lib/errors.ts';
-import { findByKey } from '../../../queue/find-by-key.ts';
-import { listKeys } from '../../../queue/keys.ts';
-import type { CliCommand } from '../../command.ts';
-import { printable } from '../../printable.ts';
-import { localTime } from '../../times.ts';
+import { listKeys } from '../../../queue/operate/keys.ts';
+import { findByKey } from '../../../queue/protocol/find-by-key.ts';
+import { printable } from '../../present/printable.ts';
+import { localTime } from '../../present/times.ts';
+import type { CliCommand } from '../../run/command.ts';
 
 /** `taskq keys show` */
 export const keysShow: CliCommand<{ readonly queue?: string }> = {

@@ -1,5 +1,5 @@
-import { listQueues } from '../../../queue/list-queues.ts';
-import type { CliCommand } from '../../command.ts';
+import { listQueues } from '../../../queue/inspect/list-queues.ts';
+import type { CliCommand } from '../../run/command.ts';
 
 /** `taskq queues list`: queues that have tasks, settings or a pause. */
 export const queuesList: CliCommand = {
@@ -9,7 +9,7 @@ export const queuesList: CliCommand = {
   async run(context) {
     const queues = await listQueues(await context.database());
     await context.output.answer({ queues }, async (screen) => {
-      const { formatQueues } = await import('../../format-queues.ts');
+      const { formatQueues } = await import('../../present/format-queues.ts');
       return formatQueues(queues, screen);
     });
     if (context.output.format === 'json') return;

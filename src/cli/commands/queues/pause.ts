@@ -1,14 +1,14 @@
 import { checkedName } from '../../../domain/names.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { didYouMean } from '../../../lib/nearest.ts';
-import { hasHadTasks } from '../../../queue/has-had-tasks.ts';
-import { listQueues } from '../../../queue/list-queues.ts';
-import { pauseQueue } from '../../../queue/pause-queue.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { pauseText } from '../../pause-text.ts';
-import { printable } from '../../printable.ts';
-import { badOption } from '../../task-filter.ts';
+import { hasHadTasks } from '../../../queue/inspect/has-had-tasks.ts';
+import { listQueues } from '../../../queue/inspect/list-queues.ts';
+import { pauseQueue } from '../../../queue/operate/pause-queue.ts';
+import { pauseText } from '../../present/pause-text.ts';
+import { printable } from '../../present/printable.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 interface PauseOptions extends ActingOptions {
   readonly reason?: string;

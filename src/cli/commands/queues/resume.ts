@@ -1,8 +1,8 @@
 import { checkedName } from '../../../domain/names.ts';
-import { resumeQueue } from '../../../queue/pause-queue.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { printable } from '../../printable.ts';
+import { resumeQueue } from '../../../queue/operate/pause-queue.ts';
+import { printable } from '../../present/printable.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 /** `taskq queues resume`: a paused queue goes on. */
 export const queuesResume: CliCommand<ActingOptions> = {

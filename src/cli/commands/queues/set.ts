@@ -1,15 +1,15 @@
 import { checkedName } from '../../../domain/names.ts';
-import { listQueues } from '../../../queue/list-queues.ts';
-import { setQueue } from '../../../queue/set-queue.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { listQueues } from '../../../queue/inspect/list-queues.ts';
+import { setQueue } from '../../../queue/operate/set-queue.ts';
 import {
   declareSettings,
   readSettings,
   type SettingName,
   type SettingOptions,
   settingSuggestions,
-} from '../../setting-options.ts';
+} from '../../input/setting-options.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 const SETTINGS: readonly SettingName[] = [
   'retention',
@@ -40,7 +40,7 @@ a task override those of its type, and these override those of its queue.`,
     await setQueue(db, name, settings, { by });
     const queues = await listQueues(db, name);
     await context.output.answer(queues[0], async (screen) => {
-      const { formatQueues } = await import('../../format-queues.ts');
+      const { formatQueues } = await import('../../present/format-queues.ts');
       return formatQueues(queues, screen);
     });
   },

@@ -1,7 +1,7 @@
 import { checkedName } from '../../../domain/names.ts';
-import { addTypes } from '../../../queue/add-types.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { addTypes } from '../../../queue/operate/add-types.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 /** `taskq types add`: make types known. */
 export const typesAdd: CliCommand<ActingOptions> = {

@@ -1,5 +1,5 @@
-import { listTypes } from '../../../queue/list-types.ts';
-import type { CliCommand } from '../../command.ts';
+import { listTypes } from '../../../queue/inspect/list-types.ts';
+import type { CliCommand } from '../../run/command.ts';
 
 /** `taskq types list`: the known types. */
 export const typesList: CliCommand = {
@@ -9,7 +9,7 @@ export const typesList: CliCommand = {
   async run(context) {
     const types = await listTypes(await context.database());
     await context.output.answer({ types }, async (screen) => {
-      const { formatTypes } = await import('../../format-types.ts');
+      const { formatTypes } = await import('../../present/format-types.ts');
       return formatTypes(types, screen);
     });
     if (context.output.format === 'json') return;

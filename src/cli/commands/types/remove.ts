@@ -1,9 +1,9 @@
 import { checkedName } from '../../../domain/names.ts';
 import { EXIT } from '../../../lib/errors.ts';
-import { removeType, type TypeRemoval } from '../../../queue/remove-type.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { printable } from '../../printable.ts';
+import { removeType, type TypeRemoval } from '../../../queue/operate/remove-type.ts';
+import { printable } from '../../present/printable.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 /** `taskq types remove`: make types unknown again. */
 export const typesRemove: CliCommand<ActingOptions> = {

@@ -1,16 +1,16 @@
 import { checkedName } from '../../../domain/names.ts';
-import { getType } from '../../../queue/get-type.ts';
-import { setType } from '../../../queue/set-type.ts';
-import type { CliCommand } from '../../command.ts';
-import { formatSettings } from '../../format-settings.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { getType } from '../../../queue/inspect/get-type.ts';
+import { setType } from '../../../queue/operate/set-type.ts';
 import {
   declareSettings,
   readSettings,
   type SettingName,
   type SettingOptions,
   settingSuggestions,
-} from '../../setting-options.ts';
+} from '../../input/setting-options.ts';
+import { formatSettings } from '../../present/format-settings.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
 const SETTINGS: readonly SettingName[] = [
   'maxAttempts',

@@ -1,6 +1,7 @@
-import { listWorkersNow } from '../../../queue/list-workers.ts';
-import type { CliCommand } from '../../command.ts';
-import { badOption, parseLimit } from '../../task-filter.ts';
+import { listWorkersNow } from '../../../queue/inspect/list-workers.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { parseLimit } from '../../select/task-filter.ts';
 
 interface ListOptions {
   readonly all?: true;
@@ -40,7 +41,7 @@ if the worker receives no notifications.`,
     const workers = found.slice(0, limit);
     const nextAfter = found.length > limit ? workers.at(-1)!.id : null;
     await context.output.answer({ workers, next_after: nextAfter }, async (screen) => {
-      const { formatWorkers } = await import('../../format-workers.ts');
+      const { formatWorkers } = await import('../../present/format-workers.ts');
       return formatWorkers(workers, screen);
     });
     if (context.output.format === 'json') return;

@@ -1,7 +1,7 @@
-import { pauseWorker } from '../../../queue/pause-worker.ts';
-import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { pauseWorker } from '../../../queue/operate/pause-worker.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
 /** `taskq workers pause`: they claim nothing. */
 export const workersPause: CliCommand<ActingOptions> = {

@@ -1,7 +1,7 @@
-import { resumeWorker } from '../../../queue/pause-worker.ts';
-import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { resumeWorker } from '../../../queue/operate/pause-worker.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
 /** `taskq workers resume`: they claim again. */
 export const workersResume: CliCommand<ActingOptions> = {

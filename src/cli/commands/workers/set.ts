@@ -1,11 +1,11 @@
 import { SETTINGS } from '../../../config/settings.ts';
 import { checkedName } from '../../../domain/names.ts';
-import { setWorker, type WorkerSettings } from '../../../queue/set-worker.ts';
-import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
-import { durationText } from '../../settings-text.ts';
-import { badOption } from '../../task-filter.ts';
+import { setWorker, type WorkerSettings } from '../../../queue/operate/set-worker.ts';
+import { durationText } from '../../present/settings-text.ts';
+import { badOption } from '../../run/bad-option.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
 interface SetOptions extends ActingOptions {
   readonly concurrency?: string;

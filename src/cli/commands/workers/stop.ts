@@ -1,7 +1,7 @@
-import { stopWorker } from '../../../queue/stop-worker.ts';
-import { actOnWorkers, ended, hearing } from '../../act-on-workers.ts';
-import type { CliCommand } from '../../command.ts';
-import { type ActingOptions, actingOf, declareActing } from '../../operator.ts';
+import { stopWorker } from '../../../queue/operate/stop-worker.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
 /** `taskq workers stop`: they drain and exit 0. */
 export const workersStop: CliCommand<ActingOptions> = {

@@ -1,0 +1,38 @@
+import type { ListedQueue } from '../../queue/inspect/list-queues.ts';
+import type { Screen } from '../run/output.ts';
+import { waitingText } from './count.ts';
+import { pauseText } from './pause-text.ts';
+import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { formatTable } from './table.ts';
+
+/** A table of queues; empty when there are none. */
+export function formatQueues(queues: readonly ListedQueue[], screen: Screen): string {
+  if (queues.length === 0) return '';
+  return formatTable<ListedQueue>(
+    [
+      { title: 'QUEUE', cell: ({ name }) => name, shrinksTo: 10 },
+      { title: 'WAITING', cell: waitingText, align: 'right' },
+      {
+        title: 'ATTEMPTS',
+        leaves: 7,
+        cell: ({ max_attempts }) => attemptsText(max_attempts),
+        align: 'right',
+      },
+      { title: 'TIMEOUT', leaves: 6, cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
+      { title: 'EXPIRES', leaves: 3, cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },
+      { title: 'BACK-OFF', leaves: 4, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      { title: 'RETENTION', leaves: 5, cell: ({ retention }) => retention ?? '-' },
+      { title: 'ERRORS', leaves: 1, cell: ({ errors_retention }) => errors_retention ?? '-' },
+      { title: 'DEAD', leaves: 2, cell: ({ dead_retention }) => dead_retention ?? '-' },
+      {
+        title: 'PAUSE',
+        leaves: 8,
+        shrinksTo: 10,
+        cell: (queue) => (queue.paused_at === null ? '-' : pauseText(queue, screen.now)),
+        paint: (text, { paused_at }) => (paused_at === null ? text : screen.paint.yellow(text)),
+      },
+    ],
+    queues,
+    screen,
+  );
+}

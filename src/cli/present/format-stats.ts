@@ -1,0 +1,114 @@
+import { formatDuration } from '../../lib/duration.ts';
+import type { QueueStats, Stats, TypeStats } from '../../queue/inspect/stats.ts';
+import type { Screen } from '../run/output.ts';
+import { countOf, withCommas } from './count.ts';
+import { obstacleText } from './obstacle-text.ts';
+import { type Column, formatTable } from './table.ts';
+import { roughly } from './times.ts';
+
+/** Two tables, by queue and by type, and what stands out in a line each. */
+export function formatStats(stats: Stats, sinceMs: number, screen: Screen): string {
+  const window = formatDuration(sinceMs);
+  const parts = [
+    ...(stats.queues.length > 0
+      ? [formatTable(queueColumns(stats.queues, screen), stats.queues, screen)]
+      : []),
+    ...(stats.types.length > 0 ? [formatTable(typeColumns(screen), stats.types, screen)] : []),
+    summaryOf(stats, window, screen),
+  ];
+  return parts.join('\n\n');
+}
+
+const STATUSES = ['blocked', 'pending', 'leased', 'running', 'dead'] as const;
+/** What is not there mostly is no column while it is not there. */
+const RARE: readonly string[] = ['blocked', 'leased'];
+
+function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<QueueStats>[] {
+  const shown = STATUSES.filter(
+    (status) => !RARE.includes(status) || queues.some(({ counts }) => counts[status]),
+  );
+  return [
+    { title: 'QUEUE', cell: ({ queue, paused }) => (paused ? `${queue} (paused)` : queue), shrinksTo: 10 },
+    ...shown.map(
+      (status): Column<QueueStats> => ({
+        title: status.toUpperCase(),
+        cell: ({ counts }) => withCommas(counts[status]),
+        align: 'right',
+        ...(status === 'dead' && { paint: (text, { counts }) => (counts.dead ? paint.red(text) : text) }),
+      }),
+    ),
+    { title: 'DUE', cell: ({ due }) => withCommas(due), align: 'right' },
+    {
+      title: 'OLDEST',
+      leaves: 4,
+      cell: ({ oldest_waiting_ms: ms }) => (ms === null ? '-' : roughly(ms)),
+      align: 'right',
+    },
+    { title: 'RETRYING', leaves: 3, cell: ({ retrying }) => withCommas(retrying), align: 'right' },
+    { title: 'COMPLETED', leaves: 5, cell: ({ ended }) => withCommas(ended.completed), align: 'right' },
+    { title: 'CANCELLED', leaves: 2, cell: ({ ended }) => withCommas(ended.cancelled), align: 'right' },
+    { title: 'EXPIRED', leaves: 1, cell: ({ ended }) => withCommas(ended.expired), align: 'right' },
+  ];
+}
+
+function typeColumns({ paint }: Screen): Column<TypeStats>[] {
+  return [
+    { title: 'TYPE', cell: ({ type }) => type, shrinksTo: 12 },
+    { title: 'LIVE', cell: ({ live }) => withCommas(live), align: 'right' },
+    { title: 'DUE', cell: ({ due }) => withCommas(due), align: 'right' },
+    {
+      title: 'DEAD',
+      cell: ({ dead }) => withCommas(dead),
+      align: 'right',
+      paint: (text, { dead }) => (dead ? paint.red(text) : text),
+    },
+    { title: 'COMPLETED', leaves: 5, cell: ({ completed }) => withCommas(completed), align: 'right' },
+    { title: 'CANCELLED', leaves: 2, cell: ({ cancelled }) => withCommas(cancelled), align: 'right' },
+    { title: 'EXPIRED', leaves: 1, cell: ({ expired }) => withCommas(expired), align: 'right' },
+    {
+      title: 'AVERAGE',
+      leaves: 3,
+      cell: ({ average_ms: ms }) => (ms === null ? '-' : roughly(ms)),
+      align: 'right',
+    },
+    {
+      title: 'HANDLED',
+      cell: ({ handled }) => (handled ? 'yes' : 'no'),
+      paint: (text, { handled, live }) => (!handled && live ? paint.yellow(text) : text),
+    },
+  ];
+}
+
+function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
+  const oldest =
+    stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
+  const canRun = stats.depth === stats.due ? '' : `, ${withCommas(stats.depth)} of them can run`;
+  const rate =
+    stats.completed === 0 ? '' : ` (${stats.completed_per_minute} a minute since the first of them started)`;
+  return [
+    `${countOf(stats.due, 'task')} due${canRun}${oldest}; ${withCommas(stats.completed)} completed in the last ${window}${rate}; ${countOf(stats.workers, 'worker')}`,
+    ...obstacles(stats).map((reason) => paint.yellow(reason)),
+    ...(stats.types.length === 0
+      ? []
+      : [
+          paint.dim(
+            `COMPLETED, CANCELLED, EXPIRED and AVERAGE (run time): of the last ${window} (--since); - is no value`,
+          ),
+        ]),
+  ].join('\n');
+}
+
+/** Why what is due does not run, with how many; and the types of tasks that will be due and have no handler. */
+function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
+  const due = new Map<string, number>();
+  for (const one of stalled) {
+    const reason = obstacleText(one);
+    due.set(reason, (due.get(reason) ?? 0) + one.due);
+  }
+  const named = new Set(stalled.map(({ type }) => type));
+  const later = workers === 0 ? [] : unhandled_types.filter((type) => !named.has(type));
+  return [
+    ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
+    ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled' })),
+  ];
+}

@@ -1,0 +1,171 @@
+import { formatDuration } from '../../lib/duration.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import type { Action, AttemptError, ShownTask } from '../../queue/inspect/show-task.ts';
+import type { Applying } from '../../queue/inspect/task-row.ts';
+import type { Paint, Screen } from '../run/output.ts';
+import { paintStatus } from './format-task-list.ts';
+import { printable, printableLines } from './printable.ts';
+import { backoffText } from './settings-text.ts';
+import { localTime, relativeTime, roughly } from './times.ts';
+
+/** A task as a record for people: what is not said of it is left out. `stalled` is why no worker can take it, if so. */
+export function formatTask(task: ShownTask, stalled: string, screen: Screen): string {
+  const { paint } = screen;
+  const head = `${paint.bold(`task ${task.id}`)}  ${printable(task.type)}  ${paintStatus(task.status, task.status, paint)}`;
+  const facts = factsOf(task, stalled, screen).filter(([, text]) => text !== '');
+  const width = Math.max(...facts.map(([label]) => label.length));
+  const record = facts.map(([label, text]) => `  ${paint.dim(label.padEnd(width))}  ${text}`);
+  const sections = [
+    section('payload', pretty(task.payload), paint),
+    section('progress', pretty(task.progress), paint),
+    section('result', pretty(task.result ?? task.result_note), paint),
+    ...history(task, screen),
+    // A dead letter's last error stands among the attempts, where there was one.
+    task.errors.length === 0 ? section('error', errorText(task.error as ErrorJson), paint) : '',
+  ];
+  return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
+}
+
+function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: string, text: string][] {
+  const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
+  const time = (column: string) => {
+    const at = task[column] as string | null | undefined;
+    return isNothing(at) ? '' : `${localTime(at)}  (${relativeTime(at, now)})`;
+  };
+  const counted = (column: string) => (Number(task[column]) > 0 ? String(task[column]) : '');
+  return [
+    ['queue', text('queue')],
+    ['priority', text('priority')],
+    ['reason', text('reason')],
+    ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, (most) => `${most} attempts`)}`],
+    ['leases lost', counted('losses')],
+    ['given back', counted('releases')],
+    ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
+    ['due', task.status === 'pending' ? time('available_at') : ''],
+    ['stalled', stalled],
+    ['started', time('started_at')],
+    ['ended', time('finished_at')],
+    ['took', tookOf(task)],
+    [isNothing(task.lease_expires_at) ? 'last lease' : 'lease', leaseOf(task, time('lease_expires_at'))],
+    ['expires', time('expires_at')],
+    ['timeout', fromWhere(task.applies.timeout_ms, (ms) => formatDuration(ms))],
+    ['back-off', fromWhere(task.applies.backoff, backoffText)],
+    ['retention', fromWhere(task.applies.retention, printable)],
+    ['key', text('unique_key')],
+    ['group', text('group_key')],
+    ['tags', tagsOf(task.tags)],
+    ['source', text('source')],
+    ['trace', text('traceparent')],
+    [
+      'cancel asked',
+      `${time('cancel_requested_at')}${isNothing(task.cancel_reason) ? '' : ` ${text('cancel_reason')}`}`,
+    ],
+    ['cancelled', endingOf(task.ending)],
+  ];
+}
+
+/** What became of the handler of a cancelled task, where it did not end by itself. */
+function endingOf(ending: unknown): string {
+  if (ending === 'killed') return 'its handler did not end in time and was killed';
+  return ending === 'worker_lost' ? 'when its worker was lost' : '';
+}
+
+/** What holds for the task and whose setting it is: `8 (queue)`; its own without that. Empty: there is none. */
+function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: Value) => string): string {
+  if (value === null) return '';
+  return from === 'task' ? say(value) : `${say(value)} (${from})`;
+}
+
+function tookOf(task: ShownTask): string {
+  // What was put away by hand ended when a person said so, however long after its last attempt.
+  if (task.by_hand === true) return '';
+  if (isNothing(task.started_at) || isNothing(task.finished_at)) return '';
+  return roughly(Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at)));
+}
+
+function leaseOf(task: ShownTask, until: string): string {
+  return isNothing(task.lease_owner)
+    ? ''
+    : `${printable(String(task.lease_owner))}${until && `, until ${until}`}  no. ${task.lease_no}`;
+}
+
+function tagsOf(tags: unknown): string {
+  return Object.entries((tags ?? {}) as Record<string, unknown>)
+    .map(([name, value]) => printable(`${name}=${String(value)}`))
+    .join(' ');
+}
+
+/** Its failed attempts and what people did to it, in the order of time. */
+function history({ errors, actions }: ShownTask, screen: Screen): string[] {
+  return [
+    ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
+    ...actions.map((act) => ({ at: act.at, text: action(act, screen) })),
+  ]
+    .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
+    .map(({ text }) => text);
+}
+
+function action({ at, verb, role, by, reason }: Action, { paint, now }: Screen): string {
+  const who = printable(by === null ? role : `${role} (${by})`);
+  const why = reason === null ? '' : `: ${printable(reason)}`;
+  return `\n${paint.bold(DONE[verb] ?? verb)}  ${paint.dim(`${localTime(at)} (${relativeTime(at, now)}) by ${who}${why}`)}`;
+}
+
+/** What a verb has done, by its name. */
+const DONE: Readonly<Record<string, string>> = {
+  'dead add': 'added as a dead letter',
+  cancel: 'cancelled',
+  rerun: 'run again',
+  retry: 'retried',
+  revive: 'revived',
+};
+
+function attempt(failed: AttemptError, { paint, now }: Screen): string {
+  const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
+  const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
+  const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
+  // What burns no attempt has no number of its own.
+  const title =
+    failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
+  const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
+  const said = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
+    (text) => text !== '',
+  );
+  return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...said.map(indented)].join('\n');
+}
+
+type ErrorJson = {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly stack?: unknown;
+  readonly cause?: unknown;
+} | null;
+
+/** The stack, which begins with name and message, else these two; and the same of its cause. */
+function errorText(error: ErrorJson | undefined): string {
+  if (error === null || error === undefined) return '';
+  const line = `${String(error.name)}: ${String(error.message)}`;
+  const stack = typeof error.stack === 'string' && error.stack !== '' ? error.stack : line;
+  const own = stack.includes(String(error.message).slice(0, 50)) ? stack : `${line}\n${stack}`;
+  const cause = errorText(error.cause as ErrorJson | undefined);
+  return printableLines(cause === '' ? own : `${own}\ncaused by ${cause}`);
+}
+
+function section(title: string, text: string, paint: Paint): string {
+  return text === '' ? '' : `\n${paint.bold(title)}\n${indented(text)}`;
+}
+
+function pretty(value: unknown): string {
+  return isNothing(value) ? '' : printableLines(stringifyExact(value, 2));
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+function isNothing(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}

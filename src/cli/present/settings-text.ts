@@ -1,0 +1,21 @@
+import { UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
+import { formatDuration } from '../../lib/duration.ts';
+
+/** What is set, in few words; `-` where it is not. */
+export function attemptsText(maxAttempts: number | null): string {
+  if (maxAttempts === null) return '-';
+  return maxAttempts >= UNLIMITED_ATTEMPTS ? 'unlimited' : String(maxAttempts);
+}
+
+/** `fixed 10m`; what grows with its cap: `exponential 5s to 1h`. */
+export function backoffText(backoff: Readonly<Record<string, unknown>> | null): string {
+  if (backoff === null) return '-';
+  const { kind, base_ms, max_ms } = backoff;
+  const duration = (ms: unknown) => (typeof ms === 'number' ? formatDuration(ms) : '');
+  const cap = kind !== 'fixed' && typeof max_ms === 'number' ? ` to ${duration(max_ms)}` : '';
+  return `${String(kind)} ${duration(base_ms)}${cap}`;
+}
+
+export function durationText(ms: number | null): string {
+  return ms === null ? '-' : formatDuration(ms);
+}

@@ -1,0 +1,120 @@
+import stringWidth from 'string-width';
+import type { Screen } from '../run/output.ts';
+import { printable } from './printable.ts';
+
+export interface Column<Row> {
+  readonly title: string;
+  /** The text of a cell; control characters in it are made visible. */
+  readonly cell: (row: Row) => string;
+  readonly align?: 'right';
+  /** Wraps the padded cell in colour. */
+  readonly paint?: (text: string, row: Row) => string;
+  /** It gives way when the table is wider than the terminal, down to this many columns. */
+  readonly shrinksTo?: number;
+  /** It is left out where that is not enough: the one with the least number first. Absent: it stays. */
+  readonly leaves?: number;
+}
+
+/**
+ * Lay out rows under their titles, aligned. No line is longer than a terminal's: what may shrink does, then columns are
+ * left out in the order of `leaves`, then all are cut. Where there is no terminal nothing is.
+ */
+export function formatTable<Row>(
+  all: readonly Column<Row>[],
+  rows: readonly Row[],
+  screen: Pick<Screen, 'paint' | 'columns' | 'leftOut'>,
+): string {
+  const columns = screen.columns === null ? all : fitting(all, rows, screen.columns);
+  screen.leftOut(all.filter((column) => !columns.includes(column)).map(({ title }) => title));
+  const texts = rows.map((row) => columns.map((column) => printable(column.cell(row))));
+  const natural = columns.map(({ title }, place) =>
+    Math.max(...[[title], ...texts.map((cells) => [cells[place]!])].map(([text]) => stringWidth(text!))),
+  );
+  const widths = fitted(columns, natural, screen.columns);
+  const line = (cells: readonly string[], paint: (text: string, place: number) => string) =>
+    cells
+      .map((cell, place) =>
+        paint(padded(cell, widths[place]!, columns[place]!, place === columns.length - 1), place),
+      )
+      .join(GAP)
+      .trimEnd();
+  const head = line(
+    columns.map(({ title }) => title),
+    (text) => screen.paint.dim(text),
+  );
+  const body = texts.map((cells, index) =>
+    line(cells, (text, place) => columns[place]!.paint?.(text, rows[index]!) ?? text),
+  );
+  return [head, ...body].join('\n');
+}
+
+const GAP = '  ';
+
+/** The columns that have room beside each other when those that may shrink have. */
+function fitting<Row>(
+  all: readonly Column<Row>[],
+  rows: readonly Row[],
+  limit: number,
+): readonly Column<Row>[] {
+  const least = new Map(
+    all.map((column) => {
+      const natural = Math.max(
+        ...[column.title, ...rows.map((row) => printable(column.cell(row)))].map((text) => stringWidth(text)),
+      );
+      return [column, Math.min(natural, column.shrinksTo ?? natural)];
+    }),
+  );
+  let columns = all;
+  const leaving = all.filter(({ leaves }) => leaves !== undefined).toSorted((a, b) => a.leaves! - b.leaves!);
+  const total = () =>
+    columns.reduce((sum, column) => sum + least.get(column)!, 0) + GAP.length * (columns.length - 1);
+  for (const column of leaving) {
+    if (total() <= limit) break;
+    columns = columns.filter((other) => other !== column);
+  }
+  return columns;
+}
+
+/** The widest of those that may shrink gives way first; where that is not enough, the widest of all. */
+function fitted(
+  columns: readonly Column<never>[],
+  natural: readonly number[],
+  limit: number | null,
+): number[] {
+  const widths = [...natural];
+  const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+  const widest = (mayShrink: (place: number) => boolean) =>
+    widths.reduce(
+      (best, width, at) => (mayShrink(at) && (best < 0 || width > widths[best]!) ? at : best),
+      -1,
+    );
+  while (limit !== null && total() > limit) {
+    const willing = widest((at) => widths[at]! > (columns[at]!.shrinksTo ?? widths[at]!));
+    const place = willing >= 0 ? willing : widest((at) => widths[at]! > 1);
+    if (place < 0) break;
+    widths[place] = widths[place]! - 1;
+  }
+  return widths;
+}
+
+function padded(text: string, width: number, column: Column<never>, isLast: boolean): string {
+  const cut = cutTo(text, width);
+  const blanks = ' '.repeat(Math.max(0, width - stringWidth(cut)));
+  if (column.align === 'right') return blanks + cut;
+  return isLast ? cut : cut + blanks;
+}
+
+/** Cut to a width on the screen; what is cut ends in an ellipsis. */
+export function cutTo(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const { segment } of SEGMENTER.segment(text)) {
+    used += stringWidth(segment);
+    if (used > width - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
+const SEGMENTER = new Intl.Segmenter();

@@ -1,0 +1,105 @@
+import type { LoadedConfig } from '../../config/load-config.ts';
+import type { Database } from '../../lib/database.ts';
+import type { ChosenDatabase } from './choose-database.ts';
+import type { Environment } from './environment.ts';
+import type { GlobalOptions } from './global-options.ts';
+import type { Output } from './output.ts';
+
+/** What a command is given to work with. Nothing is read or opened before it is asked for. */
+export interface Context {
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly output: Output;
+  /** Aborted by SIGINT or SIGTERM, with its name as the reason. */
+  readonly signal: AbortSignal;
+  /** Every setting and where it comes from. */
+  config(): Promise<LoadedConfig>;
+  /** Which database the settings mean, without a look at its schema; an embedded one is started. */
+  databaseToMigrate(): Promise<ChosenDatabase>;
+  /** The same; an embedded one is migrated, a configured one is not looked at. */
+  chosenDatabase(): Promise<ChosenDatabase>;
+  /** The database, its schema checked; closed when the command ends. */
+  database(): Promise<Database>;
+  onSignal(): OnSignal;
+  /** From now on the command ends by itself, soon, when `signal` is aborted. A second signal ends it all the same. */
+  catchSignals(): void;
+  abort(signal: NodeJS.Signals): void;
+  /** The error as an operator should read it, where it is one of a database; else as it is. */
+  explain(error: unknown): unknown;
+  close(): Promise<void>;
+}
+
+/** What a first SIGINT or SIGTERM does: it ends the command at once, or the command finishes what it is at. */
+export type OnSignal = 'end' | 'finish';
+
+export interface ContextOptions {
+  /** The command's name, for `pg_stat_activity`. */
+  readonly command: string;
+  readonly env: Environment;
+  readonly options: GlobalOptions;
+  readonly output: Output;
+}
+
+/** Make the context of one run of a command. */
+export function createContext({ command, env, options, output }: ContextOptions): Context {
+  const cwd = process.cwd();
+  const stop = new AbortController();
+  let onSignal: OnSignal = 'end';
+  let explain: (error: unknown) => unknown = (error) => error;
+
+  const config = once(async () => (await import('./read-config.ts')).readConfig({ cwd, env, options }));
+  const databaseToMigrate = once(async () => {
+    const { chooseDatabase } = await import('./choose-database.ts');
+    const { explainDatabaseError } = await import('./explain-database-error.ts');
+    const chosen = await chooseDatabase({ cwd, env, output, config: (await config()).values });
+    explain = (error) => explainDatabaseError(error, chosen.url);
+    return chosen;
+  });
+  const chosenDatabase = once(async () => {
+    const chosen = await databaseToMigrate();
+    if (chosen.kind === 'embedded') await (await import('./migrate-if-due.ts')).migrateIfDue(chosen.url);
+    return chosen;
+  });
+  let opened: Database | undefined;
+  const database = once(async () => {
+    const { openDatabase } = await import('../../lib/database.ts');
+    const { checkSchema } = await import('../../queue/schema/check-schema.ts');
+    const { parseExact } = await import('../../lib/exact-json.ts');
+    const { url } = await chosenDatabase();
+    opened = openDatabase({
+      databaseUrl: url,
+      synchronousCommit: (await config()).values.synchronousCommit,
+      maxConnections: 2,
+      applicationName: `taskq ${command}`,
+      parseJson: parseExact,
+    });
+    await checkSchema(opened);
+    return opened;
+  });
+
+  return {
+    cwd,
+    env,
+    output,
+    signal: stop.signal,
+    onSignal: () => onSignal,
+    catchSignals() {
+      onSignal = 'finish';
+    },
+    abort: (signal) => stop.abort(signal),
+    config,
+    databaseToMigrate,
+    chosenDatabase,
+    database,
+    explain: (error) => explain(error),
+    close: async () => opened?.close(),
+  };
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

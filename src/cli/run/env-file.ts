@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+
+/**
+ * Read a file of variables into the environment of this process, as `node --env-file` does: what is set already stays.
+ * Throws TaskqError (exit 2) where it cannot be read.
+ */
+export function readEnvFile(path: string): void {
+  try {
+    process.loadEnvFile(path);
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'no such file' : code;
+    throw new TaskqError('env_file_unreadable', `cannot read --env-file ${path}: ${reason}`, {
+      exitCode: EXIT.usage,
+      cause: error,
+    });
+  }
+}
+
+/** Whether a `.env` lies in the directory that names a database. */
+export async function hasEnvFile(directory: string): Promise<boolean> {
+  const text = await readFile(join(directory, '.env'), 'utf8').catch(() => '');
+  return /^\s*(?:export\s+)?(?:TASKQ_)?DATABASE_URL\s*=/m.test(text);
+}

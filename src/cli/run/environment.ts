@@ -1,0 +1,2 @@
+/** The environment of the process, as `bin` hands it in. */
+export type Environment = Readonly<Record<string, string | undefined>>;

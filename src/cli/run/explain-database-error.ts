@@ -1,0 +1,61 @@
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { redactUrl } from '../../lib/redact-url.ts';
+import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
+
+/**
+ * Say what an error of the server or of the way to it means for an operator. An error that only a bug of ours can
+ * cause is returned as it is.
+ */
+export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
+  if (error instanceof TaskqError || !(error instanceof Error)) return error;
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  if (isAnyServerError(error)) return meaningOf(error, databaseUrl);
+  const isWay =
+    ['connect', 'getaddrinfo'].includes(syscall) || 'errors' in error || /^timeout/.test(error.message);
+  if (isWay) return unreachable(error, code || error.message, databaseUrl);
+  const isLost =
+    ['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code) || /^Connection terminated/.test(error.message);
+  return isLost ? lost(error, databaseUrl) : error;
+}
+
+function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl: string): unknown {
+  const state = error.code;
+  const where = redactUrl(databaseUrl);
+  const refused = (message: string, hint: string) =>
+    new TaskqError('database_refused', message, { hint, cause: error });
+  switch (state) {
+    case '42501':
+      return refused(
+        `${error.message} (${where})`,
+        'grant the right to the user of the URL, or use another user',
+      );
+    case '22023':
+      return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
+    case '23514':
+      // Without a constraint's name: no partition of history for the row, not even the one that takes all.
+      return error.constraint === undefined
+        ? refused(
+            `${error.message} (${where})`,
+            'a partition was dropped by hand: select taskq.ensure_partitions()',
+          )
+        : error;
+    case '55P03':
+      return refused(`another transaction holds a lock this command needs: ${error.message}`, 'try again');
+    default:
+      // A conflict with others is nobody's fault.
+      if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
+      return serverTrouble(error, databaseUrl) ?? error;
+  }
+}
+
+function unreachable(error: Error, code: string, databaseUrl: string): TaskqError {
+  return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${code}`, {
+    hint: 'check that the server is running and that host and port are right',
+    cause: error,
+  });
+}
+
+function lost(error: Error, databaseUrl: string): TaskqError {
+  const message = `lost the connection to the database ${redactUrl(databaseUrl)}: ${error.message}`;
+  return new TaskqError('connection_failed', message, { cause: error });
+}

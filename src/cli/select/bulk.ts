@@ -1,0 +1,205 @@
+import type { Command } from 'commander';
+import type { Database } from '../../lib/database.ts';
+import { findIds } from '../../queue/inspect/find-tasks.ts';
+import { type BulkVerb, FILTERED } from '../../queue/inspect/task-filter.ts';
+import { actInPages, type BulkAnswer, type BulkResult } from '../../queue/operate/bulk.ts';
+import { getEnds } from '../../queue/protocol/get-ends.ts';
+import { countOf, withCommas } from '../present/count.ts';
+import { startProgress } from '../present/progress.ts';
+import type { Call } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
+import { type ActingOptions, actingOf, declareActing } from '../run/operator.ts';
+import { confirm } from './confirm.ts';
+import {
+  declareSelection,
+  type SelectionOptions,
+  selectionOf,
+  type TaskSelection,
+} from './task-selection.ts';
+
+export interface BulkOptions extends SelectionOptions, ActingOptions {}
+
+/** A verb that was asked for: on which tasks, and by whom. */
+export interface Asked {
+  readonly verb: BulkVerb;
+  readonly selection: TaskSelection;
+  /** The name to keep beside the role of the session. */
+  readonly by: string;
+  readonly db: Database;
+}
+
+/** The answer where a filter chose nothing. */
+export const NO_TASK_FITS = 'no task fits';
+
+/** Declare what all verbs take that act on tasks. */
+export function declareVerb(command: Command, verb: BulkVerb): Command {
+  return declareActing(declareSelection(command, verb));
+}
+
+/** Read it. Throws TaskqError (exit 2). */
+export async function askedOf(
+  context: Context,
+  { args, options }: Call<BulkOptions>,
+  verb: BulkVerb,
+): Promise<Asked> {
+  const selection = selectionOf(args, options, verb);
+  return { verb, selection, by: await actingOf(options), db: await context.database() };
+}
+
+/** What `--by-hand` says of dead letters chosen by a filter; undefined: those named are meant, whatever they are. */
+export function byHandOf({ selection }: Asked): boolean | undefined {
+  return selection.kind === 'filter' ? selection.filter.by_hand : undefined;
+}
+
+/** What is to be confirmed. */
+export interface Question {
+  /** `--yes` */
+  readonly isSure: true | undefined;
+  /** What is counted in it; `task` unless told. */
+  readonly noun?: string;
+  readonly ask: (which: string) => string | Promise<string>;
+}
+
+/** Make sure that a verb is meant, where `--yes` does not say so. False: it would act on none, and nobody was asked. */
+export async function isMeant(
+  context: Context,
+  asked: Asked,
+  { isSure, noun, ask }: Question,
+): Promise<boolean> {
+  if (isSure) return true;
+  const which = await countSelected(asked, noun);
+  if (which !== null) await confirm(context, await ask(which));
+  return which !== null;
+}
+
+/**
+ * Act on the tasks that are meant, if that is meant. Where the verb would act on none nothing is done, and what was named
+ * is refused with what it is.
+ */
+export async function actIfMeant<Answer extends BulkAnswer, Refusal extends string>(
+  context: Context,
+  asked: Asked,
+  { refusal, ...question }: Question & { readonly refusal: Refusal },
+  act: (ids: readonly string[]) => Promise<readonly Answer[]>,
+  keeps?: (answer: Answer) => boolean,
+): Promise<BulkResult<Answer | Refused<Refusal>>> {
+  return (await isMeant(context, asked, question))
+    ? actOnSelection(context, asked, act, keeps)
+    : refuseAll(asked, refusal);
+}
+
+/** Act on the tasks that are meant; of those that fit a filter, `keeps` says which answers are listed. */
+export function actOnSelection<Answer extends BulkAnswer>(
+  context: Context,
+  { selection, db }: Asked,
+  act: (ids: readonly string[]) => Promise<readonly Answer[]>,
+  keeps?: (answer: Answer) => boolean,
+): Promise<BulkResult<Answer>> {
+  if (selection.kind === 'ids') return actOnIds(selection.ids, act);
+  const { filter, limit } = selection;
+  return actOnPages(context, findIds(db, filter, { limit }), act, keeps);
+}
+
+/** Act on tasks named by id. */
+export async function actOnIds<Answer extends BulkAnswer>(
+  ids: readonly string[],
+  act: (ids: readonly string[]) => Promise<readonly Answer[]>,
+): Promise<BulkResult<Answer>> {
+  const answers = await act([...new Set(ids)]);
+  const counts: Record<string, number> = {};
+  for (const { answer } of answers) counts[answer] = (counts[answer] ?? 0) + 1;
+  return { counts, answers };
+}
+
+/** Act on pages of what fits, and show how far it is. Ends early, with what it has done, when a signal asks to. */
+export async function actOnPages<Task, Answer extends BulkAnswer>(
+  context: Context,
+  pages: AsyncIterable<readonly Task[]>,
+  act: (page: readonly Task[]) => Promise<readonly Answer[]>,
+  keeps?: (answer: Answer) => boolean,
+): Promise<BulkResult<Answer>> {
+  context.catchSignals();
+  const progress = await startProgress(context.output, 'looking for tasks');
+  try {
+    return await actInPages(pages, act, {
+      keeps,
+      signal: context.signal,
+      onPage: (done) => progress.update(`${countOf(done, 'task')} done`),
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+/**
+ * How many tasks a verb would act on, as text for a question: exact up to 10,000. Null: it would act on none, and there
+ * is nothing to ask.
+ */
+async function countSelected({ verb, selection, db }: Asked, noun = 'task'): Promise<string | null> {
+  if (selection.kind === 'filter') {
+    const { count, isAll } = await countMatches(db, selection);
+    if (!isAll) return `${withCommas(count)} or more ${noun}s`;
+    return count === 0 ? null : countOf(count, noun);
+  }
+  const named = new Set(selection.ids).size;
+  const statuses: readonly string[] = FILTERED[verb].statuses;
+  const ends = await getEnds(db, selection.ids);
+  const fit = ends.filter(({ status }) => statuses.includes(status)).length;
+  if (fit === 0) return null;
+  return fit === named ? countOf(fit, noun) : `${countOf(fit, noun)} (of ${withCommas(named)} named)`;
+}
+
+type Filter = Extract<TaskSelection, { readonly kind: 'filter' }>;
+
+async function countMatches(
+  db: Database,
+  { filter, limit = Number.POSITIVE_INFINITY }: Omit<Filter, 'kind'>,
+): Promise<{ readonly count: number; readonly isAll: boolean }> {
+  let count = 0;
+  for await (const ids of findIds(db, filter, { limit })) {
+    count += ids.length;
+    if (count >= MOST_COUNTED && limit > MOST_COUNTED) return { count: MOST_COUNTED, isAll: false };
+  }
+  return { count, isAll: true };
+}
+
+async function refuseAll<Refusal extends string>(
+  { selection, db }: Asked,
+  refusal: Refusal,
+): Promise<BulkResult<Refused<Refusal>>> {
+  if (selection.kind === 'filter') return { counts: {}, answers: [] };
+  const statuses = new Map((await getEnds(db, selection.ids)).map(({ id, status }) => [id, status]));
+  const answers = [...new Set(selection.ids)].map((id) => {
+    return { id, answer: refusal, status: statuses.get(id) ?? null, held_key: null };
+  });
+  return { counts: { [refusal]: answers.length }, answers };
+}
+
+interface Refused<Refusal extends string> extends BulkAnswer {
+  readonly answer: Refusal;
+  readonly status: string | null;
+  readonly held_key: null;
+}
+
+/** What a bulk leaves alone: ` (3 put away by hand stay)`; empty where that is nothing. */
+export async function sparedByHand(asked: Asked): Promise<string> {
+  const spared = await countSpared(asked);
+  return spared === null ? '' : ` (${spared.many} added by hand ${spared.one ? 'stays' : 'stay'})`;
+}
+
+/** The same after the bulk, with what is for them; empty where that is nothing. */
+export async function leftOutByHand(asked: Asked): Promise<string> {
+  const spared = await countSpared(asked);
+  if (spared === null) return '';
+  return `; ${spared.many} added by hand ${spared.one ? 'was' : 'were'} left out: --by-hand`;
+}
+
+async function countSpared({ selection, db }: Asked) {
+  if (selection.kind === 'ids' || selection.filter.by_hand !== false) return null;
+  const filter = { ...selection.filter, by_hand: true };
+  const { count, isAll } = await countMatches(db, { filter, limit: undefined });
+  if (count === 0) return null;
+  return { many: isAll ? withCommas(count) : `${withCommas(count)} or more`, one: count === 1 };
+}
+
+const MOST_COUNTED = 10_000;

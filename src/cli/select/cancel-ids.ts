@@ -1,0 +1,124 @@
+import { formatDuration } from '../../lib/duration.ts';
+import { EXIT } from '../../lib/errors.ts';
+import { type CancelAnswer, cancel } from '../../queue/operate/cancel.ts';
+import type { Waited } from '../../queue/protocol/end-watch.ts';
+import { countOf } from '../present/count.ts';
+import { startProgress } from '../present/progress.ts';
+import { refusedTask, sayStatus } from '../present/refused-task.ts';
+import { whyStillRunning } from '../present/why-still-running.ts';
+import type { Context } from '../run/context.ts';
+import { waitForEnds } from './wait-for-ends.ts';
+
+/** What became of a task that was to be cancelled. `requested`: nobody waited for its end. */
+interface Cancelled {
+  readonly id: string;
+  readonly answer:
+    | 'cancelled'
+    | 'killed'
+    | 'worker_lost'
+    | 'finished_first'
+    | 'still_running'
+    | 'requested'
+    | 'not_live';
+  /** Null: nothing is known of it. */
+  readonly status: string | null;
+}
+
+/** Cancel tasks, wait up to `waitMs` for those that run, and say what became of each. Returns the exit code. */
+export async function cancelIds(
+  context: Context,
+  ids: readonly string[],
+  { reason, by }: { readonly reason: string | null; readonly by: string },
+  waitMs: number,
+): Promise<number> {
+  const db = await context.database();
+  const told = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
+  const answers = await cancel(db, [...new Set(ids)], reason, told);
+  const held = answers.filter(({ answer }) => answer === 'requested').map(({ id }) => id);
+  const ends = waitMs > 0 ? await waitFor(context, held, waitMs) : new Map<string, Waited>();
+  const tasks = answers.map((answer) => whatBecameOf(answer, ends.get(answer.id)));
+  await context.output.answer({ ...countsOf(tasks), tasks }, () =>
+    tasks.flatMap(({ id, answer }) => (SAID[answer] === undefined ? [] : `${id} ${SAID[answer]}`)).join('\n'),
+  );
+  if (context.output.format === 'text') {
+    for (const task of tasks) await complainOf(context, task, waitMs);
+  }
+  return exitCodeOf(tasks);
+}
+
+async function waitFor(
+  context: Context,
+  ids: readonly string[],
+  waitMs: number,
+): Promise<ReadonlyMap<string, Waited>> {
+  if (ids.length === 0) return new Map();
+  const text = (count: number) => `asked, waiting for ${countOf(count, 'task')} to end`;
+  const progress = await startProgress(context.output, text(ids.length));
+  let waiting = ids.length;
+  const saying = setInterval(() => progress.update(text(waiting)), 1000);
+  try {
+    return await waitForEnds(context, ids, waitMs, (left) => {
+      waiting = left;
+    });
+  } finally {
+    clearInterval(saying);
+    progress.end();
+  }
+}
+
+function whatBecameOf({ id, answer, status }: CancelAnswer, waited: Waited | undefined): Cancelled {
+  if (waited === undefined) return { id, answer, status: answer === 'cancelled' ? 'cancelled' : status };
+  switch (waited.kind) {
+    case 'deadline':
+      return { id, answer: 'still_running', status: 'running' };
+    case 'gone':
+      return { id, answer: 'finished_first', status: null };
+    case 'ended': {
+      const { end } = waited;
+      if (end.status !== 'cancelled') return { id, answer: 'finished_first', status: end.status };
+      return { id, answer: end.ending ?? 'cancelled', status: 'cancelled' };
+    }
+    default:
+      return waited satisfies never;
+  }
+}
+
+/** What is no success is said on stderr. */
+const SAID: Partial<Record<Cancelled['answer'], string>> = {
+  cancelled: 'cancelled',
+  killed: 'cancelled: its handler did not end in time and was killed',
+  worker_lost: 'cancelled: its worker was lost',
+  requested: 'running; its worker was asked to cancel it',
+};
+
+async function complainOf(
+  context: Context,
+  { id, answer, status }: Cancelled,
+  waitMs: number,
+): Promise<void> {
+  const { complain } = context.output;
+  if (answer === 'not_live')
+    complain(refusedTask(id, status, { dead: 'discard it: taskq dead discard <id>' }));
+  if (answer === 'finished_first')
+    complain(`taskq: task ${id} ${status === null ? 'is gone' : sayStatus(status)}: it finished first`);
+  if (answer === 'still_running') {
+    const why = await whyStillRunning(await context.database(), id);
+    complain(
+      `taskq: task ${id} is still running ${formatDuration(waitMs)} after it was asked to end — ${why}`,
+    );
+  }
+}
+
+function countsOf(tasks: readonly Cancelled[]): Record<Cancelled['answer'], number> {
+  const counts = {
+    ...{ cancelled: 0, killed: 0, worker_lost: 0, finished_first: 0 },
+    ...{ still_running: 0, requested: 0, not_live: 0 },
+  };
+  for (const { answer } of tasks) counts[answer] += 1;
+  return counts;
+}
+
+function exitCodeOf(tasks: readonly Cancelled[]): number {
+  if (tasks.some(({ answer }) => answer === 'not_live' || answer === 'finished_first')) return EXIT.failed;
+  return tasks.some(({ answer }) => answer === 'still_running') ? EXIT.deadline : EXIT.done;
+}

@@ -1,0 +1,26 @@
+import { createInterface } from 'node:readline/promises';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import type { Context } from '../run/context.ts';
+
+/**
+ * Make sure that a destructive command is meant: ask at a terminal. Throws TaskqError where the answer is no (exit 1),
+ * or where there is nobody to ask (exit 2).
+ */
+export async function confirm(context: Context, what: string): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new TaskqError('not_confirmed', `this would ${what}, and there is no terminal to confirm it`, {
+      exitCode: EXIT.usage,
+      hint: 'add --yes',
+    });
+  }
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    // readline takes Ctrl-C for itself.
+    asking.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    const answer = await asking.question(`This will ${what}. Continue? [y/N] `, { signal: context.signal });
+    if (/^y(es)?$/i.test(answer.trim())) return;
+    throw new TaskqError('not_confirmed', 'cancelled: nothing was changed');
+  } finally {
+    asking.close();
+  }
+}

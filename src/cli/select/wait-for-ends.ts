@@ -1,0 +1,36 @@
+import { EndWatch, type Waited } from '../../queue/protocol/end-watch.ts';
+import type { Context } from '../run/context.ts';
+
+/**
+ * Wait until these tasks have ended, for at most `limitMs` or until the user ends it. `onEnd` is told of each as it
+ * ends. Returns how each wait ended, by id.
+ */
+export async function waitForEnds(
+  context: Context,
+  ids: readonly string[],
+  limitMs: number,
+  onEnd: (stillWaiting: number) => void = () => {},
+): Promise<ReadonlyMap<string, Waited>> {
+  const { directUrl } = await context.chosenDatabase();
+  const watch = new EndWatch({
+    db: await context.database(),
+    connection: directUrl,
+    applicationName: 'taskq waiting',
+  });
+  const waited = new Map<string, Waited>();
+  let stillWaiting = ids.length;
+  const wait = async (id: string): Promise<void> => {
+    const end = await watch.wait(id, { timeoutMs: limitMs });
+    waited.set(id, end);
+    // What is still running when the time is over has not ended.
+    if (end.kind === 'deadline') return;
+    stillWaiting -= 1;
+    onEnd(stillWaiting);
+  };
+  try {
+    await Promise.all(ids.map(wait));
+    return waited;
+  } finally {
+    await watch.close(new Error('the wait is over'));
+  }
+}

@@ -1,0 +1,163 @@
+import type {
+  HandlerMap,
+  PayloadOf,
+  ResultOf,
+  Stored,
+  TypeOf,
+  UnknownHandlers,
+} from '../domain/handler-map.ts';
+import type { StoredError } from '../domain/storable-error.ts';
+import type { TaskStatus } from '../domain/task.ts';
+import type { Action, AttemptError, ShownTask } from '../queue/inspect/show-task.ts';
+import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
+
+/** A task as it is now, wherever its row is: waiting, held, finished or dead. Null: there is none, or not yet. */
+export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> {
+  readonly id: string;
+  readonly type: Type;
+  readonly queue: string;
+  readonly status: TaskStatus;
+  readonly priority: number;
+  readonly payload: Payload;
+  readonly tags: Readonly<Record<string, string>> | null;
+  readonly key: string | null;
+  /** Failed so far. */
+  readonly attempts: number;
+  /** Its own; null: what its type, its queue or the database says. */
+  readonly maxAttempts: number | null;
+  /** What holds for it by the settings of today, and whose setting each is. */
+  readonly applies: AppliedSettings;
+  readonly createdAt: Date;
+  /** Not before this time, as asked for. */
+  readonly notBefore: Date;
+  /** When it may start, a retry included; null where it does not wait. */
+  readonly availableAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly startedAt: Date | null;
+  /** When it was completed, cancelled, expired or dead. */
+  readonly finishedAt: Date | null;
+  readonly updatedAt: Date;
+  /** Of a completed task. */
+  readonly result: Result | null;
+  /** What is known of a result that could not be stored. */
+  readonly resultNote: unknown;
+  /** The last one. */
+  readonly error: StoredError | null;
+  /** Why it is dead or cancelled. */
+  readonly reason: string | null;
+  readonly progress: unknown;
+  /** The worker that holds it or held it last: `host:pid:unique part`. */
+  readonly leaseOwner: string | null;
+}
+
+export interface AppliedSettings {
+  readonly maxAttempts: Applying<number | 'unlimited'>;
+  /** Null: none. */
+  readonly timeoutMs: Applying<number | null>;
+  readonly backoff: Applying<Readonly<Record<string, unknown>>>;
+  readonly retention: Applying<string>;
+}
+
+/** What somebody did to a task: cancelled, retried, revived it, … */
+export interface ActionRecord {
+  readonly verb: string;
+  readonly at: Date;
+  /** The role of the session. */
+  readonly role: string;
+  /** The name that the caller added. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/** An attempt that failed, was lost with its worker, or left a result although the task went on. */
+export interface AttemptRecord {
+  /** Failed attempts by then, this one included. */
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly at: Date;
+  readonly ranMs: number | null;
+  /** When it was to be tried again; null: it was the last. */
+  readonly retryAt: Date | null;
+  readonly error: StoredError | null;
+  /** What `Retry` or `Snooze` brought. */
+  readonly result: unknown;
+  /** What is known of it where it could not be stored. */
+  readonly resultNote: unknown;
+}
+
+/** A record whose `type` tells what its payload and result are. */
+export type TaskOf<Handlers extends HandlerMap> = {
+  [Type in TypeOf<Handlers>]: TaskRecord<Type, Stored<PayloadOf<Handlers, Type>>, ResultOf<Handlers, Type>>;
+}[TypeOf<Handlers>];
+
+/** A record with its attempts and what people did to it, oldest first. */
+export type ShownTaskOf<Handlers extends HandlerMap> = TaskOf<Handlers> & {
+  readonly errors: readonly AttemptRecord[];
+  readonly actions: readonly ActionRecord[];
+};
+
+/** Read a row of `taskq.all_tasks`. */
+export function recordOf(row: TaskRow): TaskRecord {
+  return {
+    id: row.id,
+    type: row.type,
+    queue: row.queue,
+    status: row.status as TaskStatus,
+    priority: row.priority as number,
+    payload: row.payload,
+    tags: row.tags as TaskRecord['tags'],
+    key: row.unique_key as string | null,
+    attempts: row.attempts as number,
+    maxAttempts: row.max_attempts as number | null,
+    applies: {
+      maxAttempts: row.applies.max_attempts,
+      timeoutMs: row.applies.timeout_ms,
+      backoff: row.applies.backoff,
+      retention: row.applies.retention,
+    },
+    createdAt: timeOf(row.created_at)!,
+    notBefore: timeOf(row.not_before)!,
+    availableAt: timeOf(row.available_at),
+    expiresAt: timeOf(row.expires_at),
+    startedAt: timeOf(row.started_at),
+    finishedAt: timeOf(row.finished_at),
+    updatedAt: timeOf(row.updated_at)!,
+    result: row.result ?? null,
+    resultNote: row.result_note ?? null,
+    error: row.error as StoredError | null,
+    reason: (row.reason ?? row.cancel_reason) as string | null,
+    progress: row.progress ?? null,
+    leaseOwner: row.lease_owner as string | null,
+  };
+}
+
+/** Read what `taskq.show_task` answers. */
+export function shownOf(shown: ShownTask): ShownTaskOf<UnknownHandlers> {
+  return {
+    ...recordOf(shown),
+    errors: shown.errors.map(attemptOf),
+    actions: shown.actions.map(actionOf),
+  } as ShownTaskOf<UnknownHandlers>;
+}
+
+function attemptOf(error: AttemptError): AttemptRecord {
+  return {
+    attempt: error.attempt,
+    outcome: error.outcome,
+    at: timeOf(error.failed_at)!,
+    ranMs: error.ran_ms,
+    retryAt: timeOf(error.retry_at),
+    error: error.error as StoredError | null,
+    result: error.result ?? null,
+    resultNote: error.result_note ?? null,
+  };
+}
+
+function actionOf({ verb, at, role, by, reason }: Action): ActionRecord {
+  return { verb, at: new Date(at), role, by, reason };
+}
+
+/** A blocked task is available at infinity, which is no time. */
+function timeOf(text: unknown): Date | null {
+  return typeof text === 'string' && text !== 'infinity' ? new Date(text) : null;
+}

@@ -1,0 +1,82 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { TaskFilter } from './task-filter.ts';
+import type { TaskRow } from './task-row.ts';
+
+export interface TaskPage {
+  /** Newest first; dead letters alone by time of death. */
+  readonly tasks: readonly TaskRow[];
+  /** Where the next page begins; null: there is none. */
+  readonly nextAfter: string | null;
+}
+
+export interface Look {
+  readonly after?: string | null;
+  readonly lookMs?: number;
+}
+
+/**
+ * Find up to `limit` tasks from where the page before said (null: the newest), looking at the tables in pages until there
+ * are enough, or for `lookMs`: no index knows which tasks fit any filter, and where few do, all of history is read.
+ */
+export async function findTasks(
+  db: Queryable,
+  filter: TaskFilter,
+  limit: number,
+  { after = null, lookMs = Number.POSITIVE_INFINITY }: Look = {},
+): Promise<TaskPage> {
+  const until = performance.now() + lookMs;
+  const tasks: TaskRow[] = [];
+  let nextAfter = after;
+  do {
+    const rows: { tasks: TaskRow[]; next_after: string | null }[] = await db.query({
+      text: 'select tasks, next_after from taskq.find_tasks($1, $2, $3)',
+      values: [JSON.stringify(filter), limit - tasks.length, nextAfter],
+    });
+    tasks.push(...rows[0]!.tasks);
+    nextAfter = rows[0]!.next_after;
+  } while (tasks.length < limit && nextAfter !== null && performance.now() < until);
+  return { tasks, nextAfter };
+}
+
+export interface Paging {
+  /** At most so many in all; as many as there are unless told. */
+  readonly limit?: number | undefined;
+  /** So many to a page. */
+  readonly pageSize?: number;
+}
+
+/** The tasks that fit, a page at a time, for verbs that act on many and have to know more than their ids. */
+export async function* findPages(
+  db: Queryable,
+  filter: TaskFilter,
+  { limit = Number.POSITIVE_INFINITY, pageSize = 1000 }: Paging = {},
+): AsyncGenerator<readonly TaskRow[]> {
+  let left = limit;
+  let after: string | null = null;
+  do {
+    const page: TaskPage = await findTasks(db, filter, Math.min(pageSize, left), { after });
+    if (page.tasks.length > 0) yield page.tasks;
+    left -= page.tasks.length;
+    after = page.nextAfter;
+  } while (after !== null && left > 0);
+}
+
+/** The ids of all that fit, a page at a time, for verbs that act on many. */
+export async function* findIds(
+  db: Queryable,
+  filter: TaskFilter,
+  { limit = Number.POSITIVE_INFINITY, pageSize = 1000 }: Paging = {},
+): AsyncGenerator<readonly string[]> {
+  let left = limit;
+  let after: string | null = null;
+  do {
+    const rows: { ids: string[]; next_after: string | null }[] = await db.query({
+      text: 'select ids::text[] as ids, next_after from taskq.find_ids($1, $2, $3)',
+      values: [JSON.stringify(filter), Math.min(pageSize, left), after],
+    });
+    const { ids, next_after } = rows[0]!;
+    if (ids.length > 0) yield ids;
+    left -= ids.length;
+    after = next_after;
+  } while (after !== null && left > 0);
+}

@@ -1,0 +1,19 @@
+import { parseDuration } from '../../lib/duration.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+
+/**
+ * Read an instant: a duration back from now, a date or an instant as text, or a Date. Returns ISO 8601. Throws
+ * TaskqError, which calls it `what`.
+ */
+export function instantOf(given: string | Date, what: string): string {
+  if (typeof given === 'string' && !/^\d{4}-\d{2}-\d{2}/.test(given)) {
+    return new Date(Date.now() - parseDuration(given, what)).toISOString();
+  }
+  const ms = typeof given === 'string' ? Date.parse(given) : given.getTime();
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  throw new TaskqError(
+    'bad_option',
+    `${what} ${JSON.stringify(given)}: expected a date such as 2030-01-31 or 2030-01-31T09:00:00Z`,
+    { exitCode: EXIT.usage },
+  );
+}

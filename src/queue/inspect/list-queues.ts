@@ -1,0 +1,31 @@
+import type { Queryable } from '../../lib/database.ts';
+
+/** A queue with what is set for it; null: its tasks' types, or the database, decide. Times are ISO 8601. */
+export interface ListedQueue {
+  readonly name: string;
+  /** Null: it is not paused. */
+  readonly paused_at: string | null;
+  /** Null: until resumed. */
+  readonly paused_until: string | null;
+  readonly paused_by: string | null;
+  readonly pause_reason: string | null;
+  readonly max_attempts: number | null;
+  readonly timeout_ms: number | null;
+  readonly expires_ms: number | null;
+  readonly backoff: Readonly<Record<string, unknown>> | null;
+  readonly retention: string | null;
+  readonly errors_retention: string | null;
+  readonly dead_retention: string | null;
+  readonly waiting: number;
+  /** True: the count ran out of time, and at least so many wait. */
+  readonly at_least: boolean;
+}
+
+/** List the queues that have a live task, a setting or a pause, in order; all, or the one of that name. */
+export async function listQueues(db: Queryable, name?: string): Promise<ListedQueue[]> {
+  const rows = await db.query<{ queue: ListedQueue }>({
+    text: "select to_jsonb(q) - 'extra' || q.extra as queue from taskq.list_queues($1) as q",
+    values: [JSON.stringify({ name })],
+  });
+  return rows.map(({ queue }) => queue);
+}

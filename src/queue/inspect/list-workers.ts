@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Queryable } from '../../lib/database.ts';
+
+/** A worker's row; times are ISO 8601. */
+export interface ListedWorker {
+  /** The number as text, as every id. */
+  readonly id: string;
+  /** What tasks show as `lease_owner`: `name:pid:unique`, or `host:pid:unique`. */
+  readonly name: string;
+  /** What `--name` said; null: nothing. */
+  readonly given_name: string | null;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string | null;
+  /** `silent`: without a heartbeat for a lease. `lost`: it never came back. */
+  readonly status: 'live' | 'paused' | 'stopping' | 'silent' | 'lost' | 'stopped';
+  readonly started_at: string;
+  readonly heartbeat_at: string;
+  readonly stopped_at: string | null;
+  readonly paused_at: string | null;
+  readonly paused_by: string | null;
+  readonly stop_requested_at: string | null;
+  readonly stop_requested_by: string | null;
+  readonly concurrency: number;
+  /** In slots at its last heartbeat. */
+  readonly running: number;
+  /** Claimed ahead at its last heartbeat. */
+  readonly ahead: number;
+  readonly poll_ms: number | null;
+  /** In force now. */
+  readonly lease_ms: number;
+  /** What it is about to become; null: it stays. */
+  readonly wanted_lease_ms: number | null;
+  readonly batch: 'auto' | number;
+  /** Null: every queue. */
+  readonly queues: readonly string[] | null;
+  readonly types: readonly string[];
+}
+
+export interface WorkerFilter {
+  /** Those that have ended, too. */
+  readonly all?: true;
+  /** Only those of this name, given or in full, or with this id. */
+  readonly name?: string;
+}
+
+/** List up to `limit` workers, newest first, of those that started before the one with the id `after`. */
+export async function listWorkers(
+  db: Queryable,
+  filter: WorkerFilter,
+  limit: number,
+  after: string | null = null,
+): Promise<ListedWorker[]> {
+  return (await read(db, filter, limit, after)).map(({ worker }) => worker);
+}
+
+/** A heartbeat this old is asked for anew by who wants to see what runs now. */
+const FRESH_MS = 2000;
+/** So long, at most, it is waited for: it may be that a worker does not hear notifications. */
+const WAIT_MS = 1000;
+
+/**
+ * The same, with what runs now, to within two seconds: workers whose last heartbeat is older are told to send one. One
+ * that does not hear, or does not answer within a second, is shown as it last was.
+ */
+export async function listWorkersNow(
+  db: Queryable,
+  filter: WorkerFilter,
+  limit: number,
+  after: string | null = null,
+): Promise<ListedWorker[]> {
+  let found = await read(db, filter, limit, after);
+  const isStale = ({ worker, silentMs }: Read) => isAlive(worker) && silentMs > FRESH_MS;
+  if (found.some(isStale)) await db.query({ text: 'select taskq.tell_workers()' });
+  for (let waitedMs = 0; waitedMs < WAIT_MS && found.some(isStale); waitedMs += 50) {
+    await sleep(50);
+    found = await read(db, filter, limit, after);
+  }
+  return found.map(({ worker }) => worker);
+}
+
+function isAlive({ status }: ListedWorker): boolean {
+  return status === 'live' || status === 'paused' || status === 'stopping';
+}
+
+interface Read {
+  readonly worker: ListedWorker;
+  readonly silentMs: number;
+}
+
+async function read(
+  db: Queryable,
+  filter: WorkerFilter,
+  limit: number,
+  after: string | null,
+): Promise<Read[]> {
+  const rows = await db.query<{
+    worker: Omit<ListedWorker, 'id' | 'batch' | 'wanted_lease_ms'> & { id: number };
+    extra: { silent_ms: number; wanted_lease_ms: number | null; batch: number | null };
+  }>({
+    text: "select to_jsonb(w) - 'extra' as worker, extra from taskq.list_workers($1, $2, $3) as w",
+    values: [limit, after, JSON.stringify(filter)],
+  });
+  return rows.map(({ worker, extra: { silent_ms, wanted_lease_ms, batch } }) => ({
+    worker: { ...worker, id: String(worker.id), wanted_lease_ms, batch: batch ?? 'auto' },
+    silentMs: silent_ms,
+  }));
+}

@@ -1,0 +1,43 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { TaskRow } from './task-row.ts';
+
+/** One failed, lost or put-off attempt. */
+export interface AttemptError {
+  readonly attempt: number;
+  readonly outcome: string;
+  readonly failed_at: string;
+  readonly ran_ms: number | null;
+  readonly retry_at: string | null;
+  readonly lease_owner: string | null;
+  readonly lease_no: number;
+  readonly error: Readonly<Record<string, unknown>> | null;
+  readonly result: unknown;
+  readonly result_note: unknown;
+}
+
+/** What somebody did to a task. */
+export interface Action {
+  readonly at: string;
+  readonly verb: string;
+  /** Of the session. */
+  readonly role: string;
+  /** The name that the caller added. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+export interface ShownTask extends TaskRow {
+  /** Oldest first. */
+  readonly errors: readonly AttemptError[];
+  /** Oldest first. */
+  readonly actions: readonly Action[];
+}
+
+/** Everything there is to know of a task; undefined: no such task. */
+export async function showTask(db: Queryable, id: string): Promise<ShownTask | undefined> {
+  const rows = await db.query<{ task: ShownTask | null }>({
+    text: 'select taskq.show_task($1) as task',
+    values: [id],
+  });
+  return rows[0]!.task ?? undefined;
+}

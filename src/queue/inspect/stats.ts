@@ -1,0 +1,58 @@
+import type { FinishedStatus, LiveStatus } from '../../domain/task.ts';
+import type { Queryable } from '../../lib/database.ts';
+import type { Obstacle } from './find-obstacles.ts';
+
+export interface QueueStats {
+  readonly queue: string;
+  /** Live and dead tasks by status; 0 where there is none. */
+  readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
+  readonly depth: number;
+  readonly oldest_waiting_ms: number | null;
+  readonly retrying: number;
+  /** What ended since then, by status. */
+  readonly ended: Readonly<Record<FinishedStatus, number>>;
+  readonly paused: boolean;
+}
+
+export interface TypeStats {
+  readonly type: string;
+  readonly live: number;
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
+  readonly depth: number;
+  readonly dead: number;
+  readonly completed: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  /** Null: none completed. */
+  readonly average_ms: number | null;
+  readonly handled: boolean;
+}
+
+export interface Stats {
+  readonly at: string;
+  readonly since: string;
+  readonly queues: readonly QueueStats[];
+  readonly types: readonly TypeStats[];
+  readonly due: number;
+  /** What is due and can run: not paused, and handled by a live worker. */
+  readonly depth: number;
+  readonly oldest_waiting_ms: number | null;
+  readonly completed: number;
+  readonly completed_per_minute: number;
+  readonly unhandled_types: readonly string[];
+  /** What is due and no live worker can take. */
+  readonly stalled: readonly (Obstacle & { readonly due: number })[];
+  readonly workers: number;
+}
+
+/** Count tasks by queue, status and type, and what ended within the last `sinceMs`. */
+export async function stats(db: Queryable, sinceMs: number): Promise<Stats> {
+  const rows = await db.query<{ stats: Stats }>({
+    text: 'select taskq.stats($1) as stats',
+    values: [sinceMs],
+  });
+  return rows[0]!.stats;
+}

@@ -1,0 +1,26 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Acting } from './acting.ts';
+
+export interface Pause extends Acting {
+  readonly reason: string | null;
+  /** Null: until resumed. */
+  readonly forMs: number | null;
+}
+
+/** Let no claim take from a queue any more. True: nothing had been said of a queue of this name before. */
+export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Promise<boolean> {
+  const rows = await db.query<{ is_new: boolean }>({
+    text: 'select taskq.pause_queue($1, $2, $3, $4) as is_new',
+    values: [queue, pause.by ?? null, pause.reason, pause.forMs],
+  });
+  return rows[0]!.is_new;
+}
+
+/** Let a paused queue go on. False: it was not paused. */
+export async function resumeQueue(db: Queryable, queue: string, { by }: Acting = {}): Promise<boolean> {
+  const rows = await db.query<{ resumed: boolean }>({
+    text: 'select taskq.resume_queue($1, $2) as resumed',
+    values: [queue, JSON.stringify({ by })],
+  });
+  return rows[0]!.resumed;
+}

@@ -1,0 +1,72 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Acting } from './acting.ts';
+
+export interface RerunOptions extends Acting {
+  /** JSON text that replaces the payload. */
+  readonly payload?: string;
+  readonly delayMs?: number;
+}
+
+export interface RerunAnswer {
+  readonly id: string;
+  /**
+   * `key_held`: another task has its key by now, or it holds it itself for a period. `invalid_payload`: one of many that
+   * fit a filter whose payload the schema of its handler refuses.
+   */
+  readonly answer: 'enqueued' | 'key_held' | 'invalid_payload' | 'not_finished';
+  /** The number of the new task. */
+  readonly newId: string | null;
+  readonly key: string | null;
+  readonly holder: string | null;
+  /** Of one that is not finished; null: nothing is known of it. */
+  readonly status: string | null;
+  /** What the schema has against the payload. */
+  readonly problem: string | null;
+}
+
+/** Run finished tasks again, each as a new task: at most a hundred or so at once, as `RERUN_PAGE` says. A row for each. */
+export async function rerun(
+  db: Queryable,
+  ids: readonly string[],
+  { payload, delayMs, by }: RerunOptions = {},
+): Promise<RerunAnswer[]> {
+  const rows = await db.query<{
+    id: string;
+    answer: RerunAnswer['answer'];
+    extra: { id?: string; key?: string; holder?: string; status?: string } | null;
+  }>({
+    text: `select id, answer, extra from taskq.rerun($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
+    values: [ids, JSON.stringify({ delay_ms: delayMs, by }), payload ?? null],
+  });
+  return rows.map(({ id, answer, extra }) => ({
+    id,
+    answer,
+    newId: extra?.id ?? null,
+    key: extra?.key ?? null,
+    holder: extra?.holder ?? null,
+    status: extra?.status ?? null,
+    problem: null,
+  }));
+}
+
+/** Of tasks that fit a filter so many at once: a payload has up to a megabyte. */
+export const RERUN_PAGE = 100;
+
+/** Run those again of whose payload `problemOf` knows no problem; the others are answered with theirs. */
+export async function rerunValid<Task extends { readonly id: string }>(
+  db: Queryable,
+  tasks: readonly Task[],
+  options: RerunOptions,
+  problemOf: (task: Task) => Promise<string | null>,
+): Promise<RerunAnswer[]> {
+  const valid: string[] = [];
+  const invalid: RerunAnswer[] = [];
+  for (const task of tasks) {
+    const problem = await problemOf(task);
+    if (problem === null) valid.push(task.id);
+    else invalid.push({ ...NOTHING, id: task.id, answer: 'invalid_payload', problem });
+  }
+  return [...invalid, ...(valid.length > 0 ? await rerun(db, valid, options) : [])];
+}
+
+const NOTHING = { newId: null, key: null, holder: null, status: null };

@@ -1,0 +1,49 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Acting } from './acting.ts';
+
+export interface ReviveOptions extends Acting {
+  /** JSON text that replaces the payload. */
+  readonly payload?: string;
+  readonly delayMs?: number;
+  readonly maxAttempts?: number;
+  /** False: all but those put away by hand. True: those alone. */
+  readonly byHand?: boolean | undefined;
+}
+
+export interface ReviveAnswer {
+  readonly id: string;
+  /**
+   * `key_held`: another task has its key by now. `left_out`: it was put away by hand, or was not, and the others are
+   * meant.
+   */
+  readonly answer: 'revived' | 'key_held' | 'left_out' | 'not_dead';
+  readonly key: string | null;
+  readonly holder: string | null;
+  /** Of one that is not dead; null: nothing is known of it. */
+  readonly status: string | null;
+}
+
+/** Bring dead letters back. A row for each. */
+export async function revive(
+  db: Queryable,
+  ids: readonly string[],
+  options: ReviveOptions = {},
+): Promise<ReviveAnswer[]> {
+  const { payload, delayMs, maxAttempts, byHand, by } = options;
+  const told = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts, by_hand: byHand, by });
+  const rows = await db.query<{
+    id: string;
+    answer: ReviveAnswer['answer'];
+    extra: { key?: string; holder?: string; status?: string } | null;
+  }>({
+    text: `select id, answer, extra from taskq.revive($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
+    values: [ids, told, payload ?? null],
+  });
+  return rows.map(({ id, answer, extra }) => ({
+    id,
+    answer,
+    key: extra?.key ?? null,
+    holder: extra?.holder ?? null,
+    status: extra?.status ?? null,
+  }));
+}

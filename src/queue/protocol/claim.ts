@@ -1,0 +1,140 @@
+import type { ClaimedTask } from '../../domain/task.ts';
+import type { Queryable } from '../../lib/database.ts';
+
+/** A place in one level (queue and priority): the last task claimed there. */
+export interface Place {
+  readonly availableAtUs: number;
+  readonly id: number;
+}
+
+/** Per queue, its ten places by priority; null: it is not known yet what is there. */
+export type Cursor = ReadonlyMap<string, readonly (Place | null)[]>;
+
+export interface ClaimRequest {
+  readonly workerId: number;
+  /** In the order of their turn. */
+  readonly queues: readonly string[];
+  readonly types: readonly string[];
+  /** How many go straight into a slot. */
+  readonly start: number;
+  /** How many more to claim ahead. */
+  readonly ahead: number;
+  readonly leaseMs: number;
+  /** Answered later, it is worth nothing; absent: as the connection has it. */
+  readonly deadlineMs?: number;
+  /** Null: a full sweep, from the beginning of every level. */
+  readonly cursor: Cursor | null;
+  /** Null: exactly from the cursor on. */
+  readonly lookBackMs: number | null;
+}
+
+/** How far a claim has looked. */
+export interface Looked {
+  /** So many levels were read to this time: by priority, and within one in the order of these queues. */
+  readonly toUs: number;
+  readonly queues: readonly string[];
+  readonly levels: number;
+}
+
+export interface Claimed {
+  /** Most urgent first. Empty: nothing is due here, or others are claiming it. */
+  readonly tasks: ClaimedTask[];
+  /** Null: nowhere, as all is paused. */
+  readonly looked: Looked | null;
+}
+
+export interface ClaimRow {
+  readonly id: string;
+  readonly lease_no: number;
+  readonly queue: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly available_at_us: string;
+  readonly attempts: number;
+  readonly losses: number;
+  readonly timeout_ms: string | null;
+  readonly group_key: string | null;
+  readonly payload: string;
+  readonly running: boolean;
+  readonly extra: { readonly traceparent?: string } | null;
+}
+
+/** The columns of a ClaimRow. */
+export const CLAIMED = `id, lease_no, queue, type, priority, available_at_us, attempts, losses, timeout_ms, group_key,
+  payload::text as payload, running, extra`;
+
+/** The one row of a claim that is no task. */
+interface LookedRow {
+  readonly id: null;
+  readonly extra: {
+    readonly looked_to_us: number;
+    readonly queues: readonly string[];
+    readonly levels: number;
+  };
+}
+
+/** Claim due tasks, and say how far was looked. */
+export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
+  const { queues, cursor } = request;
+  const rows = await db.query<ClaimRow | LookedRow>({
+    name: 'taskq_claim',
+    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '{"looked": true}')`,
+    values: [
+      request.workerId,
+      queues,
+      request.types,
+      request.start,
+      request.ahead,
+      request.leaseMs,
+      cursor === null ? null : flatten(cursor, queues, NEVER),
+      request.lookBackMs,
+    ],
+    ...(request.deadlineMs !== undefined && { deadlineMs: request.deadlineMs }),
+  });
+  // It comes last.
+  const last = rows.at(-1);
+  const looked = last?.id === null ? lookedOf(last) : null;
+  const tasks = looked === null ? rows : rows.slice(0, -1);
+  // They come in the order of the table's pages.
+  return { tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency), looked };
+}
+
+function lookedOf({ extra }: LookedRow): Looked {
+  return { toUs: extra.looked_to_us, queues: extra.queues, levels: extra.levels };
+}
+
+/** Read a row of `taskq.claim` or `taskq.claim_one`. */
+export function taskOf(row: ClaimRow): ClaimedTask {
+  return {
+    id: row.id,
+    leaseNo: row.lease_no,
+    type: row.type,
+    queue: row.queue,
+    payload: row.payload,
+    priority: row.priority,
+    attempts: row.attempts,
+    losses: row.losses,
+    availableAtUs: Number(row.available_at_us),
+    timeoutMs: row.timeout_ms === null ? null : Number(row.timeout_ms),
+    groupKey: row.group_key,
+    running: row.running,
+    traceparent: row.extra?.traceparent ?? null,
+  };
+}
+
+function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
+  return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
+}
+
+/** After everything: a claim starts there at what it looks back to. */
+const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
+
+/** 20 numbers per queue, as `taskq.claim` takes them; `unknown` is the place of a level that has none. */
+export function flatten(cursor: Cursor, queues: readonly string[], unknown: Place | null): (number | null)[] {
+  return queues.flatMap((queue) => {
+    const places = cursor.get(queue) ?? [];
+    return Array.from({ length: 10 }, (_, priority) => places[priority] ?? unknown).flatMap((place) =>
+      place === null ? [null, null] : [place.availableAtUs, place.id],
+    );
+  });
+}

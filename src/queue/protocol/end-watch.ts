@@ -1,0 +1,223 @@
+import { after } from '../../lib/after.ts';
+import { Bell } from '../../lib/bell.ts';
+import { isPassing, isReadOnly, type Queryable } from '../../lib/database.ts';
+import { type Listener, openListener } from '../../lib/listener.ts';
+import { askEnds, type EndRow, getEnds } from './get-ends.ts';
+
+/** How a wait ended: with the task, with the time, or because nothing is known of the task (any more). */
+export type Waited =
+  | { readonly kind: 'ended'; readonly end: EndRow }
+  | { readonly kind: 'deadline' }
+  | { readonly kind: 'gone' };
+
+export interface WaitLimits {
+  readonly timeoutMs?: number;
+  /** Rejects the wait with its reason when aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface EndWatchOptions {
+  readonly db: Queryable;
+  /** Where to listen, a URL or settings of the driver, past a pooler if there is one; undefined: it only polls. */
+  readonly connection: string | object | undefined;
+  readonly applicationName: string;
+}
+
+/** A task that somebody waits for. */
+interface Watched {
+  readonly waiting: Set<Waiter>;
+  lookAt: number;
+  pollMs: number;
+}
+
+interface Waiter {
+  resolve(waited: Waited): void;
+  reject(why: unknown): void;
+}
+
+const FIRST_POLL_MS = 50;
+const LAST_POLL_MS = 1000;
+/** A database that has not answered for so long is an error. */
+const OUTAGE_MS = 60_000;
+const MOST_AT_ONCE = 1000;
+
+/**
+ * Waits for the ends of tasks: one session listens and one loop polls for all who wait, however many. Polling alone is
+ * correct; a notification may be lost.
+ */
+export class EndWatch {
+  readonly #options: EndWatchOptions;
+  readonly #watched = new Map<string, Watched>();
+  /** To be looked at now, without a look through all that are watched. */
+  readonly #urgent = new Set<string>();
+  /** When the next of the others is due. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  readonly #bell = new Bell();
+  readonly #closed = new AbortController();
+  #looping = false;
+  #listener: Promise<Listener | undefined> | undefined;
+
+  constructor(options: EndWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Wait until a task has ended. Rejects with what the database says, or with the reason of the signal. */
+  wait(id: string, { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitLimits = {}): Promise<Waited> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const watched = this.#watch(id);
+      const end = () => {
+        callOff();
+        signal?.removeEventListener('abort', onAbort);
+        watched.waiting.delete(waiter);
+        if (watched.waiting.size === 0 && this.#watched.get(id) === watched) this.#watched.delete(id);
+        this.#bell.ring();
+      };
+      const waiter: Waiter = {
+        resolve: (waited) => {
+          end();
+          resolve(waited);
+        },
+        reject: (why) => {
+          end();
+          reject(why);
+        },
+      };
+      const onAbort = () => waiter.reject(signal?.reason);
+      const callOff = after(timeoutMs, () => void this.#lastLook(id, waiter));
+      signal?.addEventListener('abort', onAbort);
+      watched.waiting.add(waiter);
+      if (!this.#looping) void this.#loop();
+      this.#bell.ring();
+    });
+  }
+
+  /** End every wait with this error, and what listens. */
+  async close(why: Error): Promise<void> {
+    this.#closed.abort();
+    this.#rejectAll(why);
+    const listener = await this.#listener;
+    await listener?.close().catch(() => {});
+  }
+
+  #watch(id: string): Watched {
+    const known = this.#watched.get(id);
+    if (known !== undefined) return known;
+    const watched: Watched = { waiting: new Set(), lookAt: 0, pollMs: FIRST_POLL_MS };
+    this.#watched.set(id, watched);
+    this.#urgent.add(id);
+    return watched;
+  }
+
+  /** It may have ended since the last look. */
+  async #lastLook(id: string, waiter: Waiter): Promise<void> {
+    const [end] = await getEnds(this.#options.db, [id]).catch(() => []);
+    waiter.resolve(end === undefined || end.live ? { kind: 'deadline' } : { kind: 'ended', end });
+  }
+
+  async #loop(): Promise<void> {
+    this.#looping = true;
+    let answeredAt = performance.now();
+    while (this.#watched.size > 0) {
+      try {
+        this.#listen();
+        await this.#look();
+        answeredAt = performance.now();
+      } catch (error) {
+        // Whoever ends tasks does so on another server by now.
+        if (isReadOnly(error)) await this.#listener?.then((listener) => listener?.close()).catch(() => {});
+        // A restart of the database is no reason to give up a task that may still be completed.
+        if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) this.#rejectAll(error);
+      }
+      if (this.#watched.size === 0) break;
+      const waitMs = this.#urgent.size > 0 ? 0 : this.#dueAt - performance.now();
+      await this.#bell.wait(Math.max(0, waitMs), this.#closed.signal);
+    }
+    this.#looping = false;
+    if (!this.#closed.signal.aborted) void this.#listener?.then((listener) => listener?.keepAlive('no'));
+  }
+
+  async #look(): Promise<void> {
+    const due = this.#takeDue(performance.now());
+    if (due.size === 0) return;
+    const ids = [...due.keys()];
+    const { db } = this.#options;
+    await askEnds(db, ids);
+    const ends = new Map((await getEnds(db, ids)).map((end) => [end.id, end]));
+    for (const [id, { waiting }] of due) {
+      const end = ends.get(id);
+      if (end?.live) continue;
+      for (const waiter of [...waiting]) waiter.resolve(end ? { kind: 'ended', end } : { kind: 'gone' });
+    }
+  }
+
+  /** At most so many as are asked about at once: what is urgent, then, where it is time for that, of all others. */
+  #takeDue(now: number): Map<string, Watched> {
+    const due = new Map<string, Watched>();
+    const take = (id: string, watched: Watched) => {
+      due.set(id, watched);
+      watched.lookAt = now + watched.pollMs;
+      watched.pollMs = Math.min(2 * watched.pollMs, LAST_POLL_MS);
+      this.#dueAt = Math.min(this.#dueAt, watched.lookAt);
+    };
+    for (const id of this.#urgent) {
+      if (due.size === MOST_AT_ONCE) return due;
+      this.#urgent.delete(id);
+      const watched = this.#watched.get(id);
+      if (watched !== undefined) take(id, watched);
+    }
+    if (now < this.#dueAt) return due;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    for (const [id, watched] of this.#watched) {
+      if (watched.lookAt <= now && due.size < MOST_AT_ONCE) take(id, watched);
+      else this.#dueAt = Math.min(this.#dueAt, watched.lookAt);
+    }
+    return due;
+  }
+
+  #listen(): void {
+    const { connection, applicationName } = this.#options;
+    if (connection === undefined) return;
+    if (this.#listener !== undefined) {
+      void this.#listener.then((listener) => listener?.keepAlive('yes'));
+      return;
+    }
+    const opening = openListener({
+      connection,
+      applicationName,
+      channels: ['taskq_done'],
+      onNotification: (_, id) => this.#lookNow([id]),
+      deadlineMs: 10_000,
+    });
+    this.#listener = opening.catch(() => undefined);
+    opening.then(
+      (listener) => {
+        // What ended before it listened was told to nobody.
+        void listener.hears.then(
+          () => this.#lookNow(this.#watched.keys()),
+          () => {},
+        );
+        listener.broken.catch(() => this.#listenAnew());
+      },
+      () => this.#listenAnew(),
+    );
+  }
+
+  /** With the next look after a while; what polls meanwhile loses nothing. */
+  #listenAnew(): void {
+    setTimeout(() => {
+      this.#listener = undefined;
+    }, LAST_POLL_MS).unref();
+  }
+
+  #lookNow(ids: Iterable<string>): void {
+    for (const id of ids) if (this.#watched.has(id)) this.#urgent.add(id);
+    this.#bell.ring();
+  }
+
+  #rejectAll(why: unknown): void {
+    for (const { waiting } of [...this.#watched.values()]) {
+      for (const waiter of [...waiting]) waiter.reject(why);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
+import type { Queryable } from '../../lib/database.ts';
+
+/** What came of an enqueue: the task made, or (`created` false) the one that holds its key. */
+export interface Enqueued {
+  readonly id: string;
+  readonly created: boolean;
+}
+
+export interface NewTask {
+  readonly type: string;
+  /** JSON text. It reaches the database as it is. */
+  readonly payload: string;
+  readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean };
+}
+
+/** The types that the database need not know: these, or `true` for all. It refuses every other that it does not. */
+export type AllowUnknown = true | readonly string[];
+
+/** Enqueue one task in the transaction of `db`; `notify` false: without a NOTIFY. */
+export async function enqueue(
+  db: Queryable,
+  { type, payload, options }: NewTask,
+  allowUnknown: AllowUnknown = [],
+  notify?: false,
+): Promise<Enqueued> {
+  const rows = await db.query<Enqueued>({
+    name: 'taskq_enqueue',
+    text: 'select id, created from taskq.enqueue($1, $2, $3)',
+    values: [type, payload, JSON.stringify({ ...options, allow_unknown: allowUnknown, notify })],
+  });
+  return rows[0]!;
+}
+
+/** Tasks as one call of `taskq.enqueue_many` takes them. */
+export interface Bulk {
+  readonly count: number;
+  readonly values: readonly [tasks: string, options: string];
+}
+
+/** More in one call gains nothing. */
+export const BULK_TASKS = 10_000;
+/** Nor is a statement to be much longer than so many characters of payloads. */
+export const BULK_LENGTH = 2 * 1024 * 1024;
+
+/** Write tasks for one call. What all of them say alike is said once. */
+export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [], notify?: false): Bulk {
+  const common = commonSayings(tasks);
+  const texts = tasks.map((task) => taskText(task, common));
+  const options = { ...common, allow_unknown: allowUnknown, notify };
+  return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
+}
+
+/** Enqueue in the transaction of `db`, in one statement. Returns one answer per task, in their order. */
+export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promise<Enqueued[]> {
+  const rows = await db.query<Enqueued & { place: string }>({
+    name: 'taskq_enqueue_many',
+    text: 'select place, id, created from taskq.enqueue_many($1, $2)',
+    values,
+  });
+  const answers = new Array<Enqueued>(count);
+  for (const { place, id, created } of rows) answers[Number(place) - 1] = { id, created };
+  return answers;
+}
+
+/** The same for whoever does not ask which they are. Returns how many were created; of the others the key was held. */
+export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<number> {
+  const rows = await db.query<{ created: number }>({
+    name: 'taskq_enqueue_counted',
+    text: 'select count(*) filter (where created)::integer as created from taskq.enqueue_many($1, $2)',
+    values,
+  });
+  return rows[0]!.created;
+}
+
+/** What tasks say but their payloads. */
+type Sayings = Readonly<Record<string, unknown>>;
+
+/** What a task says that is not common to all. Its payload's text is not looked into. */
+function taskText({ type, payload, options = {} }: NewTask, common: Sayings): string {
+  let text = common.type === undefined ? `{"type":${JSON.stringify(type)},` : '{';
+  for (const name in options) {
+    if (common[name] !== undefined) continue;
+    const own = JSON.stringify(options[name as keyof typeof options]);
+    if (own !== undefined) text += `"${name}":${own},`;
+  }
+  return `${text}"payload":${payload}}`;
+}
+
+/** What every one of these tasks says, and says alike. */
+function commonSayings(tasks: readonly NewTask[]): Sayings {
+  const [first] = tasks;
+  if (first === undefined) return {};
+  // Most often all have the very same options.
+  const others = tasks
+    .map(({ options }) => options as Sayings | undefined)
+    .filter((options) => options !== first.options);
+  const alike = Object.entries(first.options ?? {}).filter(([name, value]) => {
+    const isAlike = likenessTo(value);
+    return others.every((said) => isAlike(said?.[name]));
+  });
+  const type = tasks.every((task) => task.type === first.type) ? first.type : undefined;
+  return { ...Object.fromEntries(alike), type };
+}
+
+function likenessTo(value: unknown): (other: unknown) => boolean {
+  if (typeof value !== 'object') return (other) => other === value;
+  const text = JSON.stringify(value);
+  return (other) => other === value || JSON.stringify(other) === text;
+}

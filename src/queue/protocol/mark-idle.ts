@@ -1,0 +1,38 @@
+import type { Queryable } from '../../lib/database.ts';
+import { type Survey, type SurveyDocument, surveyOf } from './survey.ts';
+
+export interface Idle {
+  /** In how many milliseconds the next task of the queues and types is due; null: none waits, or it was not asked. */
+  readonly dueMs: number | null;
+  readonly survey: Survey;
+}
+
+export interface IdleWorker {
+  readonly workerId: number;
+  /** Those it serves; null: all. */
+  readonly queues: readonly string[] | null;
+  readonly types: readonly string[];
+  /** To ask about where it serves all: then none are looked for. */
+  readonly known?: readonly string[];
+  /** False: do not ask when the next task is due. */
+  readonly due?: false;
+}
+
+/** Mark a worker as asleep for at most `ms`, so that producers wake it. Claim once more after this. */
+export async function markIdle(
+  db: Queryable,
+  { workerId, queues, types, ...options }: IdleWorker,
+  ms: number,
+): Promise<Idle> {
+  const rows = await db.query<{ due_ms: number | null; survey: SurveyDocument }>({
+    name: 'taskq_mark_idle',
+    text: 'select due_ms, survey from taskq.mark_idle($1, $2, $3, $4, $5)',
+    values: [workerId, queues, Math.ceil(ms), types, JSON.stringify(options)],
+  });
+  return { dueMs: rows[0]!.due_ms, survey: surveyOf(rows[0]!.survey) };
+}
+
+/** Take the mark away: the worker is awake. */
+export async function unmarkIdle(db: Queryable, workerId: number): Promise<void> {
+  await db.query({ name: 'taskq_unmark_idle', text: 'select taskq.unmark_idle($1)', values: [workerId] });
+}

@@ -1,0 +1,167 @@
+import type { Queryable } from '../../lib/database.ts';
+
+export interface RescueRequest {
+  /** The caller, whose own tasks are taken too where it does not know of them. */
+  readonly workerId: number;
+  /** The ids the caller does know of. */
+  readonly held: () => readonly string[];
+  /** The answer of a claim was lost: look for what it took. */
+  readonly own: boolean;
+  /** Least time between two scans of all workers together, in milliseconds. */
+  readonly gapMs: number;
+  /** Other workers that are silent, and the heartbeat at which each has stood for long enough. */
+  readonly watched: Readonly<Record<string, number>>;
+  /** For how long others were watched by now, for those who watch them later. */
+  readonly watching?: Readonly<Record<string, Watching>>;
+  /** Make no scan, be it due. */
+  readonly onlyLook?: boolean;
+  /** Scan also where another transaction holds the row by which workers take turns. */
+  readonly outOfTurn?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The transaction that holds a row; null: it was gone, or cannot be told. */
+export type Holder = Readonly<Record<string, unknown>> | null;
+
+/** For how long a worker was seen at this heartbeat. */
+export interface Watching {
+  readonly beat_us: number;
+  readonly watched_ms: number;
+}
+
+/** A worker whose last heartbeat is a while ago, or ahead of the database's clock. */
+export interface Quiet {
+  readonly workerId: string;
+  readonly beatUs: number;
+  readonly leaseMs: number;
+  /** For how long it was watched at that heartbeat, by all who did before. */
+  readonly watchedMs: number;
+  /** Half a lease ago, or ahead: that of a live worker is only after a step of the clock. */
+  readonly isLate: boolean;
+}
+
+export interface Look {
+  readonly quiet: readonly Quiet[];
+  /** Undefined: no scan was due. Empty: one was made and found nothing. */
+  readonly rescued: readonly Rescued[] | undefined;
+  /** Who holds the row by which workers take turns. Undefined: it was free. */
+  readonly heldBy?: Holder;
+  /** Where it is held: how many live workers there are, and how many of them come before the caller. */
+  readonly place?: { readonly rank: number; readonly of: number };
+}
+
+export interface Rescued {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  /** `pending`, or how it ended instead; `refused`: it stays as it was, the database cannot bring it back. */
+  readonly status: 'pending' | 'dead' | 'cancelled' | 'refused';
+  readonly availableAtUs: number;
+  /** Of a refused one: what the database said. */
+  readonly error?: string;
+}
+
+/** 32 MB of the table, some milliseconds. */
+export const PAGE_BLOCKS = 4096;
+
+/**
+ * Look at the other workers, and bring back the tasks whose lease ran out, if a scan is due: in one statement, or page by
+ * page where the table has more than so many blocks.
+ */
+export async function rescue(db: Queryable, request: RescueRequest, pageBlocks = PAGE_BLOCKS): Promise<Look> {
+  const { own, gapMs, workerId, held, watched, watching = {}, onlyLook = false } = request;
+  const options = JSON.stringify({ watching, only_look: onlyLook });
+  const rows = await db.query<{ blocks: string | null; rescued: RescuedRow[] | null; extra: Extra }>({
+    name: 'taskq_begin_rescue',
+    text: 'select blocks, rescued, extra from taskq.begin_rescue($1, $2, $3, $4, $5, $6, $7)',
+    values: [own, gapMs, workerId, held(), pageBlocks, JSON.stringify(watched), options],
+  });
+  const { blocks, rescued, extra } = rows[0]!;
+  const quiet = Object.entries(extra.quiet).map(([id, one]) => ({
+    workerId: id,
+    beatUs: one.beat_us,
+    leaseMs: one.lease_ms,
+    watchedMs: one.watched_ms,
+    isLate: one.is_late,
+  }));
+  if (extra.held !== undefined) {
+    const { by: heldBy, place } = extra.held;
+    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy, place };
+    const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
+    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy, place };
+  }
+  if (blocks === null) return { quiet, rescued: undefined };
+  if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
+  return { quiet, rescued: await rescueInPages(db, request, { blocks: Number(blocks), pageBlocks, extra }) };
+}
+
+interface Scan {
+  readonly blocks: number;
+  readonly pageBlocks: number;
+  readonly extra: Extra;
+}
+
+async function rescueInPages(
+  db: Queryable,
+  request: RescueRequest,
+  { blocks, pageBlocks, extra }: Scan,
+): Promise<Rescued[]> {
+  const options = JSON.stringify(extra.options);
+  const rescued: Rescued[] = [];
+  let costMs = 0;
+  for (let from = 0; from < blocks && !request.signal.aborted; from += pageBlocks) {
+    const began = performance.now();
+    rescued.push(...(await rescuePage(db, request, [from, from + pageBlocks], options)));
+    costMs += performance.now() - began;
+  }
+  if (!request.signal.aborted) {
+    await db.query({ text: 'select taskq.end_rescue($1, $2)', values: [costMs, options] });
+  }
+  return rescued;
+}
+
+async function rescuePage(
+  db: Queryable,
+  request: RescueRequest,
+  blocks: readonly [from: number, to: number],
+  options: string,
+): Promise<Rescued[]> {
+  const rows = await db.query<RescuedRow>({
+    text: 'select id, queue, type, status, available_at_us, extra from taskq.rescue($1, $2, $3, $4, $5)',
+    values: [...blocks, request.workerId, request.held(), options],
+  });
+  return rows.map(rescuedOf);
+}
+
+interface Extra {
+  readonly quiet: Readonly<Record<string, StoredQuiet>>;
+  /** What a scan that is due is to be passed on with. */
+  readonly options?: object;
+  readonly held?: {
+    readonly by: Holder;
+    readonly place: { readonly rank: number; readonly of: number };
+    readonly blocks: number;
+    readonly options: object;
+  };
+}
+
+interface StoredQuiet {
+  readonly beat_us: number;
+  readonly lease_ms: number;
+  readonly watched_ms: number;
+  readonly is_late: boolean;
+}
+
+interface RescuedRow {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly status: Rescued['status'];
+  readonly available_at_us: string | number;
+  readonly extra: { readonly error?: string } | null;
+}
+
+function rescuedOf({ id, queue, type, status, available_at_us, extra }: RescuedRow): Rescued {
+  const rescued = { id, queue, type, status, availableAtUs: Number(available_at_us) };
+  return extra?.error === undefined ? rescued : { ...rescued, error: extra.error };
+}

@@ -1,0 +1,135 @@
+import type { Completed, Outcome } from '../../domain/outcome.ts';
+import { type Lease, leaseKey } from '../../domain/task.ts';
+import type { Queryable } from '../../lib/database.ts';
+
+export interface Settlement extends Lease {
+  readonly outcome: Outcome;
+  /** Milliseconds since the task started; null: it never did. */
+  readonly ranMs: number | null;
+}
+
+/** What became of a task that failed or was snoozed. */
+export interface Consequence {
+  readonly status: 'pending' | 'dead' | 'cancelled';
+  readonly attempts: number;
+  readonly retry_in_ms?: number;
+  readonly reason?: string;
+}
+
+export interface SettleAnswer {
+  /**
+   * `already`: a repeat, that attempt has an outcome. `lost`: the lease is somebody else's by now, or the row is
+   * gone. `busy`: another transaction has the row locked; ask again.
+   */
+  readonly answer: 'recorded' | 'already' | 'lost' | 'busy';
+  /** Null for what completed. */
+  readonly consequence: Consequence | null;
+}
+
+interface Row {
+  readonly id: string;
+  readonly lease_no: number;
+  readonly answer: SettleAnswer['answer'];
+  readonly extra: Consequence | null;
+}
+
+/** An outcome of success, as nearly all are. */
+type Success = Settlement & { readonly outcome: Completed };
+
+/** Record outcomes of this worker's tasks, of all kinds in one transaction. Answers each, in their order. */
+export async function settle(
+  db: Queryable,
+  workerId: number,
+  settlements: readonly Settlement[],
+): Promise<SettleAnswer[]> {
+  if (settlements.every(({ outcome }) => outcome.kind === 'completed'))
+    return complete(db, workerId, settlements as readonly Success[]);
+  return settleAny(db, workerId, settlements);
+}
+
+/** Record no outcome. Throws what would refuse any outcome: missing rights, a missing function, a broken session. */
+export async function settleNothing(db: Queryable, workerId: number): Promise<void> {
+  await complete(db, workerId, []);
+  await settleAny(db, workerId, []);
+}
+
+async function settleAny(
+  db: Queryable,
+  workerId: number,
+  settlements: readonly Settlement[],
+): Promise<SettleAnswer[]> {
+  const rows = await db.query<Row>({
+    name: 'taskq_settle',
+    text: 'select id, lease_no, answer, extra from taskq.settle($1, $2)',
+    values: [workerId, `[${settlements.map(asJson).join(',')}]`],
+  });
+  return inOrder(settlements, rows, ASK_AGAIN);
+}
+
+/** By arrays: they cost the server half as much as JSON does. Only what was not recorded is answered. */
+async function complete(
+  db: Queryable,
+  workerId: number,
+  successes: readonly Success[],
+): Promise<SettleAnswer[]> {
+  const column = <T>(of: (success: Success) => T) => successes.map(of);
+  const someOf = (values: (string | null)[]) => (values.some((value) => value !== null) ? values : null);
+  const rows = await db.query<Row>({
+    name: 'taskq_complete',
+    text: 'select id, lease_no, answer, extra from taskq.complete($1, $2, $3, $4, $5, $6)',
+    values: [
+      workerId,
+      `{${column(({ id }) => id).join(',')}}`,
+      `{${column(({ leaseNo }) => leaseNo).join(',')}}`,
+      `{${column(({ ranMs }) => (ranMs === null ? 'null' : Math.round(ranMs))).join(',')}}`,
+      someOf(column(({ outcome }) => outcome.result)),
+      someOf(column(({ outcome }) => outcome.resultNote && JSON.stringify(outcome.resultNote))),
+    ],
+  });
+  return rows.length === 0 ? successes.map(() => RECORDED) : inOrder(successes, rows, RECORDED);
+}
+
+const RECORDED: SettleAnswer = { answer: 'recorded', consequence: null };
+const ASK_AGAIN: SettleAnswer = { answer: 'busy', consequence: null };
+
+/** The answer to each; `untold` to those that no row tells of. */
+function inOrder(leases: readonly Lease[], rows: readonly Row[], untold: SettleAnswer): SettleAnswer[] {
+  const answers = new Map(
+    rows.map(({ id, lease_no: leaseNo, answer, extra }) => [
+      leaseKey({ id, leaseNo }),
+      { answer, consequence: extra },
+    ]),
+  );
+  return leases.map((lease) => answers.get(leaseKey(lease)) ?? untold);
+}
+
+/** One element of the array that `taskq.settle` takes. A result is JSON text already. */
+export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
+  const head = JSON.stringify({
+    id,
+    lease_no: leaseNo,
+    ran_ms: ranMs === null ? null : Math.round(ranMs),
+    ...fieldsOf(outcome),
+    ...('resultNote' in outcome && outcome.resultNote && { result_note: outcome.resultNote }),
+  });
+  const result = 'result' in outcome ? outcome.result : null;
+  return result === null ? head : `${head.slice(0, -1)},"result":${result}}`;
+}
+
+function fieldsOf(outcome: Outcome): object {
+  const crashed = outcome.reportedBy === 'worker' && outcome.kind === 'failed' ? { crashed: true } : {};
+  switch (outcome.kind) {
+    case 'completed':
+      return { outcome: 'completed' };
+    case 'failed':
+      return { outcome: 'failed', error: outcome.error, delay_ms: outcome.delayMs, ...crashed };
+    case 'dead':
+      return { outcome: 'dead', error: outcome.error, reason: outcome.reason };
+    case 'snoozed':
+      return { outcome: 'snoozed', delay_ms: outcome.delayMs };
+    case 'cancelled':
+      return { outcome: 'cancelled', reason: outcome.reason, ...(outcome.killed && { killed: true }) };
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,47 @@
+import type { Queryable } from '../../lib/database.ts';
+
+/** What a worker has to know before it claims. */
+export interface Survey {
+  /** The queues that have a live task, by name; null: they were not looked for. */
+  readonly queues: readonly string[] | null;
+  readonly typeTimeouts: Readonly<Record<string, number>>;
+  readonly queueTimeouts: Readonly<Record<string, number>>;
+  /** Null: an attempt may take for ever. */
+  readonly timeoutMs: number | null;
+}
+
+/** The document that `taskq.survey` returns. */
+export interface SurveyDocument {
+  readonly queues: string[] | null;
+  readonly type_timeouts: Record<string, number>;
+  readonly queue_timeouts: Record<string, number>;
+  readonly timeout_ms: number | null;
+}
+
+export interface SurveyOptions {
+  /** False: only which timeouts apply. */
+  readonly queues?: false;
+}
+
+/** Look which queues have tasks and which timeouts apply. */
+export async function survey(
+  db: Queryable,
+  types: readonly string[],
+  options: SurveyOptions = {},
+): Promise<Survey> {
+  const rows = await db.query<{ survey: SurveyDocument }>({
+    name: 'taskq_survey',
+    text: 'select taskq.survey($1, $2) as survey',
+    values: [types, JSON.stringify(options)],
+  });
+  return surveyOf(rows[0]!.survey);
+}
+
+export function surveyOf(found: SurveyDocument): Survey {
+  return {
+    queues: found.queues,
+    typeTimeouts: found.type_timeouts,
+    queueTimeouts: found.queue_timeouts,
+    timeoutMs: found.timeout_ms,
+  };
+}

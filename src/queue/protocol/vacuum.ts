@@ -1,0 +1,25 @@
+import type { Queryable } from '../../lib/database.ts';
+
+/**
+ * The statement that vacuums the live table. Undefined: it has fewer dead rows than that, it was vacuumed within that
+ * time, or this role may not.
+ */
+export async function findDueVacuum(
+  db: Queryable,
+  { deadRows, afterMs }: { readonly deadRows: number; readonly afterMs: number },
+): Promise<string | undefined> {
+  const rows = await db.query<{ statement: string | null }>({
+    name: 'taskq_due_vacuum',
+    text: 'select taskq.due_vacuum($1, $2) as statement',
+    values: [deadRows, Math.ceil(afterMs)],
+  });
+  return rows[0]!.statement ?? undefined;
+}
+
+/** A worker that ends waits for it no longer than this. What takes longer goes on in the server. */
+const DEADLINE_MS = 2000;
+
+/** Run such a statement. Throws `deadline_passed` (TaskqError) after two seconds. */
+export async function vacuum(db: Queryable, statement: string): Promise<void> {
+  await db.query({ text: statement, isAlone: true, deadlineMs: DEADLINE_MS });
+}

@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import { loadMigrationFiles } from 'postgres-migrations';
+import { type Client, connectClient } from '../../lib/connect.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { prepareSession } from '../../lib/session.ts';
+import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
+import type { Blocker } from './blockers.ts';
+import { explainRefusal } from './migrate-refusal.ts';
+import { patiently } from './patiently.ts';
+import { readRelease, SQL } from './schema-release.ts';
+
+/** One thing that brings the schema up to this binary. */
+export interface MigrationStep {
+  readonly step: 'schema' | 'migration' | 'functions' | 'partitions';
+  readonly name: string;
+  readonly applied: boolean;
+}
+
+export interface MigrateOptions {
+  /** A direct connection: a session lock is held through it, which a pooler would share. */
+  readonly databaseUrl: string;
+  /** Say what is there and what is due, change nothing. */
+  readonly dryRun?: true;
+  /** Where migrations, functions and release.json are; this package's own unless told. */
+  readonly sql?: string;
+  /** How long it tries again while transactions of others hold what it changes; a minute unless told. */
+  readonly patienceMs?: number;
+  /** Called with these transactions, when they are first seen and whenever they are others. */
+  readonly onBlocked?: (by: readonly Blocker[]) => void;
+}
+
+const PATIENCE_MS = 60_000;
+
+/**
+ * Bring the schema `taskq` up to this binary. Returns every step there is, `applied` where it stood before this
+ * call or (without `dryRun`) stands now; `newlyApplied` are those that this call made. Many processes may call it at
+ * once: one session lock, taken before anything is looked at, ends with the connection, so that a killed process leaves
+ * nothing behind. Everything that is due is one transaction: others see the schema of the release before or this one.
+ * Throws `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where another one's
+ * migrations stand there, `schema_in_use` where others hold for too long what it changes, `may_not_migrate` where the role
+ * lacks a right, `pooled_connection` behind a pooler.
+ */
+export async function migrate(
+  options: MigrateOptions,
+): Promise<{ steps: MigrationStep[]; newlyApplied: MigrationStep[] }> {
+  const { databaseUrl, dryRun, sql = SQL, patienceMs = PATIENCE_MS, onBlocked = () => {} } = options;
+  const until = performance.now() + patienceMs;
+  const client = await connectClient({ connectionString: databaseUrl });
+  try {
+    await prepare(client);
+    const patience = { client, databaseUrl, until, onBlocked };
+    // Whoever may connect can take it: that is waited for like a table in use. It stays when the transaction ends.
+    await patiently(patience, async () => {
+      await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
+    });
+    const due = await findDue(client, sql);
+    const missing = dryRun ? [] : due.filter((step) => !step.applied);
+    if (missing.length > 0) await patiently(patience, () => apply(client, sql, missing));
+    const done = ({ step, name }: MigrationStep): MigrationStep => ({ step, name, applied: true });
+    return { steps: dryRun ? due : due.map(done), newlyApplied: missing.map(done) };
+  } catch (error) {
+    throw await explainRefusal(client, error);
+  } finally {
+    await client.end();
+  }
+}
+
+async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
+  const ours = (await loadMigrationFiles(join(sql, 'migrations'))).filter((file) => file.id > 0);
+  const { rows: found } = await client.query<{ schema: string | null; migrations: string | null }>(
+    "select to_regnamespace('taskq')::text as schema, to_regclass('taskq.migrations')::text as migrations",
+  );
+  const { schema, migrations } = found[0]!;
+  const applied = new Map<number, string>();
+  if (migrations !== null) {
+    const { rows } = await client.query<{ id: number; hash: string }>(
+      'select id, hash from taskq.migrations',
+    );
+    for (const { id, hash } of rows) applied.set(id, hash);
+  }
+  const newest = Math.max(0, ...applied.keys());
+  if (newest > ours.length) throw newer(`it has migration ${newest}, this version has ${ours.length}`);
+  for (const { id, hash, fileName } of ours)
+    if (applied.has(id) && applied.get(id) !== hash) throw differs(fileName);
+  return [
+    { step: 'schema', name: 'taskq', applied: schema !== null && migrations !== null },
+    ...ours.map(
+      (file): MigrationStep => ({ step: 'migration', name: nameOf(file), applied: applied.has(file.id) }),
+    ),
+    { step: 'functions', ...(await functionsStep(client, sql, migrations !== null)) },
+  ];
+}
+
+async function functionsStep(
+  client: Client,
+  sql: string,
+  exists: boolean,
+): Promise<{ name: string; applied: boolean }> {
+  const release = await readRelease(sql);
+  const name = `release ${release.number}`;
+  const { rows: table } = await client.query<{ release: string | null }>(
+    "select to_regclass('taskq.release')::text as release",
+  );
+  if (!exists || table[0]!.release === null) return { name, applied: false };
+  const { rows } = await client.query<{ number: number }>('select number from taskq.release');
+  const stored = rows[0];
+  if (stored === undefined) return { name, applied: false };
+  if (stored.number > release.number) {
+    throw newer(`its functions are release ${stored.number}, this version has ${release.number}`);
+  }
+  return { name, applied: stored.number === release.number };
+}
+
+/**
+ * In the transaction of the caller. Not by postgres-migrations' own `migrate`, which makes a transaction of each
+ * migration: between two of them, and before the functions, every session would see a schema that no release has. The
+ * files are read and hashed by it, and its table says what was run, as it would itself.
+ */
+async function apply(client: Client, sql: string, steps: readonly MigrationStep[]): Promise<void> {
+  const files = await loadMigrationFiles(join(sql, 'migrations'));
+  for (const { step, name } of steps) {
+    if (step === 'schema') await createSchema(client, files[0]!);
+    else if (step === 'migration') await runMigration(client, files.find((file) => nameOf(file) === name)!);
+    else await applyFunctions(client, sql);
+  }
+}
+
+function nameOf({ fileName }: { readonly fileName: string }): string {
+  return fileName.replace(/\.sql$/, '');
+}
+
+async function prepare(client: Client): Promise<void> {
+  const { isDirect } = await prepareSession(client);
+  if (isDirect) return;
+  throw new TaskqError(
+    'pooled_connection',
+    'migrate needs a direct connection, and this one goes through a pooler',
+    {
+      exitCode: EXIT.usage,
+      hint: 'set directUrl (TASKQ_DIRECT_URL) to the URL of the server itself',
+    },
+  );
+}
+
+function newer(why: string): TaskqError {
+  return new TaskqError('schema_newer', `the schema taskq is newer than this version of taskq: ${why}`, {
+    exitCode: EXIT.schema,
+    hint: 'install a newer version of taskq',
+  });
+}
+
+function differs(fileName: string): TaskqError {
+  return new TaskqError(
+    'schema_differs',
+    `migration ${fileName} of the schema taskq differs from the one in this version of taskq`,
+    {
+      exitCode: EXIT.schema,
+      hint:
+        'before 0.1.0 migrations may change: drain the queue, drop schema taskq cascade (or taskq db reset for the ' +
+        'local database), and migrate again',
+    },
+  );
+}
