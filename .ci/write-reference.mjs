@@ -96,7 +96,7 @@ ${await members('library/task-queue', 'WaitOptions')}
 ${await members('library/task-queue', 'ReviveSettings')}
 ### \`list(filter)\`
 
-${await members('queue/task-filter', 'ListFilter')}
+${await members('queue/inspect/task-filter', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
 ${await members('library/task-list', 'PageOptions')}
