@@ -4,22 +4,22 @@ import { TaskqError } from '../lib/errors.ts';
 import { unsupportedPlatform } from './locate-package.ts';
 import { capture } from './run.ts';
 
-/** The OS user the server runs as. */
+/** The OS user that runs the server. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Whether this process may, and for a Postgres must, become somebody else. */
+/** Whether this process is root, which must run PostgreSQL as another user. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
 /**
- * Finds who runs the server: this user; for root, whom Postgres refuses, the owner of the data directory if
- * there is one (a `postgres` user that was installed later must not lock us out of it), else `postgres`, else
- * `nobody`. Fails when there is neither.
+ * Returns the user to run the server: this user. For root, whom PostgreSQL refuses, the owner of the data directory if
+ * it exists (a `postgres` user installed later must not lock us out of it), or else `postgres`, or else `nobody`.
+ * Throws TaskqError if there is neither.
  */
 export async function serverAccount(dataDir: string): Promise<Account> {
   const uid = process.getuid?.();
@@ -40,13 +40,13 @@ export async function serverAccount(dataDir: string): Promise<Account> {
   );
 }
 
-/** The name of the user with this id; the number itself when it has none. */
+/** Returns the name of the user with this id, or the number itself if there is no name. */
 export async function userName(uid: number): Promise<string> {
   if (uid === process.getuid?.()) return ownName(uid);
   return (await capture('id', ['-un', String(uid)])) ?? String(uid);
 }
 
-/** What a child needs to be told to run as the account; nothing when this process is that user. */
+/** Returns the spawn options that run a child as the account; none if this process is that user. */
 export function asAccount(account: Account): { uid?: number; gid?: number } {
   return isRoot() ? { uid: account.uid, gid: account.gid } : {};
 }

@@ -7,13 +7,13 @@ import type { Layout } from './layout.ts';
 import { serverProcesses, waitUntilGone } from './processes.ts';
 
 /**
- * Removes what a server that was killed left behind and the next one would stumble over; answers `server alive`,
- * and touches nothing, when it was not killed. To be called under the start lock.
+ * Removes what a killed server left behind that would stop the next one from starting. Returns `server alive`, and
+ * touches nothing, if the server was not killed. The caller holds the start lock.
  *
- * Postgres itself believes a pid file whose number is that of any process of its user (a zombie, or one that got
- * the number since), does not start beside an empty one, nor beside backends that outlived their postmaster. It
- * is right to be careful: two servers on one data directory destroy it. We can say more because we know every
- * live process in the directory: the pid file goes only when there is none any more.
+ * PostgreSQL itself trusts a pid file whose pid belongs to any process of its user (a zombie, or a process that reused
+ * the pid). It does not start beside an empty pid file, or beside backends that outlived their postmaster. It is right
+ * to be careful: two servers on one data directory destroy it. We know more because we find every live process of the
+ * directory: the pid file is removed only when there is none left.
  */
 export async function clearStaleState(
   layout: Layout,
@@ -30,7 +30,7 @@ export async function clearStaleState(
   return 'cleared';
 }
 
-/** Without a postmaster they serve nobody, and what they had committed is in the log of the next one's recovery. */
+/** Without a postmaster they serve no one, and the next server recovers what they had committed from the log. */
 async function killOrphans(pids: readonly number[], dataDir: string): Promise<void> {
   for (const pid of pids) kill(pid);
   if (await waitUntilGone(pids, 10_000)) return;

@@ -16,12 +16,12 @@ import { draftOf, exists } from './files.ts';
 import type { BinaryPackage } from './locate-package.ts';
 
 /**
- * Makes `target` a complete copy of the package's binaries, runnable by every user. It appears at once, by a
- * rename, so many processes may do this at the same time: the first one's copy stays.
+ * Creates `target` as a complete copy of the package's binaries, which every user may run. It appears at once, by a
+ * rename, so many processes may do this at the same time: the first copy stays.
  */
 export async function copyBinaries(source: BinaryPackage, target: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
-  await chmod(dirname(target), 0o755); // whatever the umask: the server's user must pass
+  await chmod(dirname(target), 0o755); // overrides the umask: the server's user must be able to enter
   const copy = await mkdtemp(draftOf(target));
   try {
     await cp(join(source.directory, 'native'), copy, {
@@ -39,7 +39,7 @@ export async function copyBinaries(source: BinaryPackage, target: string): Promi
   }
 }
 
-/** npm packs no links; the package makes them in a postinstall script, which `--ignore-scripts` leaves out. */
+/** npm packs no links; the package creates them in a postinstall script, which `--ignore-scripts` skips. */
 async function linkLibraries(copy: string): Promise<void> {
   const listed = await readFile(join(copy, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const link of JSON.parse(listed) as { source: string; target: string }[]) {
@@ -48,7 +48,7 @@ async function linkLibraries(copy: string): Promise<void> {
   }
 }
 
-/** node_modules of a root with umask 077 is closed to the user the server runs as. */
+/** With umask 077, root's node_modules is closed to the user that runs the server. */
 async function makeReadable(copy: string): Promise<void> {
   await chmod(copy, 0o755);
   for (const entry of await readdir(copy, { recursive: true, withFileTypes: true })) {

@@ -4,12 +4,12 @@ import { TaskqError } from '../lib/errors.ts';
 import { exists, namesIn } from './files.ts';
 import type { Layout } from './layout.ts';
 
-/** Where the data of this major version lives, be it there or not. */
+/** Returns the data directory of this major version, whether or not it exists. */
 export function dataDirectory(layout: Layout, major: number): string {
   return join(layout.stateDir, `pg${major}`);
 }
 
-/** Every data directory that is there, of whatever major version. */
+/** Returns every existing data directory, of any major version. */
 export async function dataDirectories(layout: Layout): Promise<readonly string[]> {
   const names = await namesIn(layout.stateDir);
   return names.filter((name) => /^pg\d+$/.test(name)).map((name) => join(layout.stateDir, name));
@@ -20,7 +20,9 @@ export async function isInitialised(dataDir: string): Promise<boolean> {
   return exists(join(dataDir, 'PG_VERSION'));
 }
 
-/** Fails when all the data here is of another major version: a fresh directory beside it would hide every task. */
+/**
+ * Throws TaskqError if all existing data is of another major version: a new directory beside it would hide every task.
+ */
 export async function refuseOtherMajor(layout: Layout, major: number): Promise<void> {
   const others = await dataDirectories(layout);
   if (others.length === 0 || others.includes(dataDirectory(layout, major))) return;
@@ -34,7 +36,7 @@ export async function refuseOtherMajor(layout: Layout, major: number): Promise<v
   );
 }
 
-/** The pid that the server in this directory wrote down, alive or not; undefined when it wrote none. */
+/** Returns the pid that the server in this directory recorded, alive or not; undefined if it recorded none. */
 export async function recordedPid(dataDir: string): Promise<number | undefined> {
   const text = await readFile(join(dataDir, 'postmaster.pid'), 'utf8').catch(() => '');
   // Single-user mode writes its pid negative.

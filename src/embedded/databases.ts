@@ -1,7 +1,7 @@
 import { type Client, connectClient } from '../lib/connect.ts';
 import type { EmbeddedServer } from './server.ts';
 
-/** Makes the database if it is not there. Any number of processes may ask for the same one at once. */
+/** Creates the database if it does not exist. Any number of processes may do so at once. */
 export async function ensureDatabase(server: EmbeddedServer, name: string): Promise<'created' | 'exists'> {
   return asAdministrator(server, async (client) => {
     if (await isThere(client, name)) return 'exists';
@@ -16,7 +16,7 @@ export async function ensureDatabase(server: EmbeddedServer, name: string): Prom
   });
 }
 
-/** Deletes the database and ends the sessions in it. */
+/** Drops the database and ends its sessions. */
 export async function dropDatabase(server: EmbeddedServer, name: string): Promise<'dropped' | 'absent'> {
   return asAdministrator(server, async (client) => {
     if (!(await isThere(client, name))) return 'absent';

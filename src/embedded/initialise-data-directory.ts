@@ -7,11 +7,11 @@ import type { Binaries } from './locate-binaries.ts';
 import { ProgramFailed, run } from './run.ts';
 
 /**
- * Makes `dataDir` a new, empty cluster. It appears at once, by a rename, so a start that is killed half-way
- * leaves nothing that looks like data. To be called under the start lock.
+ * Creates a new, empty cluster in `dataDir`. It appears at once, by a rename, so a start that is killed midway leaves
+ * nothing that looks like data. The caller holds the start lock. Throws TaskqError if initdb fails.
  *
- * Whoever can reach the socket is trusted: its directory is closed to all but the server's user (and root), who
- * owns the data files anyway. `peer` would refuse root, and a password would have to lie beside the socket.
+ * Everyone who can reach the socket is trusted: its directory is closed to all but root and the server's user, who owns
+ * the data files anyway. `peer` would refuse root, and a password would have to be stored beside the socket.
  */
 export async function initialiseDataDirectory(
   layout: Layout,

@@ -3,13 +3,13 @@ import envPaths from 'env-paths';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { isRoot } from './account.ts';
 
-/** Where everything of one local server lives. */
+/** The paths of one local server. */
 export interface Layout {
   readonly stateDir: string;
-  /** Copies of the packaged binaries, a directory per version. */
+  /** Copies of the packaged binaries, one directory per version. */
   readonly copiesDir: string;
   readonly socketDir: string;
-  /** The socket itself; the server keeps a `.lock` beside it. */
+  /** The socket; the server keeps a `.lock` beside it. */
   readonly socket: string;
   readonly logFile: string;
   readonly port: number;
@@ -17,15 +17,15 @@ export interface Layout {
 
 const PORT = 5432;
 
-/** `sun_path` less its final zero: 108 bytes on Linux, 104 on macOS. */
+/** `sun_path` without its final zero: of 108 bytes on Linux, 104 on macOS. */
 const LONGEST_SOCKET = process.platform === 'linux' ? 107 : 103;
 
 /**
- * Names the places of the server in `directory` (by default root's or this user's own) and touches nothing.
- * Fails when the socket's path would be too long for the operating system.
+ * Returns the paths of the server in `directory` (default: root's or this user's own) without touching any. Throws
+ * TaskqError if the socket's path is too long for the operating system.
  */
 export function layoutOf(directory: string = defaultStateDir()): Layout {
-  const stateDir = resolve(directory); // the server runs in another directory than we
+  const stateDir = resolve(directory); // absolute: the server runs in another directory
   const socketDir = join(stateDir, 'socket');
   const socket = join(socketDir, `.s.PGSQL.${PORT}`);
   const bytes = Buffer.byteLength(socket);
@@ -45,25 +45,25 @@ export function layoutOf(directory: string = defaultStateDir()): Layout {
   };
 }
 
-/** Root's server runs as another user, who cannot look into `/root`. */
+/** Root's server runs as another user, who cannot enter `/root`. */
 function defaultStateDir(): string {
   return isRoot() ? '/var/lib/taskq' : envPaths('taskq', { suffix: '' }).data;
 }
 
 /**
- * The role that owns the server. Not `taskq`: with the usual search path, a table that an application makes without
- * saying where would land in the schema of its role's name, among the queue's own.
+ * The role that owns the server. Not `taskq`: with the usual search path, a table that an application creates without a
+ * schema would go into the schema of its role's name, among the queue's own.
  */
 export const ROLE = 'postgres';
 
-/** The connection string of a database on the server of this layout. */
+/** Returns the connection string of a database on the server of this layout. */
 export function urlOf(layout: Layout, database: string): string {
-  // Port and sslmode are said so that a PGPORT or PGSSLMODE of the user, meant for another server, changes nothing.
+  // Sets port and sslmode explicitly, so that the user's PGPORT or PGSSLMODE, meant for another server, has no effect.
   const query = new URLSearchParams({
     host: layout.socketDir,
     port: String(layout.port),
     sslmode: 'disable',
   });
-  // libpq knows %20 only; a `+` would be part of the path.
+  // libpq decodes only %20; a `+` would be part of the path.
   return `postgresql://${ROLE}@/${encodeURIComponent(database)}?${query.toString().replaceAll('+', '%20')}`;
 }

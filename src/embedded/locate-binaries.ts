@@ -7,18 +7,18 @@ import { locatePackage, packageMissing } from './locate-package.ts';
 import { ProgramFailed, run } from './run.ts';
 import type { EmbeddedOptions } from './server.ts';
 
-/** The programs of one PostgreSQL. */
+/** The programs of one PostgreSQL installation. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
-  /** What a data directory is bound to: 18. */
+  /** The major version, which a data directory is bound to: 18. */
   readonly major: number;
 }
 
 /**
- * Finds the binaries to run: those in `options.binDir`, else our copy of the packaged ones, made now if it is
- * not there. Without the package the newest copy that any project of this user made will do. Fails when there is
- * none. To be called under the start lock.
+ * Finds the binaries to run: those in `options.binDir`, or else our copy of the packaged ones, created now if missing.
+ * Without the package, uses the newest copy made by any project of this user. Throws TaskqError if there is none. The
+ * caller holds the start lock.
  */
 export async function locateBinaries(layout: Layout, options: EmbeddedOptions): Promise<Binaries> {
   if (options.binDir !== undefined) return programsIn(options.binDir, await majorOf(options.binDir));
@@ -38,7 +38,7 @@ function programsIn(directory: string, major: number): Binaries {
   return { postgres: join(directory, 'postgres'), initdb: join(directory, 'initdb'), major };
 }
 
-/** `postgres --version` says `postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)`. */
+/** `postgres --version` prints `postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)`. */
 async function majorOf(directory: string): Promise<number> {
   try {
     const said = await run(join(directory, 'postgres'), ['--version']);

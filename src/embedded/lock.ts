@@ -9,29 +9,28 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Who holds a lock, or held it when it died. */
+/** The process that holds a lock, or held it when it died. */
 export interface Holder {
   readonly pid: number;
-  /** When that process started, for its pid may be another's by now. */
+  /** When that process started: its pid may have been reused. */
   readonly startedAt: string;
-  /** Tells two locks of one process apart. */
+  /** Distinguishes two locks of one process. */
   readonly token: string;
 }
 
 /**
- * Tries to take the lock `<path>.<n>` and returns it, or who holds it now, or undefined when it is worth trying
- * again at once.
+ * Tries to take the lock `<path>.<n>`. Returns it, or its current holder, or undefined if it is worth retrying at once.
  *
- * The highest number holds. A number is taken by a hard link, which fails if it is there and shows the file only
- * with its content. The lock of a dead process is not removed and taken anew (of two that see it dead, the slower
- * would remove the lock of the faster) but followed by the next number; that counts only if, afterwards, the dead
- * one is still in its place: else somebody else has followed it and is done, or is at work under another number.
- * Only the holder removes lower numbers.
+ * The highest number holds the lock. A number is taken with a hard link, which fails if the number exists, and which
+ * makes the file appear with its content. A dead process's lock is not removed and taken again: of two processes that
+ * see it dead, the slower would remove the faster one's lock. Instead it is followed by the next number, which counts
+ * only if the dead lock is still in place afterwards; otherwise another process has followed it and is done, or is at
+ * work under another number. Only the holder removes lower numbers.
  */
 export async function tryLock(path: string): Promise<Lock | Holder | undefined> {
   const [top] = await numbers(path);
   const last = top === undefined ? undefined : await holderOf(path, top);
-  if (top !== undefined && last === undefined) return undefined; // released while we looked
+  if (top !== undefined && last === undefined) return undefined; // released in the meantime
   if (last && (await isAlive(last))) return last;
 
   const mine = (top ?? 0) + 1;
@@ -48,7 +47,7 @@ export async function tryLock(path: string): Promise<Lock | Holder | undefined> 
   return { release };
 }
 
-/** The numbers that are taken, highest first. */
+/** Returns the numbers that are taken, highest first. */
 async function numbers(path: string): Promise<readonly number[]> {
   const prefix = `${basename(path)}.`;
   return (await namesIn(dirname(path)))

@@ -5,8 +5,8 @@ import { type Account, isRoot } from './account.ts';
 import type { Layout } from './layout.ts';
 
 /**
- * Makes the state directory, closed to others. Root's is passable and stays root's own: the server's user could
- * else put links where root writes. Fails when it cannot be made or is not ours to write.
+ * Creates the state directory, closed to others. Root's can be entered and remains root's own: otherwise the server's
+ * user could put links where root writes. Throws TaskqError if it cannot be created or written.
  */
 export async function prepareStateDirectory(layout: Layout): Promise<void> {
   try {
@@ -25,7 +25,10 @@ export async function prepareStateDirectory(layout: Layout): Promise<void> {
   }
 }
 
-/** Makes the socket's directory the account's alone. Fails when the account may not pass to where it lies. */
+/**
+ * Creates the socket's directory, for the account alone. Throws TaskqError if the account may not enter a directory
+ * above it.
+ */
 export async function prepareSocketDirectory(layout: Layout, account: Account): Promise<void> {
   await mkdir(layout.socketDir, { recursive: true, mode: 0o700 });
   await chmod(layout.socketDir, 0o700);

@@ -6,10 +6,13 @@ import { recordedPid } from './data-directory.ts';
 import { type Layout, urlOf } from './layout.ts';
 import type { EmbeddedServer } from './server.ts';
 
-/** What a connection attempt shows: a server, one that starts, stops or recovers, or none. */
+/** The result of a connection attempt: a server, `busy` for one that starts, stops or recovers, or `absent`. */
 export type Probe = EmbeddedServer | 'busy' | 'absent';
 
-/** Asks the socket of this layout who is there. Fails with the server's error when it refuses us for good. */
+/**
+ * Connects to the socket of this layout to find its server. Throws the server's error if it refuses us for good, or
+ * TaskqError if the server belongs to another user.
+ */
 export async function probe(layout: Layout): Promise<Probe> {
   try {
     const client = await connectClient({
@@ -34,8 +37,8 @@ export async function probe(layout: Layout): Promise<Probe> {
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ECONNREFUSED']);
 
 /**
- * 57P03: it starts, stops or recovers. The others: it ended between our question and its answer. No code at all
- * is the driver's own: a timeout, or a connection that was cut.
+ * 57P03: the server starts, stops or recovers. The others: it ended during our query. An error without a code is the
+ * driver's own: a timeout, or a connection that was cut.
  */
 const BUSY = new Set(['57P03', '57P01', 'ECONNRESET', 'EPIPE']);
 
@@ -44,7 +47,7 @@ const WHO = `select current_setting('data_directory') as data,
 
 async function describe(layout: Layout, dataDir: string, version: string): Promise<Probe> {
   const pid = await recordedPid(dataDir);
-  if (pid === undefined) return 'busy'; // it removed its pid file: it stops
+  if (pid === undefined) return 'busy'; // it removed its pid file, so it is stopping
   const user = await userName((await stat(dataDir)).uid);
   const { stateDir, socketDir, logFile } = layout;
   return {
@@ -60,7 +63,7 @@ function notOurs(layout: Layout, cause: unknown): TaskqError {
   });
 }
 
-/** The driver's or the system's code of an error, which may be wrapped in one for the operator. */
+/** Returns the code of the error from the driver or the system, which may be the cause of a TaskqError. */
 function codeOf(error: unknown): string | undefined {
   const codes: (string | undefined)[] = [];
   for (let at = error; at instanceof Error; at = at.cause) codes.push((at as NodeJS.ErrnoException).code);

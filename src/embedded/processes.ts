@@ -4,13 +4,13 @@ import { type Account, asAccount } from './account.ts';
 import { capture, run } from './run.ts';
 
 /**
- * Tells this process from a later one with the same number: when it started, in the system's own words.
- * Undefined when there is none, or only its zombie: that still answers to `kill -0` but does nothing any more.
+ * Returns when a process started, in the system's own words, which distinguishes it from a later one with the same pid.
+ * Undefined if there is none, or only its zombie: `kill -0` succeeds for a zombie, but it does nothing.
  */
 export async function startOfProcess(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-    // The name, in parentheses, may hold anything; state is the first field behind it, starttime the 20th.
+    // The name, in parentheses, may contain anything; after it, state is the first field and starttime the 20th.
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields && fields[0] !== 'Z' && fields[0] !== 'X' ? fields[19] : undefined;
   }
@@ -19,8 +19,8 @@ export async function startOfProcess(pid: number): Promise<string | undefined> {
 }
 
 /**
- * Finds the live processes of the server whose data is in `dataDir`: all have it as their working directory,
- * which no foreign process that got one of their numbers has.
+ * Returns the live processes of the server whose data is in `dataDir`. All have it as their working directory, unlike
+ * an unrelated process that reused a pid.
  */
 export async function serverProcesses(dataDir: string, account: Account): Promise<readonly number[]> {
   const said =
@@ -31,9 +31,9 @@ export async function serverProcesses(dataDir: string, account: Account): Promis
 }
 
 /**
- * By a shell of the server's own user: in a container root lacks CAP_SYS_PTRACE and may not see where the
- * processes of another user are. By name too: a shell someone opened in there is not the server. A zombie has no
- * working directory.
+ * Runs in a shell of the server's own user: in a container, root lacks CAP_SYS_PTRACE and may not see the working
+ * directories of another user's processes. Checks the name too: a shell that someone opened in the directory is not the
+ * server. A zombie has no working directory.
  */
 const FIND_ON_LINUX = `
 for process in /proc/[0-9]*; do
@@ -43,7 +43,7 @@ for process in /proc/[0-9]*; do
 done 2> /dev/null
 true`;
 
-/** Waits until none of these processes is left; false when one still is after `limitMs`. */
+/** Waits until none of these processes is left. Returns false if one still is after `limitMs`. */
 export async function waitUntilGone(pids: readonly number[], limitMs: number): Promise<boolean> {
   const deadline = performance.now() + limitMs;
   for (const pid of pids) {

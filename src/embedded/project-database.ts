@@ -3,9 +3,9 @@ import { readdirSync, realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
 /**
- * Names the database of the project that `directory` is in: readable, unlike that of any other project, and valid
- * for Postgres (63 bytes). A project is the nearest directory upwards with a package.json or a taskq
- * configuration; outside of any the name is `default`.
+ * Returns the name of the database for the project that contains `directory`: readable, unique to the project, and
+ * valid for PostgreSQL (63 bytes). A project is the nearest directory upwards with a package.json or a taskq
+ * configuration; outside of any, the name is `default`.
  */
 export function projectDatabase(directory: string): string {
   const project = nearestProject(realpathSync(directory));
@@ -15,7 +15,7 @@ export function projectDatabase(directory: string): string {
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_|_$/g, '')
     .slice(0, 50);
-  // The path, not the name: two checkouts of one project are two.
+  // The path, not the name: two checkouts of one project are two projects.
   const hash = createHash('sha256').update(project).digest('hex').slice(0, 8);
   return `${readable || 'project'}_${hash}`;
 }
@@ -33,6 +33,6 @@ function isProject(directory: string): boolean {
   try {
     return readdirSync(directory).some((name) => PROJECT_FILE.test(name));
   } catch {
-    return false; // one we may pass through and not read
+    return false; // we may enter it but not read it
   }
 }

@@ -9,8 +9,8 @@ import { underStartLock } from './start-lock.ts';
 import { stopServers } from './stop.ts';
 
 /**
- * Stops the server of this user and deletes its data: every database of every project, of every major version.
- * The copied binaries and the log stay.
+ * Stops this user's server and deletes its data: every database of every project, of every major version. Keeps the
+ * copied binaries and the log.
  */
 export async function resetServer(options: EmbeddedOptions = {}): Promise<'deleted' | 'nothing there'> {
   const layout = layoutOf(options.stateDir);

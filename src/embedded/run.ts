@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 
-/** A program that ended otherwise than with 0, or could not be started. */
+/** Thrown for a program that exited with a code other than 0, or could not be started. */
 export class ProgramFailed extends Error {
-  /** Its stderr, or the reason it could not be started. */
+  /** Its stderr (at most the last 2000 characters), or why it could not be started. */
   readonly said: string;
 
   constructor(program: string, said: string) {
@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly gid?: number;
 }
 
-/** Runs a program to its end and returns its stdout; fails with `ProgramFailed`. */
+/** Runs a program to its end and returns its stdout. Throws `ProgramFailed`. */
 export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { ...options, env: PLAIN, cwd: '/' }, (error, stdout, stderr) => {
@@ -27,13 +27,13 @@ export function run(program: string, args: readonly string[], options: RunOption
   });
 }
 
-/** The same, where a failure is an answer: undefined. */
+/** Runs a program to its end and returns its stdout; undefined if it fails. */
 export async function capture(program: string, args: readonly string[]): Promise<string | undefined> {
   return run(program, args).catch(() => undefined);
 }
 
 /**
- * All that our programs get of an environment: PGPORT, PGDATA, LD_LIBRARY_PATH or a locale of the user, meant
- * for another server, would change what they do. They run in `/`, for `postgres` may not enter root's directory.
+ * The whole environment of our programs: a user's PGPORT, PGDATA, LD_LIBRARY_PATH or locale, meant for another server,
+ * would change what they do. They run in `/` because user `postgres` may not enter root's directory.
  */
 export const PLAIN = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' };

@@ -1,32 +1,32 @@
-/** Which local server is meant, and how it is made when it is not there yet. */
+/** Which local server to use, and how to create it if it does not exist. */
 export interface EmbeddedOptions {
-  /** Where binaries, data, socket and log live; by default one place per OS user. */
+  /** Directory of binaries, data, socket and log; default: one per OS user. */
   readonly stateDir?: string;
-  /** Run these binaries in place instead of the packaged ones: Debian's `/usr/lib/postgresql/15/bin`, say. */
+  /** Directory of binaries to run instead of the packaged ones, such as Debian's `/usr/lib/postgresql/15/bin`. */
   readonly binDir?: string;
-  /** The directory of the npm package with the binaries; looked up beside taskq when absent. */
+  /** Directory of the npm package with the binaries; default: the one installed with taskq. */
   readonly packageDir?: string;
-  /** Further server settings (`-c name=value`); they win over our own and count only when it is started. */
+  /** More server settings (`-c name=value`); they override ours and apply only when the server is started. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Called before each step of a start that takes a moment. */
+  /** Called before each step of a start that takes a while. */
   readonly onProgress?: (step: StartStep) => void;
 }
 
-/** A step of a start that takes long enough to be worth a line. */
+/** A step of a start that takes long enough to report. */
 export type StartStep = 'copying binaries' | 'creating the data directory' | 'starting';
 
 /** A local server that accepts connections. */
 export interface EmbeddedServer {
   readonly stateDir: string;
-  /** The directory of the Unix socket; there is no TCP port. */
+  /** Directory of the Unix socket; there is no TCP port. */
   readonly socketDir: string;
   readonly dataDir: string;
   readonly logFile: string;
   readonly pid: number;
-  /** As the server names it: `18.4`. */
+  /** The server's own version number: `18.4`. */
   readonly version: string;
   /** The OS user it runs as. */
   readonly user: string;
-  /** The connection string of one of its databases, for `pg` and `psql` alike. */
+  /** Returns the connection string of one of its databases, for `pg` and `psql` alike. */
   url(database: string): string;
 }

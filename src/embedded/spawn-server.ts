@@ -5,17 +5,17 @@ import { type Account, asAccount } from './account.ts';
 import type { Layout } from './layout.ts';
 import { PLAIN } from './run.ts';
 
-/** A server on its way up. */
+/** A server that is starting. */
 export interface Spawned {
   readonly pid: number;
-  /** What it has written to the log since it was spawned. */
+  /** Returns what it has logged since it was spawned. */
   said(): Promise<string>;
 }
 
-/** Above this size a log is put aside at the next start. */
+/** A log larger than this is moved aside at the next start. */
 const LOG_BYTES = 10 * 1024 * 1024;
 
-/** Starts the server, which outlives this process and its terminal. Fails when the program cannot be run. */
+/** Starts the server, which outlives this process and its terminal. Throws if the program cannot be run. */
 export async function spawnServer(
   layout: Layout,
   dataDir: string,
@@ -42,13 +42,13 @@ export async function spawnServer(
   }
 }
 
-/** One server of one user on one machine: small, found by the vacuum in time, and on no network. */
+/** Settings for one user's server on one machine: small, vacuumed promptly, and on no network. */
 function flags(layout: Layout, settings: Readonly<Record<string, string>>): readonly string[] {
   const all = {
     autovacuum_naptime: '10s',
     listen_addresses: '',
     port: String(layout.port),
-    // A list: only in quotes may a path hold a comma.
+    // A list: a path that contains a comma needs quotes.
     unix_socket_directories: `"${layout.socketDir.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     shared_buffers: '64MB',

@@ -4,12 +4,12 @@ import { TaskqError } from '../lib/errors.ts';
 import type { Layout } from './layout.ts';
 import { type Lock, tryLock } from './lock.ts';
 
-/** Longer than a start takes that has a long recovery before it. */
+/** Longer than a start with a long recovery before it. */
 const LIMIT_MS = 150_000;
 
 /**
- * Does `work` while no other process starts, stops or deletes the server of this layout. The lock of a process
- * that died is nobody's. Fails when another one holds it for longer than any start lasts.
+ * Runs `work` while no other process starts, stops or deletes the server of this layout. A dead process holds no lock.
+ * Throws TaskqError if another process holds the lock for longer than any start takes.
  */
 export async function underStartLock<T>(layout: Layout, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(join(layout.stateDir, 'start.lock'));

@@ -13,8 +13,8 @@ import { underStartLock } from './start-lock.ts';
 import { waitForServer } from './wait-for-server.ts';
 
 /**
- * Returns the server of this user, started if it is not running and made if it was not there. Any number of
- * processes may call it at once: all get the same one. Fails with a `TaskqError` that says what is in the way.
+ * Returns this user's server; starts it if it is not running, and creates it if it does not exist. Any number of
+ * processes may call this at once: all get the same server. Throws TaskqError, which names the obstacle.
  */
 export async function startEmbedded(options: EmbeddedOptions = {}): Promise<EmbeddedServer> {
   const layout = layoutOf(options.stateDir);
@@ -35,7 +35,7 @@ async function launch(layout: Layout, options: EmbeddedOptions): Promise<Embedde
     await initialiseDataDirectory(layout, dataDir, binaries, account);
   }
   if ((await clearStaleState(layout, dataDir, account)) === 'server alive') {
-    // It has no socket yet, or no more: whoever started it has died, or it is about to end.
+    // It has no socket yet, or no longer: the process that started it has died, or it is about to end.
     const theirs = await waitForServer(layout, await recordedPid(dataDir));
     return theirs ?? launch(layout, options);
   }

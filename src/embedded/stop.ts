@@ -9,12 +9,12 @@ import { underStartLock } from './start-lock.ts';
 
 export type Stopped = 'stopped' | 'not running';
 
-/** A fast shutdown ends with a checkpoint; this is for a slow disk. */
+/** A fast shutdown ends with a checkpoint; this allows for a slow disk. */
 const LIMIT_MS = 60_000;
 
 /**
- * Stops the server of this user, whoever is connected: their transactions are rolled back. Returns when its
- * process is gone; fails when it does not go.
+ * Stops this user's server even if clients are connected: their transactions are rolled back. Returns when its process
+ * has ended. Throws TaskqError if it does not end.
  */
 export async function stopEmbedded(options: EmbeddedOptions = {}): Promise<Stopped> {
   const layout = layoutOf(options.stateDir);
@@ -22,7 +22,7 @@ export async function stopEmbedded(options: EmbeddedOptions = {}): Promise<Stopp
   return underStartLock(layout, () => stopServers(layout));
 }
 
-/** The same for a caller that holds the start lock: every server of this layout, of whatever major version. */
+/** Stops every server of this layout, of any major version. The caller holds the start lock. */
 export async function stopServers(layout: Layout): Promise<Stopped> {
   const stopped: Stopped[] = [];
   for (const dataDir of await dataDirectories(layout)) stopped.push(await stopServer(dataDir, layout));
@@ -32,7 +32,7 @@ export async function stopServers(layout: Layout): Promise<Stopped> {
 async function stopServer(dataDir: string, layout: Layout): Promise<Stopped> {
   const pid = await recordedPid(dataDir);
   if (pid === undefined) return 'not running';
-  // The number may be anybody's by now.
+  // The pid may have been reused.
   if (!(await serverProcesses(dataDir, await serverAccount(dataDir))).includes(pid)) return 'not running';
   process.kill(pid, 'SIGINT');
   if (await waitUntilGone([pid], LIMIT_MS)) return 'stopped';

@@ -5,17 +5,17 @@ import { probe } from './probe.ts';
 import { startOfProcess } from './processes.ts';
 import type { EmbeddedServer } from './server.ts';
 
-/** Recovery reads at most `max_wal_size` of log and a little more; this is for a slow disk. */
+/** Recovery reads little more than `max_wal_size` of log; this allows for a slow disk. */
 const LIMIT_MS = 120_000;
 
 /**
- * Waits until the server on this socket accepts connections; undefined when there is none: the socket refuses
- * and process `pid`, if one is named, has ended. Fails when it neither accepts nor ends.
+ * Waits until the server on this socket accepts connections. Returns undefined if there is none: the socket refuses and
+ * process `pid`, if given, has ended. Throws TaskqError if it neither accepts connections nor ends.
  */
 export async function waitForServer(layout: Layout, pid?: number): Promise<EmbeddedServer | undefined> {
   const deadline = performance.now() + LIMIT_MS;
   for (;;) {
-    // Asked before the socket: a server that ends in between has already refused us.
+    // Checked before the socket: a server that ends in between has already refused us.
     const alive = pid !== undefined && (await startOfProcess(pid)) !== undefined;
     const found = await probe(layout);
     if (typeof found === 'object') return found;

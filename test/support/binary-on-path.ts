@@ -4,8 +4,8 @@ import { BINARY } from './spawn-taskq.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /**
- * Makes a directory for the front of a PATH, with the built binary in it as `taskq`. `instead`: lines of sh that run
- * before it, with the arguments as `$@`.
+ * Creates a directory for the front of a PATH, with the built binary in it as `taskq`. `instead`: lines of sh to run
+ * first, with the arguments as `$@`.
  */
 export async function binaryOnPath(instead = ''): Promise<string> {
   const directory = await temporaryDirectory();

@@ -3,27 +3,27 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** A database of this test alone. */
+/** A database for this test alone. */
 export interface TestDatabase {
-  /** As the code under test is given it: through a pooler, where this project has one. */
+  /** URL for the code under test: through a pooler, if this project has one. */
   readonly url: string;
-  /** The server itself. */
+  /** URL of the server itself. */
   readonly directUrl: string;
   readonly name: string;
-  /** Opens a connection to the server itself; `drop` closes it. Losing it is no error by itself: the next query says so. */
+  /** Opens a connection to the server itself; `drop` closes it. Losing it raises no error until the next query. */
   client(): Promise<pg.Client>;
-  /** Opens one as the code under test does: through a pooler, where this project has one. */
+  /** Opens a connection as the code under test does: through a pooler, if this project has one. */
   userClient(): Promise<pg.Client>;
-  /** Closes what was opened here, ends every other session and deletes the database. */
+  /** Closes the connections opened here, ends every other session and drops the database. */
   drop(): Promise<void>;
 }
 
-/** Makes a database with the migrated schema in it, a clone of the template (~0.06 s). */
+/** Creates a database with the migrated schema, a clone of the template (~0.06 s). */
 export function createTestDatabase(): Promise<TestDatabase> {
   return createFrom('taskq_template');
 }
 
-/** Makes a database without our schema. */
+/** Creates a database without our schema. */
 export function emptyDatabase(): Promise<TestDatabase> {
   return createFrom('template0');
 }
@@ -53,7 +53,7 @@ async function createFrom(template: string): Promise<TestDatabase> {
   };
 }
 
-/** 55006: somebody is connected to the template, be it a server process that is about to leave. */
+/** Retries on 55006: a session is connected to the template, perhaps a server process about to exit. */
 async function cloneDatabase(name: string, template: string): Promise<void> {
   for (let triesLeft = 20; ; triesLeft--) {
     try {

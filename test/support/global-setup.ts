@@ -12,15 +12,15 @@ import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of the throw-away server's database `postgres`. */
+    /** URL of the throw-away server's database `postgres`. */
     serverUrl: string;
-    /** The same through a pooler, for the projects that have one. */
+    /** The same through a pooler; null for projects without one. */
     poolerUrl: string | null;
-    /** A directory that everybody may enter, deleted after the run. */
+    /** A directory that every user may enter, deleted after the run. */
     scratchDirectory: string;
-    /** The system's own server programs, where this project is to run on them. */
+    /** Directory of the system's own server programs, for projects that run on them. */
     systemBinDir: string;
-    /** PgBouncer's program, where this project is to go through it. */
+    /** PgBouncer's program, for projects that go through it. */
     pgbouncer: string;
   }
 }
@@ -28,14 +28,14 @@ declare module 'vitest' {
 /** The migrated database that tests clone. */
 export const TEMPLATE = 'taskq_template';
 
-/** A crash of the machine may cost a test's data; nothing else changes. Figures are measured with TASKQ_DURABLE. */
+/** A crash of the machine may lose a test's data; otherwise this changes nothing. Measure with TASKQ_DURABLE. */
 const SETTINGS = {
   ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off' }),
   max_connections: '300',
   max_prepared_transactions: '10',
 };
 
-/** Starts a server for this vitest project, migrates a template database and returns what takes them away. */
+/** Starts a server for this vitest project and migrates a template database. Returns the teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned();
   const root = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
@@ -75,7 +75,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 async function migrateTemplate(server: EmbeddedServer): Promise<void> {
   await ensureDatabase(server, TEMPLATE);
-  // Not above: what only needs a server would else not be tested when a file of the queue does not compile.
+  // Imported here, so that tests that only need a server still run when a file of the queue does not compile.
   const { migrate } = await import('../../src/queue/schema/migrate.ts');
   await migrate({ databaseUrl: server.url(TEMPLATE) });
   const client = await connectClient({ connectionString: server.url('postgres') });
@@ -86,7 +86,7 @@ async function migrateTemplate(server: EmbeddedServer): Promise<void> {
 
 const PREFIX = 'taskq-test-';
 
-/** A run that was killed leaves its server behind, and those that its tests had started. */
+/** Removes the servers of killed runs, and those that their tests had started. */
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Makes types known, as a worker that handles them does when it starts. */
+/** Registers types, as a worker that handles them does when it starts. */
 export async function knowTypes(client: pg.ClientBase, ...types: readonly string[]): Promise<void> {
   await client.query(
     `insert into taskq.task_types (name, first_seen_at, last_seen_at)

@@ -1,4 +1,4 @@
-/** What it takes, in milliseconds, at best of ten times: that the machine was busy with something else is no news. */
+/** Returns the shortest of ten runs, in milliseconds: the longer ones measure a busy machine. */
 export function leastMs(run: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let times = 0; times < 10; times++) {

@@ -10,23 +10,23 @@ export type PoolMode = 'session' | 'transaction' | 'statement';
 
 /** A pooler between tests and a server. */
 export interface Pgbouncer {
-  /** The same database through it. */
+  /** Returns the URL of the same database through the pooler. */
   through(databaseUrl: string): string;
   stop(): Promise<void>;
 }
 
-/** Finds PgBouncer: on the PATH, else where Debian puts it. Undefined: it is not installed. */
+/** Finds PgBouncer: on the PATH, or else where Debian installs it. Undefined if it is not installed. */
 export function findPgbouncer(path: string): string | undefined {
   const directories = [...path.split(delimiter), '/usr/sbin'];
   return directories.map((directory) => join(directory, 'pgbouncer')).find((program) => existsSync(program));
 }
 
-/** A few servers, soon replaced: what one statement leaves behind the next one meets. */
+/** A few servers, replaced often: the next statement meets what one leaves behind. */
 const SERVERS = 5;
 
 /**
- * Starts a PgBouncer of its own, in an empty directory that is made, before the server of a URL (a Unix socket). It runs
- * as whoever runs that server: it refuses root.
+ * Starts a PgBouncer in a new directory, in front of a URL's server (a Unix socket). It runs as the user of that server
+ * because it refuses root.
  */
 export async function startPgbouncer(options: {
   readonly program: string;
@@ -78,7 +78,7 @@ query_wait_timeout = 60
   };
 }
 
-/** Its socket is there before it listens on it. */
+/** Waits for it to listen: its socket file appears earlier. */
 async function ready(child: ChildProcess, socket: string): Promise<void> {
   for (let triesLeft = 500; !(await isListening(socket)); triesLeft--) {
     if (child.exitCode !== null || triesLeft === 0)

@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A Node program of its own, with what it has said so far on both streams. */
+/** A Node program as a child process, with its output so far on both streams. */
 export interface RunningProgram {
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Its exit code, or the signal that ended it. */
+  /** Its exit code, or the signal that killed it. */
   readonly exit: Promise<number | NodeJS.Signals>;
-  /** Ends it, if it runs. */
+  /** Kills it if it still runs. */
   kill(): Promise<unknown>;
 }
 

@@ -8,20 +8,17 @@ export interface TaskqResult extends TaskqEnd {
 }
 
 export interface RunOptions extends TaskqOptions {
-  /** What stdin holds; nothing unless told. */
+  /** Content of stdin; default: none. */
   readonly input?: string;
-  /** The run is killed, and fails, after this time; 30 s unless told. */
+  /** The run is killed, and fails, after this time; default 30 s. */
   readonly limitMs?: number;
 }
 
-/**
- * Runs the built binary to its end, without a terminal. Every exit code is an answer; only a run that does not
- * end is a failure.
- */
+/** Runs the built binary to its end, without a terminal. Returns any exit code; throws only if the run does not end. */
 export async function runTaskq(args: readonly string[], options: RunOptions = {}): Promise<TaskqResult> {
   const limitMs = options.limitMs ?? 30_000;
   const taskq = spawnTaskq(args, options);
-  taskq.child.stdin.on('error', () => {}); // it may end without having read
+  taskq.child.stdin.on('error', () => {}); // it may end without reading its input
   taskq.child.stdin.end(options.input ?? '');
   const limit = AbortSignal.timeout(limitMs);
   limit.addEventListener('abort', taskq.killGroup);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-/** Gives the tests of a project without a server a place for their directories. */
+/** Creates a scratch directory for the tests of a project without a server. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scratch = await mkdtemp(join(tmpdir(), 'taskq-scratch-'));
   project.provide('scratchDirectory', scratch);

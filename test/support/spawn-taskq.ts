@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
 
 export interface TaskqOptions {
-  /** Added to an environment that has nothing of ours: DATABASE_URL, say. */
+  /** Added to an environment without settings of ours: DATABASE_URL, for example. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The repository unless told. */
+  /** Default: the repository. */
   readonly cwd?: string;
 }
 
-/** The binary as a child without a terminal, with all it has said so far. */
+/** The binary as a child process without a terminal, with its output so far. */
 export interface SpawnedTaskq {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Resolved when it has ended and all its output is in. */
+  /** Resolves when it has ended and all its output has arrived. */
   readonly closed: Promise<unknown>;
   stdout(): string;
   stderr(): string;
-  /** Kills it and all its children; nothing happens when they are gone. */
+  /** Kills it and all its children; does nothing if they have ended. */
   killGroup(): void;
 }
 
@@ -48,7 +48,7 @@ export function spawnTaskq(args: readonly string[], options: TaskqOptions): Spaw
   };
 }
 
-/** Neither our settings nor the home directory of whoever runs the tests. */
+/** Without our settings and without the home directory of the user who runs the tests. */
 function plainEnvironment(): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: inject('scratchDirectory'), TZ: 'UTC' };
 }

@@ -17,11 +17,13 @@ export interface RunningTaskq {
   logs(): readonly LogLine[];
   stdout(): string;
   stderr(): string;
-  /** Returns the first log line, past or to come, that fits; fails after `limitMs` (30 s) or when it has ended. */
+  /**
+   * Returns the first log line, past or future, that fits. Throws after `limitMs` (30 s), or when the daemon has ended.
+   */
   waitForLog(fits: (line: LogLine) => boolean, limitMs?: number): Promise<LogLine>;
-  /** Reads no more of what it says. */
+  /** Closes the pipe of its stdout. */
   closeStdout(): void;
-  /** Sends a signal to it alone, SIGTERM unless told. */
+  /** Sends a signal to it alone; default SIGTERM. */
   kill(signal?: NodeJS.Signals): void;
   /** How it ended. */
   readonly exit: Promise<TaskqEnd>;
@@ -29,7 +31,7 @@ export interface RunningTaskq {
 
 const running = new Set<SpawnedTaskq>();
 
-/** Starts the built binary and leaves it running. The test file says `afterEach(killStartedTaskqs)`. */
+/** Starts the built binary and leaves it running. The test file must call `afterEach(killStartedTaskqs)`. */
 export function startTaskq(args: readonly string[], options: TaskqOptions = {}): RunningTaskq {
   const taskq = spawnTaskq(args, options);
   const { child } = taskq;
@@ -50,14 +52,14 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
   };
 }
 
-/** After a kill -9 a handler's process may keep the pipes open for a while; that is no reason to wait. */
+/** After a kill -9 a handler's process may keep the pipes open for a while: do not wait for it. */
 async function endOf(taskq: SpawnedTaskq): Promise<TaskqEnd> {
   await once(taskq.child, 'exit');
   await Promise.race([taskq.closed, sleep(500)]);
   return { code: taskq.child.exitCode, signal: taskq.child.signalCode };
 }
 
-/** Kills every daemon that still runs, with its children, and waits for their ends. */
+/** Kills every daemon that still runs, with its children, and waits for them to end. */
 export async function killStartedTaskqs(): Promise<void> {
   await Promise.all(
     [...running].map(async (taskq) => {
@@ -90,12 +92,12 @@ function waitForLog(
     };
     const timer = setTimeout(() => fail(`${limitMs} ms are over`), limitMs);
     for (const stream of streams) stream.on('data', look);
-    void exit.then(({ code, signal }) => fail(`taskq ended with ${code ?? signal}`)); // nothing, when settled
+    void exit.then(({ code, signal }) => fail(`taskq ended with ${code ?? signal}`)); // no effect once settled
     look();
   });
 }
 
-/** Complete lines that are JSON objects; what else is printed is not log. */
+/** Returns the complete lines that are JSON objects; other output is not log. */
 function parseLines(text: string): readonly LogLine[] {
   const complete = text.slice(0, text.lastIndexOf('\n') + 1);
   return complete.split('\n').flatMap((line) => {

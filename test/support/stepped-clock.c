@@ -1,7 +1,7 @@
 /*
- * Preloaded into a server: its wall clock is as many microseconds ahead as the first eight bytes of the file say that
- * TASKQ_CLOCK names. The file is mapped, so that every process of the server is at the new time in the same moment.
- * Clocks that make no steps (CLOCK_MONOTONIC) stay as they are.
+ * Preloaded into a server: puts its wall clock ahead by the number of microseconds in the first eight bytes of the file
+ * named by TASKQ_CLOCK. The file is mapped, so that every process of the server sees a new time at the same moment.
+ * Clocks that make no steps (CLOCK_MONOTONIC) stay unchanged.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

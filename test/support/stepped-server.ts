@@ -11,20 +11,20 @@ import { migrate } from '../../src/queue/schema/migrate.ts';
 import { stateDirectory } from '../embedded/state-directory.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** A throw-away server whose clock the test sets. `removeStateDirectories` takes it away. */
+/** A throw-away server whose clock the test sets. `removeStateDirectories` removes it. */
 export interface SteppedServer {
   /** A migrated database. */
   readonly url: string;
-  /** Lets the server's clock make a step, from the time it has now. */
+  /** Steps the server's clock by `ms` milliseconds from its current time. */
   step(ms: number): Promise<void>;
 }
 
-/** Whether there is a C compiler to build what is preloaded. */
+/** Whether there is a C compiler to build the preloaded library. */
 export function hasCompiler(): boolean {
   return (process.env.PATH ?? '').split(delimiter).some((directory) => existsSync(join(directory, 'gcc')));
 }
 
-/** Starts a server of its own with a clock that can be set. */
+/** Starts a separate server whose clock can be set. */
 export async function startSteppedServer(): Promise<SteppedServer> {
   const directory = await temporaryDirectory();
   const library = join(directory, 'stepped-clock.so');
@@ -48,14 +48,14 @@ export async function startSteppedServer(): Promise<SteppedServer> {
       const bytes = Buffer.alloc(8);
       bytes.writeBigInt64LE(aheadUs);
       const file = await open(clock, 'r+');
-      // In place: the server has this file mapped.
+      // Written in place: the server has this file mapped.
       await file.write(bytes, 0, 8, 0);
       await file.close();
     },
   };
 }
 
-/** A directory of programs as those of the run's own server, of which the server starts with the library. */
+/** Returns a directory with the programs of the run's own server, whose `postgres` preloads the library. */
 async function preloading(directory: string, library: string, clock: string): Promise<string> {
   const real = inject('systemBinDir') ?? (await packagedPrograms());
   const start = `#!/bin/sh\nexec env LD_PRELOAD='${library}' TASKQ_CLOCK='${clock}' '${join(real, 'postgres')}' "$@"\n`;

@@ -2,18 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-/** A PostgreSQL that the system brings: the oldest we test on, where it is Debian's 15. */
+/** The system's own PostgreSQL: the oldest that we test on, if it is Debian's 15. */
 export interface SystemPostgres {
   readonly binDir: string;
   readonly major: number;
 }
 
-/** Finds the system's server programs: on the PATH, links followed, else where Debian puts them. */
+/**
+ * Finds the system's server programs: on the PATH, following links, or else where Debian installs them. Undefined if
+ * there are none.
+ */
 export function findSystemPostgres(path: string): SystemPostgres | undefined {
   const onPath = path.split(delimiter).map((directory) => join(directory, 'initdb'));
   for (const initdb of [...onPath, ...debianInitdbs()]) {
     if (!existsSync(initdb)) continue;
-    const binDir = dirname(realpathSync(initdb)); // a wrapper's own directory has no server beside it
+    const binDir = dirname(realpathSync(initdb)); // a wrapper's own directory contains no server
     const major = majorOf(join(binDir, 'postgres'));
     if (major !== undefined) return { binDir, major };
   }

@@ -1,13 +1,13 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 
-/** Somebody at a shell in a terminal. */
+/** A user at a shell in a terminal. */
 export interface Typist {
-  /** Types these keys, and waits until what the terminal shows since then fits. Fails after 20 s. */
+  /** Types these keys and waits until the terminal's output since then matches. Throws after 20 s. */
   type(keys: string, shows: RegExp): Promise<void>;
   leave(): void;
 }
 
-/** Starts an interactive shell in a terminal of its own (made by `script`). */
+/** Starts an interactive shell in a new terminal (created by `script`). */
 export function sitDown(command: string, env: Readonly<Record<string, string>>, cwd: string): Typist {
   const terminal: ChildProcessWithoutNullStreams = spawn('script', ['-qec', command, '/dev/null'], {
     env: { ...env, TERM: 'dumb' },
@@ -33,7 +33,7 @@ export function sitDown(command: string, env: Readonly<Record<string, string>>, 
   };
 }
 
-/** A line editor switches its terminal's modes beside what it shows. */
+/** Removes the terminal mode switches that a line editor adds to its output. */
 function withoutModes(text: string): string {
   return text.replaceAll('\u001b[?2004h', '').replaceAll('\u001b[?2004l', '');
 }

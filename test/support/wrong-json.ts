@@ -1,4 +1,4 @@
-/** By option, as the library and the lines of a file have it: its values of each type of JSON that it does not have. */
+/** Per option, named as in the library and in a file's lines: values of the JSON types it does not accept. */
 export const WRONG_JSON: readonly (readonly [option: string, ...values: unknown[]])[] = [
   ['queue', 5, true, ['x'], { a: 1 }],
   ['priority', true, [3], { a: 1 }],
@@ -16,7 +16,7 @@ export const WRONG_JSON: readonly (readonly [option: string, ...values: unknown[
   ['type', 5, true, ['work'], { a: 1 }],
 ];
 
-/** How a refusal begins that names what the option is of, the option, what was given and what is expected. */
+/** Returns a pattern for the start of a refusal that names the item, the option, the value and what is expected. */
 export function refusedAs(of: string, option: string, value: unknown): RegExp {
   const named = `${of}${option} ${JSON.stringify(value).slice(0, 60)}: `;
   return new RegExp(`^${named.replaceAll(/[{}[\]"().]/g, '\\$&')}.*expected `);
