@@ -1,8 +1,9 @@
--- What applies to a task that does not say it itself: its type's settings, else its queue's, else the defaults.
--- max_attempts 2147483647 means without end. Retention is 'none', 'ever' or whole days ('7d').
+-- The settings of tasks without their own: those of their type, else of their queue, else the defaults. max_attempts
+-- 2147483647 means unlimited. Retention is 'none', 'ever' or whole days ('7d').
 
--- How long a task waits after a failed attempt: of what passes here taskq.backoff_delay_ms computes a delay. Null: it is
--- null. Paths are strict, for a lax one looks into arrays; what they cannot compare is not true.
+-- The wait after a failed attempt: taskq.backoff_delay_ms can compute a delay from everything that passes here. Null
+-- passes: no setting. Paths are strict, because a lax one looks into arrays; a comparison that they cannot make is not
+-- true.
 create function taskq.is_backoff(_backoff jsonb)
 returns boolean
 language sql immutable parallel safe
@@ -22,8 +23,8 @@ $$;
 create domain taskq.backoff as jsonb
   constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
--- Each column is what applies: what an operator has set (operator), else what the configuration of workers says
--- (registered; registered_by is the last of them), else what is built in.
+-- Each column has the value in effect: an operator's (operator), else that of the configuration of workers (registered;
+-- registered_by is the last of them), else the built-in one.
 create table taskq.defaults (
   only_row boolean primary key default true,
   max_attempts integer not null default 3,
@@ -51,7 +52,7 @@ create table taskq.defaults (
 
 insert into taskq.defaults default values;
 
--- Settings of a queue, as of a type: what an operator has set (operator), else what the configuration of a worker says
+-- The settings of a queue, like those of a type: an operator's (operator), else those of a worker's configuration
 -- (registered; registered_by is the last one that named the queue). A queue needs no row to be used.
 create table taskq.queues (
   name text collate "C" primary key,
@@ -79,10 +80,9 @@ create table taskq.queues (
   constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed'))
 );
 
--- The types that are known, with what applies to their tasks: what an operator has set (operator), else what the worker
--- that last registered it (registered_by) says by its handler and its configuration (registered). last_seen_at is when one
--- last did; null: none has yet, the type was added by hand. queue, priority and expires_ms are for tasks that are enqueued
--- without.
+-- The known types, with the settings of their tasks: an operator's (operator), else those of the handler and the
+-- configuration (registered) of the worker that last registered the type (registered_by, at last_seen_at; null: none
+-- has yet, the type was added by hand). queue, priority and expires_ms apply to tasks that are enqueued without them.
 create table taskq.task_types (
   name text collate "C" primary key,
   queue text collate "C",
@@ -103,9 +103,9 @@ create table taskq.task_types (
   constraint priority_is_0_to_9 check (priority between 0 and 9)
 );
 
--- What a type, a queue or the defaults (name '') said until then of what applies when a task ends, so that taskq.all_tasks can
--- tell what applied to one that has ended; complete and settle write none of it. Housekeeping removes what no task
--- that is kept ended under.
+-- The settings that a type, a queue or the defaults (name '') had until then, of those that apply when a task ends, so
+-- that taskq.all_tasks can show what applied to a task that has ended; complete and settle write none of it.
+-- Housekeeping removes those under which no kept task ended.
 create table taskq.past_settings (
   level text collate "C" not null,
   name text collate "C" not null,
@@ -115,7 +115,7 @@ create table taskq.past_settings (
   constraint settings_are_of_a_type_a_queue_or_all check (level in ('type', 'queue', 'defaults'))
 );
 
--- As past_settings and taskq.all_tasks have them: without what is not said.
+-- In the form of past_settings and taskq.all_tasks: without absent settings.
 create function taskq.settings_of(_max_attempts integer, _timeout_ms bigint, _backoff jsonb, _retention text)
 returns jsonb
 language sql stable parallel safe
@@ -126,8 +126,8 @@ as $$
   ))
 $$;
 
--- What of a setting holds, by what the task, its type, its queue and the defaults say (see taskq.settings_of): its value,
--- null where nobody says it, and `from`, whose it is. It is planned into taskq.all_tasks.
+-- Returns the value in effect of a setting, null if there is none, from those of the task, its type, its queue and the
+-- defaults (see taskq.settings_of), and in `from` whose it is. Inlined into taskq.all_tasks.
 create function taskq.applying(_name text, _task jsonb, _type jsonb, _queue jsonb, _defaults jsonb)
 returns jsonb
 language sql stable parallel safe
@@ -154,14 +154,14 @@ begin
     values (
       tg_argv[0], coalesce(to_jsonb(old) ->> 'name', to_jsonb(new) ->> 'name', ''), clock_timestamp(), old_ones
     )
-    -- A second change within the microsecond: what it ended has applied to nothing.
+    -- A second change within the microsecond: the settings that it replaces have applied to nothing.
     on conflict (level, name, until) do nothing;
   end if;
   return null;
 end
 $$;
 
--- By whatever way they change, by hand too. Deferred, for what a transaction changes applies from its commit.
+-- On any change, including those by hand. Deferred, because the changes of a transaction apply from its commit.
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.task_types
 deferrable initially deferred for each row execute function taskq.keep_past_settings('type');
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.queues
@@ -169,12 +169,12 @@ deferrable initially deferred for each row execute function taskq.keep_past_sett
 create constraint trigger past_settings_are_kept after update on taskq.defaults
 deferrable initially deferred for each row execute function taskq.keep_past_settings('defaults');
 
--- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it. The id is
--- drawn at random by taskq.register_worker: a sequence is set back by a restore, and by a crash that loses commits, and
--- would then name two processes alike.
+-- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it.
+-- taskq.register_worker draws the id at random: a sequence is set back by a restore, and by a crash that loses commits,
+-- and would then give two processes the same id.
 create table taskq.workers (
   id integer primary key,
-  -- What tells it apart, and what tasks show as lease_owner: its given name, else its host, with pid and unique part.
+  -- Its unique name, shown as the lease_owner of tasks: its given name, else its host, with pid and unique part.
   name text not null,
   given_name text,
   host text not null,
@@ -183,17 +183,17 @@ create table taskq.workers (
   version text,
   started_at timestamptz not null,
   heartbeat_at timestamptz not null,
-  -- Since when its heartbeats have come no more than a lease apart: no outage, no step of the clock lies in between.
+  -- Since when its heartbeats have come at most a lease apart: no outage and no clock step lies in between.
   steady_since timestamptz not null default clock_timestamp(),
-  -- The latest time that it knows of from before the clock went back, until a scan has seen to what was due by then.
+  -- The latest time that it knows from before the clock went back, until a scan has handled what was due by then.
   clock_was timestamptz,
-  -- In force: no lease of its is given for longer. Its heartbeat writes it, once a wanted one holds for all its leases.
+  -- In force: none of its leases is longer. Its heartbeat writes it, once a wanted one applies to all its leases.
   lease_ms bigint not null,
   stopped_at timestamptz,
   leases_until timestamptz,
-  -- For how long others have seen it stand at its last heartbeat, by clocks of their own, one after the other.
+  -- How long others have seen it stay at its last heartbeat, by their own clocks, one after another.
   watched_ms bigint not null default 0,
-  -- What an operator wants of it: the process asks for it with each heartbeat.
+  -- What an operator wants of it: the process reads this with each heartbeat.
   paused_at timestamptz,
   paused_by text,
   stop_requested_at timestamptz,
@@ -205,7 +205,7 @@ create table taskq.workers (
   batch integer,
   queues text[],
   types text[] not null,
-  -- What it held at its last heartbeat: in slots, and claimed ahead.
+  -- The number of its tasks at its last heartbeat: in slots, and claimed ahead.
   running integer not null default 0,
   ahead integer not null default 0,
   cursors jsonb,
@@ -215,7 +215,7 @@ create table taskq.workers (
   constraint a_batch_has_1_to_10000_tasks check (batch between 1 and 10000),
   constraint a_worker_polls_every_10_ms_to_a_day check (poll_ms between 10 and 86400000),
   constraint a_lease_is_100_ms_to_a_day check (lease_ms between 100 and 86400000),
-  -- All workers are read together: what one row says must not be an error for every other.
+  -- All workers are read together: a value in one row must not be an error for all others.
   constraint a_worker_has_times_to_reckon_with check (
     isfinite(started_at) and isfinite(heartbeat_at) and isfinite(stopped_at) and isfinite(leases_until)
     and isfinite(clock_was)
@@ -223,7 +223,7 @@ create table taskq.workers (
   constraint a_worker_serves_a_queue check (cardinality(queues) > 0)
 );
 
--- Which workers sleep, and until when: a producer notifies only where a mark stands.
+-- Which workers sleep, and until when: a producer notifies only where there is a mark.
 create table taskq.idle_marks (
   worker_id integer primary key,
   queues text[],
@@ -241,7 +241,7 @@ create table taskq.rescue_scan (
 
 insert into taskq.rescue_scan default values;
 
--- When housekeeping was last begun, for all workers together, and how often since it last succeeded.
+-- When housekeeping last began, for all workers together, and how often since its last success.
 create table taskq.housekeeping (
   only_row boolean primary key default true,
   begun_at timestamptz not null default '-infinity',
@@ -251,7 +251,7 @@ create table taskq.housekeeping (
 
 insert into taskq.housekeeping default values;
 
--- Keys held for a period or for ever; a live key is the unique index on tasks.
+-- Keys held for a period or forever; a live key is in the unique index on tasks.
 create table taskq.held_keys (
   queue text collate "C" not null,
   key text collate "C" not null,
@@ -262,7 +262,7 @@ create table taskq.held_keys (
 
 create index held_keys_until on taskq.held_keys (until);
 
--- Groups: `groups` is only the mutex of a group, taken by workers alone; `group_asks` says "look at this group".
+-- Groups: `groups` is only the mutex of a group, which only workers take; `group_asks` requests a check of a group.
 create table taskq.groups (
   queue text collate "C" not null,
   key text collate "C" not null,
@@ -283,8 +283,8 @@ create table taskq.group_asks (
   key text collate "C" not null
 );
 
--- What people did to tasks, queues, types and workers, a row for each call of a verb: appended, never changed. role is the
--- session_user; by is a name that the caller added; settings are those that were set (null in them: taken away).
+-- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed. role
+-- is the session_user; by is a name that the caller added; settings are those that were set (null in them: removed).
 create table taskq.actions (
   id bigint generated always as identity primary key,
   at timestamptz not null,
@@ -300,15 +300,15 @@ create table taskq.actions (
   constraint who_acts_has_a_short_name check (length(by) between 1 and 200)
 );
 
--- Without a list of what is pending: a verb that meets a full one would pay for all those before it.
+-- No pending list: a verb that finds it full would pay for all those before it.
 create index actions_tasks on taskq.actions using gin (task_ids) with (fastupdate = off);
 
--- Which release of functions and views stands here; see migrate.
+-- The installed release of functions and views; see migrate.
 create table taskq.release (
   only_row boolean primary key default true,
   number integer not null,
   functions_hash text not null,
-  -- By function or view, the hash of its text: what a later release leaves as it is is not touched.
+  -- The hash of the text of each function or view: a later release does not touch those that it leaves unchanged.
   objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,

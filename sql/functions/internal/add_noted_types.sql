@@ -1,5 +1,5 @@
--- Adds those of the types that are missing, with what a worker says of them; see taskq.note_types. Returns those that it
--- added: not one that somebody else has added meanwhile.
+-- Adds those of the types that are missing, with a worker's settings for them; see taskq.note_types. Returns the types
+-- that it added, without those that another transaction has added meanwhile.
 create or replace function taskq.add_noted_types(_types jsonb, _names text[], _by text, _ts timestamptz)
 returns text[]
 language sql security definer

@@ -1,6 +1,6 @@
--- What settle and complete answer for leases by which they could not lock a task, all but those of _done: `busy`
+-- Returns the answers of settle and complete for leases whose task they could not lock, except those in _done: `busy`
 -- (held by this worker, but locked by another transaction), `already` (this worker's attempt has an outcome: a repeat,
--- not a loss), `lost`. A lease_no alone says nothing: after a lost commit another worker may have got the same.
+-- not a loss), `lost`. A lease_no alone proves nothing: after a lost commit another worker may have got the same one.
 create or replace function taskq.answer_unheld(
   _worker integer, _ids bigint[], _lease_nos integer[], _done bigint[], _done_nos integer[]
 )
@@ -15,9 +15,9 @@ as $$
       when t.lease_no <> o.lease_no then 'lost'
       when t.lease_owner = _worker then 'busy'
       when t.lease_owner is null and t.settled_by = _worker then 'already'
-      -- A live task has not ended anywhere else.
+      -- A live task has not ended in another table.
       when t.lease_no is not null then 'lost'
-      -- With a limit: as `exists`, the planner may read all dead letters once instead of probing for each.
+      -- `limit`: with `exists`, the planner may read all dead letters once instead of probing for each.
       when (
         select true from taskq.dead_tasks x
         where x.id = o.id and x.lease_no = o.lease_no and x.lease_owner = _worker

@@ -1,5 +1,5 @@
--- Writes what applies into the row of defaults, which the caller has locked: what an operator has set, else what workers
--- have registered, else what is built in.
+-- Writes the values in effect into the row of defaults, which the caller has locked: an operator's, else those
+-- registered by workers, else the built-in ones.
 create or replace function taskq.apply_defaults()
 returns void
 language sql security definer

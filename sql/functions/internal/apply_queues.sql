@@ -1,5 +1,5 @@
--- Writes what applies into the rows of queues, which the caller has locked: what an operator has set, else what workers
--- have registered.
+-- Writes the values in effect into the rows of queues, which the caller has locked: an operator's, else those
+-- registered by workers.
 create or replace function taskq.apply_queues(_names text[])
 returns void
 language sql security definer

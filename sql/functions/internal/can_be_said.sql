@@ -1,5 +1,6 @@
--- Whether all that is said here of a task, or is set for a queue, a type or all, can be: reads it as the columns do. Names
--- that are no option's are not looked at. It runs with the search path of its caller: to set one costs as much as the rest.
+-- Returns whether all these options of a task, or settings of a queue, a type or all tasks, are valid, by reading them
+-- as the columns do. Ignores unknown names. Runs with the search path of its caller: setting one costs as much as the
+-- rest.
 create or replace function taskq.can_be_said(_said jsonb)
 returns boolean
 language plpgsql stable parallel safe

@@ -1,5 +1,5 @@
--- Judges the options of a call, of which _known may be said: refuses an unknown name, and a value that cannot be.
--- Returns them with a priority that was named as its number.
+-- Checks the options of a call: refuses a name that is not in _known, and an invalid value. Returns the options with a
+-- named priority replaced by its number.
 create or replace function taskq.checked_options(_of text, options jsonb, _known text[])
 returns jsonb
 language plpgsql stable security definer

@@ -1,5 +1,5 @@
--- Judges by itself the task at this place of those given to taskq.enqueue_many, whose type and payload are these. Returns the
--- type, or says what is wrong with the task.
+-- Checks one task given to taskq.enqueue_many, by its place, with this type and payload. Returns the type, or raises
+-- what is wrong with the task.
 create or replace function taskq.checked_task(_tasks jsonb, _place bigint, _type text, _payload jsonb)
 returns text
 language plpgsql stable security definer

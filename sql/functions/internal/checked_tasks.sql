@@ -1,5 +1,5 @@
--- Judges what each of the tasks given to taskq.enqueue_many says: refuses an unknown name, and a value that cannot be,
--- by the place of the first one. Returns the tasks with priorities that were named as their numbers.
+-- Checks the options of each task given to taskq.enqueue_many: refuses an unknown name and an invalid value, with the
+-- place of the first one. Returns the tasks with named priorities replaced by their numbers.
 create or replace function taskq.checked_tasks(_tasks jsonb)
 returns jsonb
 language sql stable security definer

@@ -1,13 +1,13 @@
--- How many tasks wait, by queue and type: three arrays of the same length. It reads the live table from its beginning for
--- at most _ms milliseconds; is_all is false where that was not enough, and then there are at least so many. By time and
--- not by size: what a large backlog leaves behind are empty pages, of which a second reads gigabytes.
+-- Counts the waiting tasks by queue and type, in three arrays of equal length. Reads the live table from its beginning
+-- for at most _ms milliseconds; is_all is false if that was not enough, and the numbers are then lower bounds. Limited
+-- by time, not by size: a large backlog leaves empty pages behind, of which a second reads gigabytes.
 create or replace function taskq.count_waiting(
   _ms double precision, out queues text[], out types text[], out numbers bigint[], out is_all boolean
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
--- So that a page after the other is read by its number, whatever the table is believed to have.
+-- Read pages by their number, whatever the planner believes about the table.
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -32,7 +32,7 @@ begin
         and t.lease_owner is null
       group by t.queue, t.type
     ) as c;
-    -- Together with those before, or a thousand types in each of a thousand pages would be a million.
+    -- Merge with the earlier pages: a thousand types in each of a thousand pages would be a million entries.
     select coalesce(array_agg(c.queue), '{}'), coalesce(array_agg(c.type), '{}'), coalesce(array_agg(c.waiting), '{}')
     into queues, types, numbers
     from (

@@ -1,4 +1,4 @@
--- The names of what can be said of all tasks: by a worker's configuration, by an operator.
+-- Returns the names of the settings for all tasks, which a worker's configuration or an operator may set.
 create or replace function taskq.default_options()
 returns text[]
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- Returns ` (did you mean "name"?)` for a mistyped one of these names; nothing where none is near.
+-- Returns ` (did you mean "name"?)` for a misspelled one of these names; empty text if none is near.
 create or replace function taskq.did_you_mean(_typed text, _names text[])
 returns text
 language plpgsql immutable parallel safe security definer

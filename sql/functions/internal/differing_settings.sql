@@ -1,6 +1,6 @@
--- What a worker says of its types, of queues and of all tasks, and others say otherwise: a JSON array of {type, queue (both
--- null: of all), setting, value (the worker's), other, by}, by being the live worker that registered the other one, or null where an operator has
--- set it. Null: there is none.
+-- Returns where a worker's settings of its types, of queues and of all tasks differ from those of others: a JSON array
+-- of {type, queue (both null: of all tasks), setting, value (the worker's), other, by}, where by is the live worker
+-- that registered the other value, or null if an operator has set it. Null: they do not differ.
 create or replace function taskq.differing_settings(_types jsonb, _queues jsonb, _defaults jsonb, _ts timestamptz)
 returns jsonb
 language sql stable security definer
@@ -30,7 +30,7 @@ as $$
   ) as key
   where case
     when s.operator ? key.name then s.said ? key.name and s.operator -> key.name <> s.said -> key.name
-    -- Of all tasks, who says nothing of a setting says nothing against it.
+    -- For all tasks, a worker without a setting does not contradict it.
     else (coalesce(s.type, s.queue) is not null or (s.said ? key.name and s.registered ? key.name))
       and coalesce(s.said -> key.name, 'null') <> coalesce(s.registered -> key.name, 'null')
       and taskq.is_live_worker(s.registered_by, _ts)

@@ -1,7 +1,7 @@
--- Deletes up to _limit dead letters that are past their retention, except those put away by hand: always one row, with how
--- many. Where the page fails (a trigger or a foreign key of the application may refuse a row), each of them is deleted by
--- itself; those that fail then stay and stand in refused, [{id, error, code}] (null: none), and those behind them have
--- their turn.
+-- Deletes up to _limit dead letters that are past their retention, except those added by hand; always returns one row,
+-- with their number. If the page fails (a trigger or a foreign key of the application may refuse a row), each of them
+-- is deleted separately; those that fail then stay and are listed in refused, [{id, error, code}] (null: none), and
+-- those behind them have their turn.
 create or replace function taskq.discard_old(_limit integer)
 returns table (discarded integer, refused jsonb)
 language plpgsql security definer
@@ -24,7 +24,7 @@ begin
       return next;
       return;
     exception when others then
-      -- What is no fault of a row (no space left, the server stops) is the caller's to see.
+      -- Leave to the caller what is no fault of a row (no space left, server shutdown).
       if old is null or sqlstate ~ '^5[378]' then
         raise;
       end if;
@@ -41,7 +41,7 @@ begin
         kept := kept || old[nth];
       end;
     end loop;
-    -- A bound on what refused rows may cost at once.
+    -- Bound the cost of refused rows in one call.
     if discarded >= _limit or jsonb_array_length(refused) >= 1000 then
       return next;
       return;

@@ -1,6 +1,6 @@
--- The last day (UTC) on which a row that ended at that time is kept; null: it is not kept at all, 'infinity':
--- for ever. Above 60 days it is rounded up to the first of a month, so that a month of history is one partition.
--- One expression without a FROM: the planner can then inline it into the statement of a settle.
+-- Returns the last day (UTC) on which a row that ended at that time is kept; null: it is not kept at all; 'infinity':
+-- forever. Above 60 days it is rounded up to the first of a month, so that a month of history is one partition. One
+-- expression without FROM, so that the planner can inline it into the statement of a settle.
 create or replace function taskq.drop_on(_retention text, _ended timestamptz)
 returns date
 language sql immutable parallel safe

@@ -1,8 +1,9 @@
--- Drops partitions whose last day is over, whatever they are called, the oldest first, at most _limit of them: that is
--- the retention. Returns what it dropped, and what it could not drop with the reason (`trouble`), which keeps no other
--- one. No rows: none is over. What somebody reads just now is left for the next time, as is all that would take longer: a
--- waiting drop holds up every settle. So it does not begin to wait for a transaction that has been there for 50 ms, and
--- gives up after as long: without a look at the locks each try beside a reader cost a settle 50 to 60 ms, now none.
+-- Drops up to _limit partitions whose last day is over, whatever their names, oldest first: this is what enforces
+-- retention. Returns each that it dropped, and each that it could not drop with the reason (`trouble`), which does not
+-- affect the others. No rows: none is over. A partition that is being read now, or that would take longer, is left for
+-- the next time, because a waiting drop blocks every settle. So it does not begin to wait for a transaction that has
+-- held a lock for 50 ms, and gives up after 50 ms: without a check of the locks, each try beside a reader cost a settle
+-- 50 to 60 ms, now none.
 create or replace function taskq.drop_partitions(_limit integer default 8)
 returns table (partition text, trouble text)
 language plpgsql security definer

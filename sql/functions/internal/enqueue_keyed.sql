@@ -1,16 +1,18 @@
--- What taskq.enqueue_many does where tasks have keys: it inserts all at once, in the order of their keys, and then once
--- more those whose key was held by a task that is gone by now.
+-- Runs taskq.enqueue_many for tasks with keys: inserts all of them at once, in the order of their keys, and then those
+-- again whose key was held by a task that is gone by now.
 --
--- A bulk begins as if nobody else inserted its keys in this moment, and is undone and begun once more where somebody does:
--- it looks who holds a key, a microsecond each, where to be ready for others (`on conflict`) takes four.
+-- A bulk first assumes that nobody else inserts its keys at this moment, and is rolled back and repeated if someone
+-- does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes four.
 --
--- No call fails with 40P01 (deadlock) for other calls with the same keys: while one waits for a key, it holds none that
--- comes after it. To simply go on with a key that came free would break that where later ones are inserted already:
--- another bulk may hold the freed key and wait for one of those [four producers of the same 1,000 keys while tasks end:
--- 68 of 98 bulks were refused; so: none]. So what was inserted is rolled back first, which lets the others go on, and is
--- inserted once more together with what came free. Whatever others hold has its answer by then: each time fewer are left.
--- It reaches as far as one call does. Transactions that enqueue the same keys by several calls, in unlike orders, wait in a
--- ring like all that lock rows in unlike orders, and PostgreSQL ends one of them.
+-- No call fails with 40P01 (deadlock) because of other calls with the same keys: while one waits for a key, it holds
+-- none that sorts after it. Simply continuing with a freed key would break that once later keys are inserted: another
+-- bulk may hold the freed key and wait for one of those [four producers of the same 1,000 keys while tasks end: 68 of
+-- 98 bulks were refused; this way: none]. So the inserted rows are rolled back first, which lets the others continue,
+-- and are inserted again together with those whose keys came free. By then the keys that others hold have their answer:
+-- each round has fewer left.
+--
+-- This covers a single call. Transactions that enqueue the same keys by several calls, in different orders, can
+-- deadlock like any that lock rows in different orders, and PostgreSQL aborts one of them.
 create or replace function taskq.enqueue_keyed(_tasks jsonb, options jsonb, nulls bigint[], usual jsonb[])
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer
@@ -30,8 +32,8 @@ declare
   wakes jsonb;
 begin
   for round in 1 .. 20 loop
-    -- One key alone makes no ring, and goes without a subtransaction: a transaction that enqueues more than 64 one by one
-    -- would make every snapshot of every other session slower.
+    -- A single key cannot deadlock, and needs no subtransaction: a transaction that enqueues more than 64 one by one
+    -- would slow down every snapshot of every other session.
     if is_alone then
       select r.* into made, ids, kept_out, holders, freed, wakes
       from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
@@ -39,7 +41,7 @@ begin
       begin
         select r.* into made, ids, kept_out, holders, freed, wakes
         from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
-        -- `wakes` tells that something was inserted, be it what lost its key after all: that is waited for too.
+        -- `wakes` shows that something was inserted, even if it lost its key after all: others wait for that too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key came free: once more, in order';
         end if;
@@ -51,7 +53,7 @@ begin
         is_contended := true;
         continue;
       when sqlstate 'TQ001' then
-        -- The variables keep what they were given. Where a key was there twice, its holder is rolled back too.
+        -- The variables keep their values. If a key was given twice, its holder is rolled back too.
         freed := freed || made || array(
           select k.place from unnest(kept_out, holders) as k (place, id) where k.id = any (ids)
         );

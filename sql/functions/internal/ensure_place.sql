@@ -1,6 +1,6 @@
--- Makes sure that finished_tasks or task_errors (_parent) has the partition that takes rows without another, so that
--- whatever ends a task finds a place even where somebody has dropped or detached it. Where it cannot be made just now,
--- nothing happens, and an insert that needs it is refused.
+-- Ensures that finished_tasks or task_errors (_parent) has its partition for rows without another, so that every ending
+-- task finds a place even if someone has dropped or detached it. If it cannot be created now, nothing happens, and an
+-- insert that needs it fails.
 create or replace function taskq.ensure_place(_parent text)
 returns void
 language plpgsql security definer

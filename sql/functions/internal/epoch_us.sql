@@ -1,6 +1,6 @@
--- A time in microseconds since 1970, as claims and hints name it: never an error, whatever a row put in by hand says
--- ('-infinity', the year 290000). What lies before 1970 counts as then, which no order of claims notices but theirs.
--- Without a setting of its own, so that the planner makes it a part of the statement.
+-- Returns a time in microseconds since 1970, as claims and hints use it. Never fails, whatever a row inserted by hand
+-- has ('-infinity', the year 290000). Times before 1970 count as 1970, which changes only the order of claims among
+-- those. Has no `set` clause, so that the planner can inline it.
 create or replace function taskq.epoch_us(_at timestamptz)
 returns bigint
 language sql stable parallel safe

@@ -1,7 +1,7 @@
--- Ends up to _limit tasks that were not started before they expired: always one row, with how many have ended. Where the
--- page fails (a trigger of the application on the history may refuse a row), each of its tasks is ended by itself; those
--- that fail then stay as they are and stand in refused, [{id, error, code}] (null: none), and the tasks behind them have
--- their turn.
+-- Ends up to _limit tasks that expired before they started; always returns one row, with their number. If the page
+-- fails (a trigger of the application on the history may refuse a row), each of its tasks is ended separately; those
+-- that fail then stay as they are and are listed in refused, [{id, error, code}] (null: none), and the tasks behind
+-- them have their turn.
 create or replace function taskq.expire(_limit integer)
 returns table (ended integer, refused jsonb)
 language plpgsql security definer
@@ -34,7 +34,7 @@ begin
       return next;
       return;
     exception when others then
-      -- What is no fault of a task (no space left, the server stops) is the caller's to see.
+      -- Leave to the caller what is no fault of a task (no space left, server shutdown).
       if late is null or sqlstate ~ '^5[378]' then
         raise;
       end if;
@@ -53,7 +53,7 @@ begin
     end loop;
     after_at := late_at[cardinality(late)];
     after_id := late[cardinality(late)] + 1;
-    -- A bound on what refused rows may cost at once.
+    -- Bound the cost of refused rows in one call.
     if ended >= _limit or jsonb_array_length(refused) >= 1000 then
       return next;
       return;

@@ -1,4 +1,4 @@
--- The queues that have a live task, in order: found by skipping through the claim index, one probe per queue.
+-- Returns the queues that have a live task, in order, by skipping through the claim index with one probe per queue.
 create or replace function taskq.find_queues()
 returns setof text
 language plpgsql stable security definer

@@ -1,5 +1,5 @@
--- Each of these ids once, in their order. What is not among _served has its status in extra, wherever its row is; null
--- there: nothing is known of it. It never existed, was purged, or outlived its retention.
+-- Returns each of these ids once, in order. For an id that is not in _served, extra has its status, whichever table has
+-- its row; null there: no such task. It never existed, was purged, or outlived its retention.
 create or replace function taskq.find_statuses(_ids bigint[], _served bigint[])
 returns table (id bigint, extra jsonb)
 language sql stable security definer
@@ -20,7 +20,7 @@ as $$
     union all
     select d.id, 'dead', 3 from others cross join taskq.dead_tasks d where d.id = any (others.ids)
   )
-  -- A row put in by hand may have the id of another one.
+  -- A row inserted by hand may have the id of another one.
   select distinct on (asked.id) asked.id, case when asked.is_other then jsonb_build_object('status', found.status) end
   from asked left join found on found.id = asked.id
   order by asked.id, found.place

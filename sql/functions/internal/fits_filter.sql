@@ -1,5 +1,6 @@
--- Whether a task, by its columns, fits a filter of taskq.find_ids; _statuses, _priority, _since and _before are of the
--- filter, read once, and what the filter does not name fits. It is planned into its callers.
+-- Returns whether a task, given by its columns, matches a filter of taskq.find_ids; _statuses, _priority, _since and
+-- _before are parts of the filter, read once. A name that the filter lacks matches everything. Inlined into its
+-- callers.
 create or replace function taskq.fits_filter(
   _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _before timestamptz, _status text,
   _type text, _queue text, _its_priority smallint, _key text, _tags jsonb, _reason text, _by_hand boolean,

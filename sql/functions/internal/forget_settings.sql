@@ -1,5 +1,5 @@
--- Removes a page of past settings under which no task ended that is kept. A task has ended since it was created, and ids
--- rise as tasks are created, but for those of transactions that went on meanwhile: a day is left for them.
+-- Removes a page of past settings under which no kept task ended. A task ends after it is created, and ids rise in the
+-- order of creation, except for transactions that were open meanwhile: they get a day.
 create or replace function taskq.forget_settings(_page integer, _ts timestamptz)
 returns void
 language sql security definer

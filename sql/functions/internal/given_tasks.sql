@@ -1,9 +1,9 @@
--- Reads the tasks given to taskq.enqueue_many: what one does not say, the options of the whole call say, else the
--- defaults do. `nulls` are the places of those whose payload is the JSON value null, which no column can tell from an
--- absent one; `usual` is what taskq.usual_settings gives to those that do not say it; `say_more`: some say more than a
--- type and a payload. Raises what is wrong with the first bad one; a value that cannot be read at all fails as its type
--- says, and taskq.checked_tasks tells which it is.
--- It is planned as a part of the statement that calls it; that is why it names its schema and sets nothing.
+-- Reads the tasks given to taskq.enqueue_many: an absent option comes from the options of the whole call, otherwise
+-- from the defaults. `nulls` are the places of the tasks whose payload is the JSON value null, which a column cannot
+-- tell from an absent one; `usual` is the result of taskq.usual_settings; `say_more` is true if some tasks have more
+-- than a type and a payload. Raises what is wrong with the first bad task; an unreadable value fails with the error of
+-- its column type, and taskq.checked_tasks then finds which one it is. Inlined into the calling statement, which is why
+-- it names its schema and has no `set` clause.
 create or replace function taskq.given_tasks(
   _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean
 )
@@ -16,7 +16,7 @@ language sql stable
 as $$
   select
     t.place, t.queue,
-    -- The usual task is judged here: a call for each would cost half a microsecond.
+    -- Check the usual task here: a call for each would cost half a microsecond.
     case
       when t.fits is not true then taskq.checked_task(_tasks, t.place, t.type, t.payload)
       when octet_length(t.type) between 1 and 200 and taskq.is_small(t.payload) then t.type
@@ -34,12 +34,12 @@ as $$
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
       coalesce(o.queue, d.queue, usual[2] ->> coalesce(o.type, d.type), 'default') as queue,
       coalesce(o.priority, d.priority, (usual[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,
-      -- What the options of the call say was judged with them.
+      -- The options of the whole call were checked already.
       taskq.is_text(o.type, 'type', _tasks, o.place) and (not say_more or (
         taskq.options_fit(
           o.queue, o.key, o.priority, o.delay_ms, o.at, o.max_attempts, o.timeout_ms, o.expires_ms, o.tags, o.backoff,
           o.traceparent, o.source,
-          -- Most often all say what the first does, which is judged as it is read.
+          -- Usually all have the same back-off as the first task, and that one is checked as it is read.
           (select f.backoff from jsonb_to_record(_tasks -> 0) as f (backoff taskq.backoff))
         )
         and taskq.is_text(o.queue, 'queue', _tasks, o.place) and taskq.is_text(o.key, 'key', _tasks, o.place)
@@ -77,7 +77,7 @@ as $$
       type, payload, queue, priority, at, delay_ms, max_attempts, timeout_ms, expires_ms, key, tags, retention,
       backoff, traceparent, notify_done, source, place
     )
-    -- Each of these is computed once.
+    -- `offset 0`: compute each of these once.
     offset 0
   ) as t
 $$;

@@ -1,6 +1,6 @@
--- The partitions of finished_tasks and task_errors, and the days whose rows each takes ('-infinity': rows without
--- another). By their bounds: whoever renames one, or attaches one of his own, decides its name and not what it holds. No
--- rows: there are none. One that somebody detaches just now does not count.
+-- Returns the partitions of finished_tasks and task_errors, and the days whose rows each takes ('-infinity': rows
+-- without another). Reads their bounds, not their names: anyone may rename a partition, or attach one of their own. No
+-- rows: there are none. A partition that is being detached does not count.
 create or replace function taskq.history_partitions()
 returns table (parent text, relation regclass, partition text, days date[])
 language sql stable security definer
@@ -8,7 +8,7 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
   select p.parent, c.oid::regclass, c.relname::text,
-    -- `FOR VALUES IN ('2026-01-31', …)`: written in the session's DateStyle, and read in it.
+    -- `FOR VALUES IN ('2026-01-31', …)`: written and read in the session's DateStyle.
     array(
       select bound.parts[1]::date
       from regexp_matches(pg_get_expr(c.relpartbound, c.oid), '''([^'']*)''', 'g') as bound (parts)

@@ -1,5 +1,5 @@
--- Takes the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of those tasks
--- whose key somebody else holds after all (taken since the insert looked); null when there is none.
+-- Holds the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of the tasks
+-- whose key another task holds after all (taken since the insert looked); null: none.
 create or replace function taskq.hold_keys(_tasks jsonb, options jsonb, usual jsonb[], _ids bigint[], _ts timestamptz)
 returns bigint[]
 language plpgsql security definer
@@ -19,7 +19,7 @@ begin
     from unnest(_ids) as made (id)
     cross join lateral (select t.* from taskq.tasks t where t.id = made.id limit 1) as t
     join (
-      -- Of elements with the same key the first one is the task, so its period counts.
+      -- Of elements with the same key, the first one becomes the task, so its period counts.
       select distinct on (1, 2)
         coalesce(o.queue, options ->> 'queue', usual[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
         coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for', 'null') as key_for
@@ -32,7 +32,7 @@ begin
       where held_keys.until <= _ts;
   end if;
 
-  -- Where no key is ever held for a period, a look at each of these would cost a tenth of the bulk.
+  -- If no key is held for a period at all, looking up each of these would cost a tenth of the bulk.
   if not exists (select from taskq.held_keys) then
     return null;
   end if;

@@ -1,5 +1,6 @@
--- Inserts the tasks whose keys nobody holds, as if nobody else inserted the same keys in this moment: it looks first, and
--- raises unique_violation where a key is held after all, be it by a task of the same call. See taskq.insert_keyed.
+-- Inserts the tasks whose keys are free, assuming that nobody else inserts the same keys at this moment: looks first,
+-- and raises unique_violation if a key is held after all, which may be by a task of the same call. See
+-- taskq.insert_keyed.
 create or replace function taskq.insert_free(
   _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
   out made bigint[], out ids bigint[], out keyed bigint[], out missing bigint[], out types text[], out wakes jsonb
@@ -8,7 +9,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
--- Plans made while the tables were empty must not read the whole of them later: a producer keeps its session.
+-- Plans made while the tables were empty must not scan them later: a producer keeps its session.
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -18,8 +19,8 @@ begin
   with input as materialized (
     select
       g.*, nextval('taskq.tasks_id_seq') as new_id,
-      -- With a limit, so that each is a probe for a key and never a join with all of them. `queue || ''` keeps the
-      -- planner from the claim's index, which it takes where it believes in 0 rows.
+      -- `limit` makes each a probe for a key, never a join with all of them. `queue || ''` keeps the planner off the
+      -- claim's index, which it uses where it expects 0 rows.
       g.key is not null and coalesce(
         (select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1),
         (select h.task_id from taskq.held_keys h where h.queue = g.queue and h.key = g.key and h.until > _ts limit 1)
@@ -44,7 +45,7 @@ begin
     array_agg(i.new_id) filter (where not i.is_held),
     array_agg(i.new_id) filter (where not i.is_held and i.key is not null),
     array_agg(i.place) filter (where i.is_held),
-    -- Of those whose key is held too.
+    -- Including those whose key is held.
     (select array_agg(of_type.type) from (select type from input group by type) as of_type),
     (
       select jsonb_object_agg(of_queue.queue, of_queue.due)

@@ -1,7 +1,7 @@
--- One round of taskq.enqueue_keyed: inserts the tasks at the places `asked` for (null: at all) whose keys nobody holds, and
--- looks who holds the others. Returns the places it made tasks for, with their ids; the places kept out, with the holders
--- of their keys; and the places freed, whose key was held by a task that is gone by now: each null where there is none.
--- `wakes` says by queue from when there is a new task.
+-- Runs one round of taskq.enqueue_keyed: inserts the tasks at the places in `asked` (null: all) whose keys are free,
+-- and looks up the holders of the others. Returns the places it created tasks for, with their ids; the places kept out,
+-- with the holders of their keys; and the places freed, whose key was held by a task that is gone by now; each null if
+-- there is none. `wakes` has, by queue, the time from which there is a new task.
 create or replace function taskq.insert_keyed(
   _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], is_contended boolean, asked bigint[],
   out made bigint[], out ids bigint[], out kept_out bigint[], out holders bigint[], out freed bigint[], out wakes jsonb
@@ -10,7 +10,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set plan_cache_mode = force_generic_plan
 set jit = off
--- Plans made while the tables were empty must not read the whole of them later: a producer keeps its session.
+-- Plans made while the tables were empty must not scan them later: a producer keeps its session.
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -26,7 +26,7 @@ begin
     select f.* into made, ids, keyed, missing, types, wakes
     from taskq.insert_free(_tasks, options, nulls, usual, ts) as f;
   else
-    -- What they say is judged: one alone before it came here, many by taskq.insert_free.
+    -- The options are checked already: of a single task before this call, of many by taskq.insert_free.
     with input as materialized (
       select g.*, nextval('taskq.tasks_id_seq') as new_id
       from taskq.given_tasks(_tasks, options, nulls, usual, ts, false) as g
@@ -41,12 +41,12 @@ begin
         new_id, queue, type, priority, payload, due, due, ts, producer, expires_at, max_attempts,
         timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
       from input i
-      -- With a limit, so that it is a probe for each key and never a join with all of them.
+      -- `limit` makes this a probe for each key, never a join with all of them.
       where key is null or (
         select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
       ) is null
-      -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring; what it takes
-      -- besides is in taskq.enqueue_keyed.
+      -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring;
+      -- taskq.enqueue_keyed describes what else that takes.
       order by queue collate "C", key collate "C" nulls first, place
       on conflict (queue, unique_key) where unique_key is not null do nothing
       returning id, unique_key, queue, available_at
@@ -56,7 +56,7 @@ begin
       array_agg(i.new_id order by i.place) filter (where n.id is not null),
       array_agg(i.new_id) filter (where n.unique_key is not null),
       array_agg(i.place) filter (where n.id is null),
-      -- Of those whose key is held too.
+      -- Including those whose key is held.
       (select array_agg(of_type.type) from (select type from input group by type) as of_type),
       (
         select jsonb_object_agg(of_queue.queue, of_queue.due)
@@ -85,9 +85,9 @@ begin
   if missing is null then
     return;
   end if;
-  -- Whose key was held: by a live task, or by one that is gone but holds it for a period. A holder that went in this
-  -- very moment is no holder. `queue || ''` keeps the planner from the claim's index, which it takes where it believes in
-  -- 0 rows [a million dead ones: 612,000 pages, 4 s for ten keys; so: 100 pages].
+  -- Find the holders: a live task, or one that is gone but holds the key for a period. A holder that went at this very
+  -- moment does not count. `queue || ''` keeps the planner off the claim's index, which it uses where it expects 0 rows
+  -- [a million dead rows: 612,000 pages, 4 s for ten keys; this way: 100 pages].
   select
     array_agg(g.place) filter (where coalesce(t.id, h.task_id) is not null),
     array_agg(coalesce(t.id, h.task_id)) filter (where coalesce(t.id, h.task_id) is not null),

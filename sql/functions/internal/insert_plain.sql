@@ -1,6 +1,6 @@
--- Inserts the tasks of a bulk without keys: nothing can be in the way, so there is no conflict to be ready for (a tenth of
--- the cost of a bulk), no order to keep, and the ids are given in the order of the elements. Returns them, the types they
--- have, and by queue from when there is a new task.
+-- Inserts the tasks of a bulk without keys: nothing can conflict, so it needs no conflict handling (a tenth of the cost
+-- of a bulk) and no order, and the ids follow the order of the elements. Returns the ids, the types, and by queue the
+-- time from which there is a new task.
 create or replace function taskq.insert_plain(
   _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
   say_more boolean, out ids bigint[], out types text[], out wakes jsonb
@@ -12,7 +12,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  -- Asked once: as the column's default it would be looked up for each row, a tenth of the cost of a bulk.
+  -- Read once: as the column's default it would be evaluated for each row, a tenth of the cost of a bulk.
   producer constant text := session_user;
 begin
   with inserted as (

@@ -1,4 +1,5 @@
--- Whether a worker of this name lives: it has not ended, and its last heartbeat is no older than its lease.
+-- Returns whether a worker with this name is alive: it has not ended, and its last heartbeat is no older than its
+-- lease.
 create or replace function taskq.is_live_worker(_name text, _ts timestamptz)
 returns boolean
 language sql stable security definer

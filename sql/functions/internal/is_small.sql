@@ -1,6 +1,6 @@
--- Whether a payload is written as no more than 1 MB. Its text can be far longer than what is stored: \u0001 is one byte, and
--- 1e131071, which PostgreSQL writes out, sixteen. Below 128 bytes there is room for seven such numbers, and nothing has to
--- be written to see that it fits: this is planned into the statement that asks.
+-- Returns whether the text of a payload is at most 1 MB. It can be far longer than what is stored: \u0001 takes one
+-- byte, and 1e131071, which PostgreSQL writes out, sixteen. Below 128 bytes there is room for seven such numbers, so
+-- the payload fits without being written. Inlined into the calling statement.
 create or replace function taskq.is_small(_payload jsonb)
 returns boolean
 language sql stable parallel safe

@@ -1,7 +1,8 @@
--- Whether these options, of which _known may be said, are said as nearly all are, so that each can be, and every reader takes
--- them as they are. False or null: not so, which can be right all the same (a date without T, a priority by name);
--- taskq.checked_options judges it. This is planned into the expression of its caller, with as little as will do: to read the
--- options as columns, in a block that catches what cannot be read, takes a third of what it takes to enqueue the task.
+-- Returns whether these options, with names from _known, are given as nearly all calls give them, so that each is valid
+-- and every reader can take them as they are. False or null: they are not, but may be valid (a date without T, a
+-- priority by name); taskq.checked_options decides. Inlined into the expression of its caller, with as little as
+-- possible: reading the options as columns, in a block that catches unreadable values, costs a third of enqueuing the
+-- task.
 create or replace function taskq.is_usual(_said jsonb, _known text[])
 returns boolean
 language sql immutable parallel safe
@@ -12,19 +13,19 @@ as $$
     and greatest(
       octet_length(_said ->> 'key'), octet_length(_said ->> 'traceparent'), octet_length(_said ->> 'source'), 0
     ) <= 500
-    -- Digits alone: a column takes no 1.0.
+    -- Digits alone: a column does not take 1.0.
     and greatest(
       translate(_said ->> 'delay_ms', '0123456789', ''), translate(_said ->> 'max_attempts', '0123456789', ''),
       translate(_said ->> 'timeout_ms', '0123456789', ''), translate(_said ->> 'expires_ms', '0123456789', ''), ''
     ) = ''
-    -- As JSON has it from JavaScript and from PostgreSQL. No month is shorter than 28 days.
+    -- The format of JavaScript and of PostgreSQL in JSON. No month is shorter than 28 days.
     and coalesce(
       _said ->> 'at' ~ ('^2[0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])'
         'T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+]00:00)$'),
       true
     )
     and coalesce(taskq.is_retention(_said ->> 'retention'), true)
-    -- What is not said has no type, and compares as false; what is no number compares as unknown.
+    -- An absent option has no type, and compares as false; a value that is not a number compares as unknown.
     and _said @@ '!(
       $.delay_ms > 3155760000000 || $.max_attempts < 1 || $.max_attempts > 2147483647 || $.timeout_ms < 1
       || $.timeout_ms > 3155760000000 || $.expires_ms < 1 || $.expires_ms > 3155760000000
@@ -35,7 +36,8 @@ as $$
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"
       || $.allow_unknown.type() != "boolean" && $.allow_unknown.type() != "array"
     )'
-    -- As taskq.is_backoff, of one that says all, in a path, which takes no preparation. A strict one looks into no array.
+    -- The check of taskq.is_backoff for a policy with all names, as a path, which needs no preparation. A strict path
+    -- does not look into arrays.
     and case
       when _said ? 'backoff'
       then (_said @@ 'strict

@@ -1,4 +1,4 @@
--- Whether a value is a whole number of this range, or not said (absent, or the JSON value null).
+-- Returns whether a value is a whole number in this range, or not given (absent, or the JSON value null).
 create or replace function taskq.is_whole(_value jsonb, _from bigint, _to bigint)
 returns boolean
 language sql immutable parallel safe

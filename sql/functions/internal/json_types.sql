@@ -1,4 +1,5 @@
--- The types of JSON that an option of a task, a queue, a type or all tasks may have; null: it is none of those.
+-- Returns the JSON types that an option of a task, or a setting of a queue, a type or all tasks, may have; null:
+-- unknown name.
 create or replace function taskq.json_types(_option text)
 returns text[]
 language sql immutable parallel safe

@@ -1,4 +1,5 @@
--- Returns the type of the one task of a call of enqueue, or says what is wrong with it or the payload, or that it is unknown.
+-- Returns the type of the single task of an enqueue call, or raises what is wrong with it or the payload, or that it is
+-- unknown.
 create or replace function taskq.known_type(_type text, _payload jsonb, options jsonb)
 returns text
 language plpgsql stable security definer

@@ -1,6 +1,6 @@
--- Locks at most _limit dead letters that are older than the dead_retention of their queue, except those put away by hand and
--- those that _except names, and returns their ids. It reads these alone: queue by queue, the oldest first, and none of a
--- queue whose dead letters are kept for ever [100,000 of those: 68 ms a minute when all were read].
+-- Locks at most _limit dead letters that are older than the dead_retention of their queue, except those added by hand
+-- and those in _except, and returns their ids. Reads only these: queue by queue, oldest first, and none of a queue
+-- whose dead letters are kept forever [100,000 of those: 68 ms a minute when all were read].
 create or replace function taskq.lock_old_dead(_ts timestamptz, _limit integer, _except bigint[])
 returns bigint[]
 language plpgsql security definer
@@ -18,7 +18,7 @@ begin
     ),
     kept as materialized (
       select o.name,
-        -- As one expression: the parts of an `and` have no order, and 'ever' is no number.
+        -- One expression, because the parts of an `and` have no order, and 'ever' is not a number.
         case when coalesce(q.dead_retention, d.dead_retention) <> 'ever'
           then _ts - make_interval(days => rtrim(coalesce(q.dead_retention, d.dead_retention), 'd')::integer)
         end as since

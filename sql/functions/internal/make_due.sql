@@ -1,8 +1,8 @@
--- After the clock went back, sets right the waiting tasks on blocks [_from, _to) of the live table whose time was counted
--- by the clock before: their rows tell so by a time that is still to come. What was enqueued to run at once, or was due by
--- that clock (_clock_was: the latest time that is known of it), is due now; what waits for a retry waits as long as it was
--- to, from now on. A time that was asked for and had not come stays. Returns how many it set right; workers are told. Done
--- twice, it changes nothing more. It waits for no lock.
+-- Corrects, after the clock went back, the waiting tasks on blocks [_from, _to) of the live table whose times come from
+-- the earlier clock, as a time that is still in the future shows. A task enqueued to run at once, or due by that clock
+-- (_clock_was: the latest time known from it), is due now; a task waiting for a retry waits as long as before, from now
+-- on. A requested time that had not come stays. Returns how many it corrected; workers are notified. Running it twice
+-- changes nothing more. Never waits for a lock.
 create or replace function taskq.make_due(_from bigint, _to bigint, _clock_was timestamptz, _ts timestamptz)
 returns integer
 language plpgsql security definer

@@ -1,9 +1,9 @@
--- Makes the partitions of history that are needed and missing. Returns each that it made, and each that it could not
--- make with the reason (`trouble`): none of these keeps the others from being made. No rows: none was missing, or
--- another transaction is at it, or somebody reads and writes so that nothing can be made just now: what ends meanwhile
--- is kept where all is kept that has no partition yet.
--- `create table (like …)` and `attach`, never `create … partition of`: that one waits for every reader of the
--- table, and every settle waits behind it. What this locks of a table in use, no reader and no settle asks for.
+-- Creates the missing partitions of history. Returns each that it created, and each that it could not create with the
+-- reason (`trouble`), which does not affect the others. No rows: none was missing, another transaction is doing this,
+-- or readers and writers prevent it just now: rows that end meanwhile go to the partition for rows without another.
+--
+-- `create table (like …)` and `attach`, never `create … partition of`: that one waits for every reader of the table,
+-- and every settle waits behind it. The locks taken here on a table in use conflict with no reader and no settle.
 create or replace function taskq.make_partitions()
 returns table (partition text, trouble text)
 language plpgsql security definer
@@ -17,7 +17,7 @@ begin
   if not exists (select from taskq.wanted_partitions() as w where w.state = 'missing') then
     return;
   end if;
-  -- One at a time, by a lock that nobody can take who may not write history; attaching takes it anyway.
+  -- One at a time, with a lock that only a role with write access to history can take; attaching takes it anyway.
   begin
     lock table taskq.finished_tasks, taskq.task_errors in share update exclusive mode nowait;
   exception when lock_not_available then
@@ -28,7 +28,7 @@ begin
     trouble := null;
     begin
       execute format('create table taskq.%I (like taskq.%I including all)', wanted.partition, wanted.parent);
-      -- Whatever the default privileges grant: history is read by the rights of its parent.
+      -- Whatever the default privileges grant: history is read with the privileges on its parent.
       execute format('revoke all on taskq.%I from public', wanted.partition);
       if wanted.day = '-infinity' then
         execute format('create index on taskq.%I (drop_on)', wanted.partition);

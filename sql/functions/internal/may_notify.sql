@@ -1,6 +1,6 @@
--- Whether a NOTIFY may be sent: not where the notification queue is filling up, so that nothing fails for it, and not in a
--- session or transaction that has said `set taskq.notify = off`: one that has notified cannot be prepared (PREPARE
--- TRANSACTION). Every notification is a hint; without it, polling finds what there is.
+-- Returns whether a NOTIFY may be sent: not while the notification queue is filling up, so that nothing fails because
+-- of it, and not in a session or transaction with `set taskq.notify = off`, because one that has notified cannot be
+-- prepared (PREPARE TRANSACTION). Every notification is a hint; polling finds the tasks without it.
 create or replace function taskq.may_notify()
 returns boolean
 language sql stable security definer

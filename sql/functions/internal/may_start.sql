@@ -1,5 +1,5 @@
--- Whether a waiting task may start at this moment: it has not expired. One that was started once never expires.
--- Planned as a part of the statement that asks.
+-- Returns whether a waiting task may start now: it has not expired, or it has been started before, after which a task
+-- never expires. Inlined into the calling statement.
 create or replace function taskq.may_start(_expires_at timestamptz, _started_at timestamptz, _ts timestamptz)
 returns boolean
 language sql immutable parallel safe

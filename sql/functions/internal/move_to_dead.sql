@@ -1,6 +1,6 @@
--- Moves tasks that the caller has locked to the dead letters, each with its reason, and tells who waits for them. One
--- that was put in by hand under the id of a dead letter gets an id of its own: no row is lost, and none stops a rescue.
--- Their lease_owner is the worker whose attempt came last, if it did not hold them any more, too: it may repeat its
+-- Moves tasks that the caller has locked to the dead letters, each with its reason, and notifies the clients that wait
+-- for them. A task inserted by hand under the id of a dead letter gets a new id: no row is lost, and none stops a
+-- rescue. Their lease_owner is the worker of the last attempt, even if it no longer held them: it may repeat its
 -- settle. Returns how many moved.
 create or replace function taskq.move_to_dead(
   _ids bigint[], _reasons text[], _ts timestamptz, _by_hand boolean default false

@@ -1,12 +1,13 @@
--- The name that is most like a mistyped one, by the fewest letters to be put in, left out or changed, case apart; one that
--- begins with it is near. Null: none is near enough to be a slip of the fingers. The command line and the library say the same.
+-- Returns the name most similar to a misspelled one, by the fewest letters inserted, removed or changed, ignoring case;
+-- a name that begins with it is near. Null: none is near enough to be a typo. The command line and the library give the
+-- same answer.
 create or replace function taskq.nearest_name(_typed text, _names text[])
 returns text
 language plpgsql immutable parallel safe security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
-  -- The cost grows with the product of the lengths, and the words may be anyone's.
+  -- The cost grows with the product of the lengths, and anyone may choose the words.
   typed constant text := lower(left(_typed, 60));
   letters constant text[] := string_to_array(typed, null);
   nearest text;
@@ -24,7 +25,7 @@ begin
     elsif typed = '' or abs(length(word) - length(typed)) >= fewest then
       continue;
     else
-      -- Of the first letters of the word, and so many of those typed.
+      -- The distances of the first letters of the word from each prefix of the typed text.
       above := array(select n from generate_series(0, length(typed)) as n);
       for place in 1 .. length(word) loop
         line := array[place];

@@ -1,5 +1,6 @@
--- Appends to taskq.actions what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker, or
--- what settings it set (of nothing of these: the defaults). The role is the session's; the option `by` of the verb is a name beside it, never instead.
+-- Appends to taskq.actions what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker,
+-- or the settings it set (without any of these: of the defaults). The role is the session's; the option `by` of the
+-- verb adds a name, never replaces it.
 create or replace function taskq.note_action(
   _verb text, _at timestamptz, options jsonb, _task_ids bigint[] default null, _queue text default null,
   _worker integer default null, _reason text default null, _type text default null, _settings jsonb default null

@@ -1,7 +1,8 @@
--- Stores what a worker's configuration says of all tasks (_said: see taskq.default_options), for every
--- producer. The last one that says a setting wins. One that says nothing of a setting leaves it while the worker lives
--- that registered last, so that a worker from elsewhere takes nothing away; else the setting goes, for nothing says it
--- now. What an operator has set is stronger and stays. False: another transaction has the defaults locked; ask again.
+-- Stores the settings for all tasks from a worker's configuration (_said: see taskq.default_options), for every
+-- producer. The last worker that has a setting wins. If it lacks a setting, the stored one stays while the worker that
+-- registered last is alive, so that a worker from elsewhere removes nothing; otherwise it is removed, because no
+-- configuration has it. A setting of an operator takes precedence and stays. Returns false if another transaction has
+-- locked the defaults: ask again.
 create or replace function taskq.note_defaults(_said jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer

@@ -1,10 +1,10 @@
--- Stores what a worker says of its types, by its handlers and its configuration (_types: {type: {…}}, see
--- taskq.type_options), and that they are there: from then on SQL alone resolves it, for every producer. The last one
--- that registers a type wins; what an operator has set is stronger and stays. False: others have some of them locked, or are adding them just
--- now (their transaction is open); the rest is stored, and the caller is to ask again.
--- A worker that starts must not wait until somebody ends a transaction. An insert has no `skip locked`: where the names
--- that are missing cannot be had at once, each is tried by itself, and what does not come within some milliseconds is
--- left out.
+-- Stores a worker's settings of its types, from its handlers and its configuration (_types: {type: {…}}, see
+-- taskq.type_options), and makes the types known: from then on SQL alone resolves them, for every producer. The last
+-- worker that registers a type wins; settings of an operator take precedence and stay. Returns false if other
+-- transactions have locked some of them, or are adding them just now (and are still open): the rest is stored, and the
+-- caller must ask again. A worker that starts must not wait until someone ends a transaction. An insert has no `skip
+-- locked`: if the missing names cannot be added at once, each is tried separately, and one that takes longer than some
+-- milliseconds is left out.
 create or replace function taskq.note_types(_types jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer

@@ -1,8 +1,9 @@
--- The path that is true of tasks of which one may say an option with a type of JSON that it does not have, though it could be
--- read as a column: a text as a number, a number as a time, and whatever as a text (see taskq.is_text). Nor does it pass what a
--- column cannot read as it is meant: a priority by name, a period that a key is held for. taskq.checked_tasks judges those.
--- A comparison that no value fits is false of its type and unknown of others; it costs half of what type() does. A lax path
--- looks into arrays, which no column can read; but for key_for.
+-- Returns the JSON path that is true for tasks that may give an option with a wrong JSON type which a column would
+-- accept all the same: a text as a number, a number as a time, and anything as a text (for which see taskq.is_text). It
+-- is also true for values that a column cannot read as intended: a priority by name, a period of a key.
+-- taskq.checked_tasks then checks those tasks. A comparison that no value satisfies is false for its own type and
+-- unknown for others; it costs half of type(). A lax path looks into arrays, which no column can read, except for
+-- key_for.
 create or replace function taskq.odd_types()
 returns jsonpath
 language sql immutable parallel safe

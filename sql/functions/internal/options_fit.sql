@@ -1,8 +1,8 @@
--- Whether these options of a task, as its columns read them, can be: the one judge of what enqueue, enqueue_many and revive
--- take, so that claim, settle and rescue can evaluate whatever they find. Null is not said; _judged is a back-off that has
--- passed, as most often many tasks say the same. taskq.refuse_option puts in words what an option may be. It is planned
--- into the statement that calls it, where it costs little: a judge of JSON, by paths or by a branch for each option, took
--- 15 us for a task that says everything, as much as the task itself.
+-- Returns whether these options of a task, as its columns read them, are valid: the only check of the options of
+-- enqueue, enqueue_many and revive, so that claim, settle and rescue can evaluate whatever they find. Null is absent;
+-- _judged is a back-off that has passed already, because usually many tasks have the same one. taskq.refuse_option has
+-- the wording of what an option may be. Inlined into the calling statement, where it costs little: a check of the JSON,
+-- by paths or by a branch for each option, took 15 us for a task with every option, as much as the task itself.
 create or replace function taskq.options_fit(
   _queue text, _key text, _priority smallint, _delay_ms bigint, _at timestamptz, _max_attempts integer,
   _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text, _judged jsonb
@@ -19,7 +19,7 @@ as $$
     and (_max_attempts is null or _max_attempts >= 1)
     and (_timeout_ms is null or _timeout_ms between 1 and 3155760000000)
     and (_expires_ms is null or _expires_ms between 1 and 3155760000000)
-    -- Texts all of them: of any other, a strict path does not know how it begins.
+    -- All values are text: for any other type, `starts with` is unknown in a strict path.
     and (
       _tags is null
       or (jsonb_typeof(_tags) = 'object' and not _tags @? 'strict $.* ? ((@ starts with "") is unknown)')

@@ -1,5 +1,5 @@
--- Reads a period for which a key is held as milliseconds: a number of them, or text such as 3d, 24h, 1h30m or 500ms.
--- Null: it is none, or not 1 ms to 100 years.
+-- Returns the period for which a key is held in milliseconds, given as a number of them, or as text such as 3d, 24h,
+-- 1h30m or 500ms. Null: not a period, or not 1 ms to 100 years.
 create or replace function taskq.period_ms(_period jsonb)
 returns bigint
 language sql immutable parallel safe

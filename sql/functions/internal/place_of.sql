@@ -1,9 +1,9 @@
--- Which partition of finished_tasks or task_errors (_parent) takes a row that is kept until that day: `kept_in` is that
--- day, or '-infinity' where the day has no partition, which taskq.place_history makes up for. So every row finds a
--- place, and a settle never waits for one that makes partitions. Null for null.
--- First by the name that we give it, and by what the server says of its bound: from its caches, which answers as it is
--- now, also to a transaction with an older snapshot, just as the insert that follows [20 us]. Only where that is not it
--- are all partitions looked through: one may have been renamed.
+-- Returns the partition of finished_tasks or task_errors (_parent) that takes a row kept until that day, as its
+-- `kept_in`: that day, or '-infinity' if the day has no partition, in which case taskq.place_history moves the row
+-- later. So every row finds a place, and a settle never waits for the creation of a partition. Null for null. First
+-- tries the name that we give it, and the bound that the server reports: from its caches, which are current even for a
+-- transaction with an older snapshot, as is the insert that follows [20 us]. Only if that fails are all partitions
+-- searched: one may have been renamed.
 create or replace function taskq.place_of(_parent text, _drop_on date)
 returns date
 language plpgsql stable security definer

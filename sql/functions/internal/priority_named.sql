@@ -1,4 +1,4 @@
--- The priority of that name; null: there is none.
+-- Returns the priority with that name; null: there is none.
 create or replace function taskq.priority_named(_name text)
 returns smallint
 language sql immutable parallel safe

@@ -1,4 +1,4 @@
--- The names of what can be said of the tasks of a queue: by a worker's configuration, by an operator.
+-- Returns the names of the settings of a queue, which a worker's configuration or an operator may set.
 create or replace function taskq.queue_options()
 returns text[]
 language sql immutable parallel safe

@@ -1,5 +1,5 @@
--- Refuses tasks of types that nobody knows, but for those that the option allow_unknown names (true: for all). Says
--- which one is meant, and in the error's detail which are known, as JSON.
+-- Refuses tasks of unknown types, except those that the option allow_unknown names (true: all). The error suggests a
+-- known type for each, and its detail lists the known types as JSON.
 create or replace function taskq.refuse_unknown(_types text[], options jsonb)
 returns void
 language plpgsql stable security definer

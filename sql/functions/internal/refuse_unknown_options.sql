@@ -1,5 +1,5 @@
--- Refuses options that are no object, or that have a name which is not known, with the known one that is most like it;
--- _of says of what they are options.
+-- Refuses options that are not an object, or that have an unknown name, for which the error suggests a known one; _of
+-- names the call or the object that has the options.
 create or replace function taskq.refuse_unknown_options(_of text, options jsonb, _known text[])
 returns void
 language plpgsql immutable security definer

@@ -1,5 +1,6 @@
--- Tells which transaction has the row locked whose xmax this is: {"pid", "application", "role", "since"} of its session, or
--- {"prepared", "role", "since"} with the name of a prepared one; since when it is open, or was prepared. Null: none that is still open, or several share the lock.
+-- Returns the transaction that has locked the row with this xmax: {"pid", "application", "role", "since"} of its
+-- session, or {"prepared", "role", "since"} with the name of a prepared one; since is when it was opened, or prepared.
+-- Null: it is no longer open, or several share the lock.
 create or replace function taskq.row_holder(_xmax xid)
 returns jsonb
 language sql stable security definer

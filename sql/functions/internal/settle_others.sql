@@ -1,9 +1,9 @@
--- The part of settle for what did not complete: failed, snoozed, dead and cancelled outcomes, but none of the leases
--- that have (_done). A batch may name a task twice, under a lease that its worker lost and under the one it took since:
--- everything here goes by (id, lease_no).
+-- Records the outcomes of settle other than completed: failed, snoozed, dead and cancelled, except for the leases that
+-- have completed (_done). A batch may name a task twice, under a lease that its worker lost and under the one it took
+-- since: everything here goes by (id, lease_no).
 --
--- How long a task waits is asked of those alone that are to wait. One that is to wait by a back-off that cannot be
--- evaluated is a dead letter, `outcome_not_stored`: it holds up nobody else's outcome, and has none that nobody sees.
+-- The wait is computed only for tasks that must wait. A task whose back-off cannot be evaluated becomes a dead letter,
+-- `outcome_not_stored`: it delays no other outcome, and its own stays visible.
 create or replace function taskq.settle_others(
   _worker integer, _outcomes json, _done bigint[], _done_nos integer[], _ts timestamptz
 )
@@ -36,7 +36,7 @@ begin
     order by id
   ) as o;
 
-  -- Lock first, then read in a statement of its own: what it sees is the locked version.
+  -- Lock first, then read in a separate statement, which sees the locked version.
   select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
   from (select * from unnest(ids, lease_nos) as a (id, lease_no) order by a.id) as o
   cross join lateral (
@@ -48,7 +48,7 @@ begin
 
   perform taskq.ensure_place('task_errors');
   with said as (
-    -- Of a lease that is named twice, what is said first.
+    -- For a lease that is named twice, the first entry counts.
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
       json_to_recordset(_outcomes) as (
@@ -88,7 +88,7 @@ begin
     cross join lateral (
       select case
         when meant.fate <> 'pending' then null
-        -- Never into the past: a task would slip behind the cursors.
+        -- Never into the past: the task would slip behind the cursors.
         when o.delay_ms is not null then least(greatest(o.delay_ms, 0), 3155760000000)
         else taskq.backoff_delay_ms(
           coalesce(t.backoff, y.backoff, q.backoff, d.backoff), least(t.attempts, 2147483646) + 1, random()
@@ -109,10 +109,10 @@ begin
       end,
       started_at = case
         when t.status = 'running' then t.started_at
-        -- What has failed has started, and never expires.
+        -- A task that has failed has started, and never expires.
         when d.ran_ms is null then coalesce(t.started_at, case when d.attempts_now > 0 then _ts end)
         else _ts - make_interval(secs => d.ran_ms / 1000.0) end,
-      -- A handler that reports for itself is no suspect any more; one that could not, is.
+      -- A handler that reports for itself is no longer a suspect; one that could not is.
       losses = case when d.crashed then greatest(t.losses, 1) else 0 end,
       lost_ahead = null,
       releases = 0,
@@ -163,7 +163,7 @@ begin
   from unnest(held, held_nos, fates, attempts, waits, reasons)
     as d (id, lease_no, fate, attempts, wait_ms, reason);
 
-  -- What ends here, moves; what is cancelled, for each reason at once.
+  -- Move what ends here; cancelled tasks by reason, each group at once.
   if 'dead' = any (fates) then
     perform taskq.move_to_dead(array_agg(d.id), array_agg(d.reason), _ts)
     from unnest(held, fates, reasons) as d (id, fate, reason) where d.fate = 'dead';
@@ -184,7 +184,7 @@ begin
     perform taskq.wake(hint.queue, hint.due);
   end loop;
 
-  -- The rest is not held by that lease. An id whose attempt already has an outcome is a repeat, not a loss.
+  -- The rest is not held under that lease. An id whose attempt already has an outcome is a repeat, not a loss.
   if coalesce(cardinality(held), 0) < cardinality(ids) then
     return query
     select missed.id, missed.lease_no, missed.answer, null::jsonb

@@ -1,6 +1,6 @@
--- Of the workers that the caller has watched (_watched: {id: the heartbeat it saw, in epoch microseconds}) those that are
--- silent: that heartbeat is still their last one, and the clock has it a whole lease ago, or ahead of now. The clock
--- alone proves nothing, it may have made a step; see taskq.begin_rescue.
+-- Returns the silent ones of the workers that the caller has watched (_watched: {id: the heartbeat it saw, in epoch
+-- microseconds}): that heartbeat is still their last one, and by the clock it is a whole lease ago, or in the future.
+-- The clock alone proves nothing, because it may have made a step; see taskq.begin_rescue.
 create or replace function taskq.silent_workers(_watched jsonb, _ts timestamptz)
 returns integer[]
 language sql stable security definer

@@ -1,4 +1,4 @@
--- The names of what can be said of a task when it is enqueued, besides its type and its payload.
+-- Returns the names of the options of a task when it is enqueued, besides its type and its payload.
 create or replace function taskq.task_options()
 returns text[]
 language sql immutable parallel safe

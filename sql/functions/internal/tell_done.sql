@@ -1,4 +1,4 @@
--- Tells those who wait for these tasks that they have ended. A hint like every other NOTIFY: a waiter polls too.
+-- Notifies the clients that wait for these tasks of their end. A hint like every other NOTIFY: a waiter polls too.
 create or replace function taskq.tell_done(_ids bigint[])
 returns void
 language plpgsql security definer

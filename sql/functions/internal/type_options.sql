@@ -1,4 +1,4 @@
--- The names of what can be said of the tasks of a type: by its handler, by a worker's configuration, by an operator.
+-- Returns the names of the settings of a type, which its handler, a worker's configuration or an operator may set.
 create or replace function taskq.type_options()
 returns text[]
 language sql immutable parallel safe

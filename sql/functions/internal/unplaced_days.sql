@@ -1,5 +1,5 @@
--- The days on which rows of finished_tasks or task_errors (_parent) are to be dropped that have found no partition.
--- No rows: all have one. It looks each day up in an index, however many rows wait.
+-- Returns the days on which the rows of finished_tasks or task_errors (_parent) without a partition are dropped. No
+-- rows: all have one. Looks each day up in an index, however many rows there are.
 create or replace function taskq.unplaced_days(_parent text)
 returns setof date
 language plpgsql stable security definer

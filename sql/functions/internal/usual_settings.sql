@@ -1,7 +1,7 @@
--- What enqueue gives to tasks that do not say it, as an array: how long tasks of a queue may wait (in milliseconds, by
--- queue), the queue by type, the priority by type, how long tasks of a type may wait, and how long all may (a number); each
--- null where there is none. In plpgsql, which keeps its plan: in SQL each call planned it anew, a quarter of what it takes to
--- enqueue a task with a key.
+-- Returns the settings that enqueue applies to tasks without their own, as an array: the longest wait of tasks by queue
+-- (in milliseconds), the queue by type, the priority by type, the longest wait by type, and the longest wait of all
+-- tasks (a number); each null if there is none. In PL/pgSQL, which keeps its plan: in SQL each call planned it again,
+-- at a quarter of the cost of enqueuing a task with a key.
 create or replace function taskq.usual_settings()
 returns jsonb[]
 language plpgsql stable security definer

@@ -1,8 +1,7 @@
--- Tells sleeping workers that a queue has a task from that time on. It is a hint: sent only where an idle mark
--- stands that reaches so far (a NOTIFY in every transaction costs two thirds of the commits of eight producers),
--- and only if taskq.may_notify says so.
--- The time is cut to the second: identical hints of one transaction fold into one. A queue whose name is too long for a
--- notification, as no enqueue makes it, has its tasks found without.
+-- Notifies sleeping workers that a queue has a task from that time on. A hint: sent only if there is an idle mark that
+-- reaches that far (a NOTIFY in every transaction costs two thirds of the commits of eight producers), and only if
+-- taskq.may_notify allows it. The time is cut to the second: identical hints of one transaction fold into one. A queue
+-- name too long for a notification, which no enqueue allows, is left to polling.
 create or replace function taskq.wake(_queue text, _from timestamptz, _always boolean default false)
 returns void
 language plpgsql security definer

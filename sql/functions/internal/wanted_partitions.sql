@@ -1,8 +1,8 @@
--- The partitions that history needs: the one for rows without another (day '-infinity'), and for each retention in use
--- (of the defaults, the queues, the types, and of rows that have found no place) those in which what ends today or on
--- one of the next three days is kept. `state` is `there`, whatever its name is, `missing` (`partition` is a name that is
--- free), or `detached`: a table of its name is there, but it is no partition. Where that is the one for rows without
--- another, a second one of that kind is wanted besides.
+-- Returns the partitions that history needs: the one for rows without another (day '-infinity'), and for each retention
+-- in use (of the defaults, the queues, the types, and of rows without a partition) those that keep what ends today or
+-- on one of the next three days. `state` is `there`, whatever its name, `missing` (`partition` is a free name), or
+-- `detached`: a table with its name exists, but is no partition. If that is the one for rows without another, a second
+-- one of that kind is needed as well.
 create or replace function taskq.wanted_partitions()
 returns table (parent text, day date, partition text, state text)
 language plpgsql stable security definer
@@ -36,7 +36,7 @@ begin
     from retentions r cross join generate_series(0, 3) as ahead
     where r.kept_for <> 'none'
     union
-    -- Tomorrow, whoever asked for this retention will want the next day.
+    -- Tomorrow, the producers of this retention will need the next day.
     select u.parent, case when u.day <= today + 60 then u.day + ahead else u.day end
     from unplaced u cross join generate_series(0, 3) as ahead
     union

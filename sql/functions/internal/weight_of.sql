@@ -1,6 +1,6 @@
--- How much of a claim's answer a payload takes, in bytes, as far as its row tells without a look into it. What is stored
--- compressed counts for 32 times as much: JSON shrinks to a third of itself, and what was made to shrink to a hundredth.
--- Planned as a part of the statement that asks.
+-- Returns how much of a claim's answer a payload takes, in bytes, estimated from its row without reading it. A
+-- compressed one counts 32 times: JSON shrinks to a third of its size, and text made to shrink to a hundredth. Inlined
+-- into the calling statement.
 create or replace function taskq.weight_of(_payload jsonb)
 returns integer
 language sql stable parallel safe

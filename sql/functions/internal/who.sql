@@ -1,4 +1,4 @@
--- Who acts, in one text: the session's role, and in brackets the name that the caller adds (null: none).
+-- Returns who acts, as one text: the session's role, and in parentheses the name that the caller adds (null: none).
 create or replace function taskq.who(_by text)
 returns text
 language sql stable security definer
