@@ -13,7 +13,7 @@ export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
 /** Options of a task besides its type and payload. Durations are text or milliseconds. */
 export interface EnqueueOptions {
-  /** Queue to put it into; default: that of its type, else `default`. */
+  /** Queue to put it into; default: that of its type, or else `default`. */
   readonly queue?: string;
   /** 0 (most urgent) to 9, or critical, high, medium, low for 0 to 3. */
   readonly priority?: number | string;

@@ -15,28 +15,28 @@ import {
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 
 export interface StreamOptions<Item> {
-  /** Checks an item and makes a task of it. */
+  /** Checks an item and converts it to a task. */
   readonly taskOf: (item: Item) => Promise<NewTask>;
   readonly allowUnknown: AllowUnknown;
-  /** Where it goes, to be named by errors. */
+  /** URL of the database, for error messages. */
   readonly databaseUrl?: string | undefined;
   /** Send no NOTIFY. */
   readonly notify?: false | undefined;
-  /** Whose transactions these are. */
+  /** Whether each batch is a transaction, or all are in the caller's. */
   readonly commits: 'each batch' | 'with the caller';
-  /** Told the answers of each batch, in the order of its tasks, once it is stored. */
+  /** Called with the answers of each batch, in the order of its tasks, once it is stored. */
   readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
 }
 
 export interface Streamed {
   readonly created: number;
-  /** Their keys were held. */
+  /** Not created because their keys were held. */
   readonly existing: number;
 }
 
 /**
- * Enqueue what an iterable gives, a statement per batch, without holding more than a batch. Where it fails and each
- * batch is a transaction, PartlyEnqueuedError says how many are in.
+ * Enqueues the items of an iterable, one statement per batch, holding at most one batch in memory. If it fails and each
+ * batch is a transaction, throws PartlyEnqueuedError, which counts the tasks that are enqueued.
  */
 export async function enqueueStream<Item>(
   db: Queryable,
@@ -48,7 +48,7 @@ export async function enqueueStream<Item>(
     for await (const batch of batchesOf(items, options.taskOf)) {
       sending = batch.length;
       const bulk = bulkOf(batch, options.allowUnknown, options.notify);
-      // Ids that nobody wants to know are not sent.
+      // Fetches ids only if the caller wants them.
       const answers = options.onEnqueued && (await enqueueMany(db, bulk));
       created += answers?.filter((answer) => answer.created).length ?? (await enqueueCounted(db, bulk));
       sending = 0;
@@ -85,13 +85,13 @@ async function* batchesOf<Item>(
   if (batch.length > 0) yield batch;
 }
 
-/** As `taskq.enqueue_many` names it. */
+/** Adds the task's position to the message, as `taskq.enqueue_many` does. */
 function namingPlace(error: unknown, place: number): unknown {
   if (error instanceof TaskqError) error.message = `task ${place} cannot be enqueued: ${error.message}`;
   return error;
 }
 
-/** The server itself refused: it has stored nothing of the batch. */
+/** Whether the server refused the batch: it has stored nothing of it. */
 function isServerError(error: unknown): boolean {
   return isObject(error) && 'severity' in error;
 }

@@ -2,7 +2,7 @@ import { checkedName } from '../domain/names.ts';
 import type { Queryable } from '../lib/database.ts';
 import { type ListedKey, listKeys } from '../queue/operate/keys.ts';
 
-/** Which keys: every field that is given must fit. */
+/** Filters keys: every field given must match. */
 export interface KeyFilter {
   /** In this queue. */
   readonly queue?: string;
@@ -10,9 +10,9 @@ export interface KeyFilter {
   readonly key?: string;
 }
 
-/** A key that is held for a period or for ever, whatever becomes of its task. */
+/** A key held for a period or forever, even after its task has ended. */
 export interface KeyRecord {
-  /** The queue that it is of. */
+  /** Its queue. */
   readonly queue: string;
   /** The key itself. */
   readonly key: string;
@@ -20,13 +20,13 @@ export interface KeyRecord {
   readonly taskId: string;
   /** Status of that task; null if it has been deleted. */
   readonly status: string | null;
-  /** Null: for ever. */
+  /** When it becomes free; null: never. */
   readonly until: Date | null;
 }
 
 const PAGE = 100;
 
-/** The keys that fit, by queue and key, read a page at a time; `ask` runs what needs the database. */
+/** Yields the keys that match, by queue and key, reading a page at a time; `ask` runs work that needs the database. */
 export async function* keyRecords(
   ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
   { queue, key }: KeyFilter,

@@ -8,26 +8,26 @@ export type ConnectionOptions =
   | {
       readonly databaseUrl: string;
       readonly synchronousCommit?: SynchronousCommit | undefined;
-      /** The same database past a pooler, to listen on. */
+      /** URL of the same database bypassing a pooler, for LISTEN. */
       readonly directUrl?: string | undefined;
     }
   | { readonly pool: PgPool; readonly directUrl?: string | undefined };
 
 type OnUrl = Extract<ConnectionOptions, { readonly databaseUrl: string }>;
 
-/** A way to a database whose schema fits. */
+/** A connection to a database whose schema fits. */
 export interface Connection {
   readonly db: Queryable;
   readonly watch: EndWatch;
-  /** What the application brought stays open. */
+  /** Rejects pending waits with `why` and closes what was opened here; the application's pool stays open. */
   close(why: Error): Promise<void>;
 }
 
 const APPLICATION = 'taskq';
-/** At most so many of an application's statements at a time. */
+/** Maximum number of an application's statements at a time. */
 const MAX_CONNECTIONS = 10;
 
-/** Open a way to the database. Throws where it cannot be reached or the schema does not fit. */
+/** Connects to the database. Throws if it cannot be reached or its schema does not fit. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const connection = 'pool' in options ? onPool(options.pool) : onUrl(options);
   try {
@@ -61,7 +61,7 @@ function onUrl({ databaseUrl, synchronousCommit }: OnUrl) {
   return { db: database, listening: databaseUrl as string | object, close: () => database.close() };
 }
 
-/** A connection taken from the pool to listen would be missing in it, for as long as somebody waits. */
+/** Listens on a separate connection: one from the pool would be missing there for as long as anyone waits. */
 function onPool(pool: PgPool) {
   return { db: queryableOf(pool), listening: pool.options, close: async () => {} };
 }

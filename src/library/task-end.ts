@@ -6,19 +6,19 @@ import type { EndRow } from '../queue/protocol/get-ends.ts';
 /** How a task ended. */
 export type TaskEnd<Type = string, Result = unknown> = { readonly id: string; readonly type: Type } & (
   | { readonly status: 'completed'; readonly result: Result; readonly resultNote: null }
-  /** What it returned could not be stored. */
+  /** Its result could not be stored. */
   | { readonly status: 'completed'; readonly result: null; readonly resultNote: ResultNote }
   | { readonly status: 'dead'; readonly reason: string; readonly error: StoredError | null }
   | {
       readonly status: 'cancelled';
       readonly reason: string | null;
-      /** What became of its handler: null, it ended when it was asked to, or had not begun. */
+      /** What happened to its handler; null if it ended when asked to, or had not started. */
       readonly ending: 'killed' | 'worker_lost' | null;
     }
   | { readonly status: 'expired' }
 );
 
-/** An end whose `type` tells what its result is. */
+/** An end whose `type` determines the type of its result. */
 export type TaskEndOf<Handlers extends HandlerMap, Type extends TypeOf<Handlers> = TypeOf<Handlers>> = {
   [Each in Type]: TaskEnd<Each, ResultOf<Handlers, Each>>;
 }[Type];

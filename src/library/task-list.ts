@@ -17,21 +17,21 @@ import { RERUN_PAGE, type RerunAnswer, rerunValid } from '../queue/operate/rerun
 import { recordOf, type TaskRecord } from './task-record.ts';
 
 export interface TaskPage<Task> {
-  /** Newest first; dead letters alone by time of death. */
+  /** Newest first; if only dead letters, by time of death. */
   readonly tasks: readonly Task[];
-  /** What to give as `after` for the next page; null: this was the last. */
+  /** Pass as `after` for the next page; null if this is the last. */
   readonly after: string | null;
 }
 
-/** How a verb acts on all tasks of a list. */
+/** Settings of an action on all tasks of a list. */
 export interface BulkSettings {
-  /** At most so many of them, the newest first; all unless told. */
+  /** Maximum number of tasks, newest first; default: all. */
   readonly limit?: number;
-  /** Aborted, it ends with what it has done. */
+  /** When aborted, it stops and returns what it has done. */
   readonly signal?: AbortSignal;
-  /** Name for the record, kept beside the role of the session. */
+  /** Name to record beside the session's role. */
   readonly by?: string;
-  /** Needed where the list has no filter: it is meant for every task. */
+  /** Required if the list has no filter: confirms that every task is meant. */
   readonly all?: true;
 }
 
@@ -43,18 +43,18 @@ export interface RerunManySettings extends BulkSettings {
 }
 
 export interface PageOptions {
-  /** Maximum number of tasks; 100. */
+  /** Maximum number of tasks; default 100. */
   readonly limit?: number;
   /** The `after` of the previous page. */
   readonly after?: string | null;
 }
 
-/** Says what is wrong with a payload for a type; null: nothing. */
+/** Returns what is wrong with a payload for a type; null if nothing. */
 export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
 
 /**
- * The tasks that fit a filter, newest first; dead letters alone by time of death. Iterate it for all of them, read a page
- * at a time as they are needed; or ask for one page, for a list that people leaf through; or run again what has finished.
+ * The tasks that match a filter, newest first; if only dead letters, by time of death. Iterate over it to read all of
+ * them, a page at a time as needed; or ask for one page, for a list that people browse; or rerun the finished ones.
  */
 export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
@@ -62,7 +62,7 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   readonly #filter: TaskFilter;
   readonly #problemOf: FindProblem;
 
-  /** `ask` runs what needs the database. */
+  /** `ask` runs work that needs the database. Throws TaskqError for an invalid filter. */
   constructor(
     ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
     filter: ListFilter,
@@ -75,8 +75,9 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   }
 
   /**
-   * One page. It is looked for a second: of a filter that fits few tasks of a large history it may have fewer than
-   * `limit`, or none, although its `after` says that there may be more.
+   * Returns one page, after searching for a second at most. If few tasks of a large history match the filter, it may
+   * have fewer tasks than `limit`, or none, although its `after` shows that there may be more. Throws TaskqError for an
+   * invalid option.
    */
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
     const from = after === null ? null : checkedPlace(after);
@@ -86,9 +87,9 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
   }
 
   /**
-   * Run those again that have finished, each as a new task, as `rerun(id)` does: in pages, each a transaction. A held key,
-   * or a payload that the schema of its handler refuses, keeps its task alone from running again: `answers` has the first
-   * thousand of these, `counts` how many there are of each.
+   * Reruns the finished tasks, each as a new task, as `rerun(id)` does: in pages, each a transaction. A task whose key
+   * is held, or whose payload its handler's schema refuses, is left out: `counts` has the number of tasks by answer,
+   * `answers` the first thousand that were left out. Throws TaskqError if the list has no filter and `all` is not set.
    */
   async rerun({
     limit,
@@ -134,7 +135,7 @@ const PAGE = 500;
 const LOOK_MS = 1000;
 const MOST = 10_000;
 
-/** An id; of a page of dead letters a time of death and an id. */
+/** Accepts an id or, for a page of dead letters, a time of death and an id. */
 function checkedPlace(after: string): string {
   return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
 }

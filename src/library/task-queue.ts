@@ -39,11 +39,13 @@ export type TaskQueueOptions<Handlers> = {
       /** URL of the PostgreSQL database; or pass a `pool`. */
       readonly databaseUrl: string;
       readonly pool?: undefined;
-      /** Durability of commits, overriding the database; `on`. With less, a crash of the server may lose tasks. */
+      /**
+       * Durability of commits, overriding the database; default `on`. With less, a crash of the server may lose tasks.
+       */
       readonly synchronousCommit?: SynchronousCommit;
     }
   | {
-      /** A `pg.Pool` of the application, instead of `databaseUrl`. Its sessions are not changed, and it is never ended. */
+      /** The application's `pg.Pool`, instead of `databaseUrl`. Its sessions are not changed, and it is never ended. */
       readonly pool: PgPool;
       readonly databaseUrl?: undefined;
       readonly synchronousCommit?: undefined;
@@ -53,7 +55,7 @@ export type TaskQueueOptions<Handlers> = {
 export interface Joining {
   /** A client in the caller's transaction: the task exists if and only if that commits. */
   readonly client?: PgClient;
-  /** Accept a type that is not known. */
+  /** Accept an unknown type. */
   readonly allowUnknown?: true;
   /**
    * Do not wake workers by NOTIFY, because a transaction that has notified cannot be prepared (PREPARE TRANSACTION).
@@ -61,7 +63,7 @@ export interface Joining {
    */
   readonly notify?: false;
   /**
-   * Its end will be waited for: then `wait` finds it, however soon it comes and whatever its retention. Without, a task of
+   * Keep the task's end for `wait`, however soon it ends and whatever its retention. Without this, a task with
    * retention `none` leaves nothing to find unless `wait` was called before it ended.
    */
   readonly notifyDone?: true;
@@ -76,7 +78,7 @@ export type TaskInput<Handlers extends HandlerMap = UnknownHandlers> = {
 type PayloadPart<Payload> =
   IsOptional<Payload> extends true ? { readonly payload?: Payload } : { readonly payload: Payload };
 
-/** What `{}` is good enough for need not be said. */
+/** A payload may be omitted if `{}` is valid. */
 type IsOptional<Payload> = Record<never, never> extends Payload ? true : false;
 
 type EnqueueArguments<Payload> =
@@ -85,7 +87,7 @@ type EnqueueArguments<Payload> =
     : [payload: Payload, options?: EnqueueOptions & Joining];
 
 export interface EnqueueManyOptions extends Joining {
-  /** Called with the ids of each batch, in the order of its tasks, once it is stored. */
+  /** Called with the answers (`id` and `created`) of each batch, in the order of its tasks, once it is stored. */
   readonly onEnqueued?: (answers: readonly Enqueued[]) => void;
 }
 
@@ -96,7 +98,7 @@ export interface ReviveSettings {
   readonly delay?: string | number;
   /** Number of attempts from now on; for `revive` only. */
   readonly maxAttempts?: number;
-  /** Name for the record, kept beside the role of the session. */
+  /** Name to record beside the session's role. */
   readonly by?: string;
 }
 
@@ -110,8 +112,8 @@ export interface WaitOptions {
 }
 
 /**
- * The queue, for an application that enqueues and looks. Nothing is opened before it is needed; `close` ends what was.
- * Name a map of handlers as its type, or give it as an option, and types, payloads and results are known.
+ * A queue for an application that enqueues and inspects tasks. Connects on first use; `close` closes what it opened.
+ * With a map of handlers as its type parameter or its option, types, payloads and results are typed.
  */
 export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   readonly #handlers: HandlerMap;
@@ -138,8 +140,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Enqueue a task. A key that is held gives the id of the task that holds it, and `created` false. Throws
-   * UnknownTypeError, InvalidPayloadError, or TaskqError for an option that cannot be.
+   * Enqueues a task and returns its id. If its key is held, returns the id of the task that holds it, with `created`
+   * false. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid option.
    */
   async enqueue<Type extends TypeOf<Handlers>>(
     type: Type,
@@ -160,8 +162,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Enqueue all that an iterable gives, in batches: a transaction each, or all in the caller's. Holds no more than a
-   * batch in memory. Throws PartlyEnqueuedError, which says how many are in, where it fails in the middle.
+   * Enqueues the tasks of an iterable in batches: a transaction each, or all in the caller's. Holds at most one batch
+   * in memory. Returns how many were created, and how many were not because their keys were held. If it fails, throws
+   * PartlyEnqueuedError, which counts the tasks that are enqueued; in the caller's transaction, throws the error
+   * itself.
    */
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
@@ -178,7 +182,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     });
   }
 
-  /** Everything there is to know of a task: by its id, or by the key it holds. Undefined: there is none. */
+  /** Returns everything known of a task, found by its id or by the key it holds; undefined if there is none. */
   async get(
     task: string | { readonly queue?: string; readonly key: string },
   ): Promise<ShownTaskOf<Handlers> | undefined> {
@@ -190,7 +194,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     });
   }
 
-  /** The tasks that fit, newest first: iterate them, ask for a `page`, or `rerun` those that have finished. */
+  /** Returns the tasks that match, newest first: iterate over them, ask for a `page`, or `rerun` the finished ones. */
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
   ): TaskList<Extract<TaskOf<Handlers>, { readonly type: Type }>> {
@@ -201,7 +205,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     );
   }
 
-  /** Cancel a task: one that waits ends at once, of one that runs the worker is told. */
+  /** Cancels a task: a waiting task ends at once; the worker of a running task is notified. */
   async cancel(
     id: string,
     { reason = null, by }: { readonly reason?: string | null; readonly by?: string } = {},
@@ -210,8 +214,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Bring a dead letter back: the same id and history, all attempts anew. Throws InvalidPayloadError where its handler's
-   * schema refuses the new payload.
+   * Revives a dead letter: same id and history, all attempts again. Throws InvalidPayloadError if its handler's schema
+   * refuses the new payload.
    */
   async revive(id: string, { payload, delay, maxAttempts, by }: ReviveSettings = {}): Promise<ReviveAnswer> {
     const { max_attempts: most } = normaliseEnqueueOptions({ maxAttempts });
@@ -229,8 +233,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Run a finished task again, as a new task with the same payload and options, whose source says of which. Throws
-   * InvalidPayloadError where its handler's schema refuses the payload.
+   * Runs a finished task again, as a new task with the same payload and options that records its source. Throws
+   * InvalidPayloadError if its handler's schema refuses the payload.
    */
   async rerun(id: string, { payload, delay, by }: RerunSettings = {}): Promise<RerunAnswer> {
     const options = {
@@ -245,16 +249,17 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * The keys that are held for a period or for ever, by queue and key: iterate them. Who holds a key while its task lives,
-   * `get({ queue, key })` says.
+   * Iterates over the keys held for a period or forever, by queue and key. To find the task that holds a key, use
+   * `get({ queue, key })`.
    */
   listKeys(filter: KeyFilter = {}): AsyncIterable<KeyRecord> {
     return keyRecords((work) => this.#withDatabase(work), filter);
   }
 
   /**
-   * Free a key that is held for a period or for ever, so that a task may be enqueued with it again. `live`: a live task has
-   * it, and it is free when that has ended. `not_held`: it is free.
+   * Frees a key that is held for a period or forever, so that a task can be enqueued with it again. Returns `released`;
+   * `live` if a live task has the key (the period ends now, and the key is free when that task has ended); or
+   * `not_held` if it was free.
    */
   async releaseKey(
     { queue = 'default', key }: { readonly queue?: string; readonly key: string },
@@ -265,9 +270,9 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Wait until a task has ended, and say how. Throws WaitDeadlineError when the time is over (the task goes on),
-   * NoSuchTaskError when nothing is known of it (of a task of retention `none` that has ended already, unless it was
-   * enqueued with `notifyDone`), and the signal's reason.
+   * Waits until a task has ended and returns how. Throws WaitDeadlineError after `timeout` (the task continues),
+   * NoSuchTaskError if nothing is known of the task (such as one with retention `none` that has already ended, unless
+   * it was enqueued with `notifyDone`), or the signal's reason.
    */
   async wait<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     id: string,
@@ -281,7 +286,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return endOf(waited.end) as TaskEndOf<Handlers, Type>;
   }
 
-  /** End what this queue has opened; whoever waits is told. A pool that was given stays open. */
+  /** Closes what this queue has opened and rejects pending waits. The application's pool stays open. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -291,7 +296,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   #open(): Promise<Connection> {
     if (this.#isClosed) return Promise.reject(closed());
-    // What reaches the database is loaded with its first use: a handler that imports us needs none of it.
+    // Imported lazily: a handler that imports this package needs no database code.
     this.#connection ??= import('./open-connection.ts')
       .then(({ openConnection }) => openConnection(this.#options))
       .catch((error: unknown) => {
@@ -325,7 +330,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     }
   }
 
-  /** Check a payload for a task that is there; undefined: the task's own. */
+  /** Checks a payload for an existing task (default: the task's own). Throws InvalidPayloadError. */
   async #checkNew(db: Queryable, id: string, payload: unknown): Promise<void> {
     const task = await showTask(db, id);
     if (task === undefined) return;
@@ -334,7 +339,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     if (problem !== null) throw new InvalidPayloadError(task.type, problem);
   }
 
-  /** What the schema of a type's handler has against a payload; null: nothing. */
+  /** Returns why the schema of a type's handler refuses a payload; null if it does not. */
   async #problemOf(type: string, payload: unknown): Promise<string | null> {
     const checked = await checkPayload(this.#schemaOf(type), payload);
     return 'problem' in checked ? checked.problem : null;
@@ -347,7 +352,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     const { type, payload, ...options } = input;
     checkedName('type', type);
     const { text, value } = storedPayload(type, payload);
-    // What is stored is checked, as it will be before it runs: of a Date, its text.
+    // Checks what is stored, as before the task runs: for a Date, its text.
     const checked = await checkPayload(this.#schemaOf(type), value);
     if ('problem' in checked) throw new InvalidPayloadError(type, checked.problem);
     const stored = normaliseEnqueueOptions(options);
@@ -368,7 +373,7 @@ function holderOf(
 }
 
 function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueueOptions<Handlers> {
-  // A caller without types may give none at all.
+  // An untyped caller may pass no options at all.
   const given: object = options ?? {};
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
   if (unknown === undefined) return given as TaskQueueOptions<Handlers>;

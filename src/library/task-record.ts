@@ -11,7 +11,9 @@ import type { TaskStatus } from '../domain/task.ts';
 import type { Action, AttemptError, ShownTask } from '../queue/inspect/show-task.ts';
 import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
 
-/** A task as it is now, wherever its row is: waiting, held, finished or dead. Null: there is none, or not yet. */
+/**
+ * A task as it is now, wherever its row is: waiting, held, finished or dead. Null means that there is none, or not yet.
+ */
 export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> {
   readonly id: string;
   readonly type: Type;
@@ -21,27 +23,27 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly payload: Payload;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly key: string | null;
-  /** Failed so far. */
+  /** Failed attempts so far. */
   readonly attempts: number;
-  /** Its own; null: what its type, its queue or the database says. */
+  /** Its own; null if its type's, its queue's or the database's applies. */
   readonly maxAttempts: number | null;
-  /** What holds for it by the settings of today, and whose setting each is. */
+  /** The settings that apply to it today, each with its origin. */
   readonly applies: AppliedSettings;
   readonly createdAt: Date;
-  /** Not before this time, as asked for. */
+  /** The requested start: it does not start earlier. */
   readonly notBefore: Date;
-  /** When it may start, a retry included; null where it does not wait. */
+  /** When it may start, also for a retry; null if it does not wait. */
   readonly availableAt: Date | null;
   readonly expiresAt: Date | null;
   readonly startedAt: Date | null;
-  /** When it was completed, cancelled, expired or dead. */
+  /** When it completed, was cancelled, expired or died. */
   readonly finishedAt: Date | null;
   readonly updatedAt: Date;
-  /** Of a completed task. */
+  /** The result of a completed task. */
   readonly result: Result | null;
-  /** What is known of a result that could not be stored. */
+  /** What remains of a result that could not be stored. */
   readonly resultNote: unknown;
-  /** The last one. */
+  /** The last error. */
   readonly error: StoredError | null;
   /** Why it is dead or cancelled. */
   readonly reason: string | null;
@@ -52,51 +54,51 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
 
 export interface AppliedSettings {
   readonly maxAttempts: Applying<number | 'unlimited'>;
-  /** Null: none. */
+  /** Null: no limit. */
   readonly timeoutMs: Applying<number | null>;
   readonly backoff: Applying<Readonly<Record<string, unknown>>>;
   readonly retention: Applying<string>;
 }
 
-/** What somebody did to a task: cancelled, retried, revived it, … */
+/** An action that someone took on a task: cancelled, retried, revived it, … */
 export interface ActionRecord {
   readonly verb: string;
   readonly at: Date;
   /** The role of the session. */
   readonly role: string;
-  /** The name that the caller added. */
+  /** Name given by the caller. */
   readonly by: string | null;
   readonly reason: string | null;
 }
 
-/** An attempt that failed, was lost with its worker, or left a result although the task went on. */
+/** An attempt that failed, was lost with its worker, or left a result although the task continued. */
 export interface AttemptRecord {
   /** Failed attempts by then, this one included. */
   readonly attempt: number;
   readonly outcome: string;
   readonly at: Date;
   readonly ranMs: number | null;
-  /** When it was to be tried again; null: it was the last. */
+  /** When the next attempt was due; null if this was the last. */
   readonly retryAt: Date | null;
   readonly error: StoredError | null;
-  /** What `Retry` or `Snooze` brought. */
+  /** The result that `Retry` or `Snooze` passed. */
   readonly result: unknown;
-  /** What is known of it where it could not be stored. */
+  /** What remains of a result that could not be stored. */
   readonly resultNote: unknown;
 }
 
-/** A record whose `type` tells what its payload and result are. */
+/** A record whose `type` determines the types of its payload and result. */
 export type TaskOf<Handlers extends HandlerMap> = {
   [Type in TypeOf<Handlers>]: TaskRecord<Type, Stored<PayloadOf<Handlers, Type>>, ResultOf<Handlers, Type>>;
 }[TypeOf<Handlers>];
 
-/** A record with its attempts and what people did to it, oldest first. */
+/** A record with its attempts and the actions people took on it, oldest first. */
 export type ShownTaskOf<Handlers extends HandlerMap> = TaskOf<Handlers> & {
   readonly errors: readonly AttemptRecord[];
   readonly actions: readonly ActionRecord[];
 };
 
-/** Read a row of `taskq.all_tasks`. */
+/** Converts a row of `taskq.all_tasks`. */
 export function recordOf(row: TaskRow): TaskRecord {
   return {
     id: row.id,
@@ -131,7 +133,7 @@ export function recordOf(row: TaskRow): TaskRecord {
   };
 }
 
-/** Read what `taskq.show_task` answers. */
+/** Converts the answer of `taskq.show_task`. */
 export function shownOf(shown: ShownTask): ShownTaskOf<UnknownHandlers> {
   return {
     ...recordOf(shown),
@@ -157,7 +159,7 @@ function actionOf({ verb, at, role, by, reason }: Action): ActionRecord {
   return { verb, at: new Date(at), role, by, reason };
 }
 
-/** A blocked task is available at infinity, which is no time. */
+/** Null for infinity, when a blocked task is available. */
 function timeOf(text: unknown): Date | null {
   return typeof text === 'string' && text !== 'infinity' ? new Date(text) : null;
 }

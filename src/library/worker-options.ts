@@ -81,7 +81,7 @@ export interface CreateWorkerOptions {
   readonly taskTypes?: TaskTypeInputs;
   /** The same options by queue; also how long errors of attempts and dead letters are kept. */
   readonly queueSettings?: QueueInputs;
-  /** Claim nothing until resumed. */
+  /** Start paused: claim nothing until resumed. */
   readonly paused?: true;
   /** End when no task is running, due or waiting for a retry. */
   readonly untilIdle?: true;
