@@ -2,7 +2,7 @@
 -- result, result_note, error, reason, delay_ms, crashed, killed}. outcome is completed, failed (retried after the
 -- back-off or delay_ms; dead when its attempts are spent), dead, snoozed (again after delay_ms; uses no attempt) or
 -- cancelled. ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that
--- a handler asked to end had to be killed. queue and group_key are given for tasks of a group.
+-- a handler asked to end had to be killed.
 --
 -- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
 -- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). For a failed or snoozed task,
