@@ -83,7 +83,7 @@ export const step: Step = (task, action, around) => {
       return revive(task, around.keyHeld);
     case 'discard':
       return task.status === 'dead'
-        ? { task: { ...task, status: 'gone', reason: null }, answer: 'discarded' }
+        ? { task: { ...task, status: 'gone', reason: null, errors: 0 }, answer: 'discarded' }
         : unchanged(task, 'not_dead');
     case 'lapse':
       return unchanged({ ...task, lapse: task.lapse === 0 ? 1 : 2 }, '');
