@@ -7,6 +7,7 @@ returns table (discarded integer, refused jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set enable_seqscan = off
 set lock_timeout = '1s'
 as $$
 declare
