@@ -299,9 +299,9 @@ describe('the log of several workers', () => {
     expect(logs).toHaveLength(lines.length - 20);
     const said = logs.filter(({ msg }) => msg === 'talk');
     expect(said).toHaveLength(400);
-    expect(said.every(({ pid, filler }) => typeof pid === 'number' && String(filler).length === 30_000)).toBe(
-      true,
-    );
+    const isWhole = ({ pid, fields }: LogLine) =>
+      typeof pid === 'number' && String((fields as { filler: string }).filler).length === 30_000;
+    expect(said.every(isWhole)).toBe(true);
   });
 
   test('is for people on a terminal, where one Ctrl-C drains all and a second one hurries', async () => {
