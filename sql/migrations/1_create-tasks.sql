@@ -76,8 +76,8 @@ with (
   vacuum_truncate = off
 );
 
--- Never in an index, nor in a predicate or an expression of one: status, lease_*, started_at, attempts, losses,
--- releases, cancel_*, progress, error, again. With one of them there, every claim writes all indexes.
+-- Never put these columns into an index, its predicate or an expression of it: status, lease_*, started_at, attempts,
+-- losses, releases, cancel_*, progress, error, again. With one of them there, every claim writes all indexes.
 
 -- The claim's index. `id + 0`, not `id`: on a drained table whose dead rows are not vacuumed yet the planner expects 0
 -- rows and uses this index for `where id = $1`; an expression reserves it for the claim.

@@ -174,7 +174,7 @@ deferrable initially deferred for each row execute function taskq.keep_past_sett
 -- and would then give two processes the same id.
 create table taskq.workers (
   id integer primary key,
-  -- Its unique name, shown as the lease_owner of tasks: its given name, else its host, with pid and unique part.
+  -- Identifies it, and is shown as the lease_owner of tasks: its given name, else its host, with pid and unique part.
   name text not null,
   given_name text,
   host text not null,

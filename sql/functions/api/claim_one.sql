@@ -1,4 +1,4 @@
--- Claims one task by its id if it is waiting and due, for a worker that runs it at once and alone, such as a test. No
+-- Claims one task by its id if it is waiting and due, for a worker that runs nothing but this task, such as a test. No
 -- rows: it is not waiting, not due, or locked by another transaction.
 create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)
 returns table (

@@ -18,7 +18,7 @@ declare
   held_keys jsonb;
 begin
   options := taskq.checked_options('discard', options, array['by_hand', 'by']);
-  -- Lock in the same order as revive: two operators then wait for each other and never deadlock.
+  -- Lock in the same order as revive, so that two operators wait for each other and never deadlock.
   locked := array(select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update);
   with gone as (
     delete from taskq.dead_tasks d

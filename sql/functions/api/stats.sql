@@ -4,8 +4,9 @@
 -- counts due tasks that can run: their queue is not paused, and a live worker serves the queue and handles the type or,
 -- while no worker is alive at all, one has handled the type, so that a fleet scaled to zero is started again. `stalled`
 -- lists due tasks that cannot run, by queue and type, with the reason from taskq.find_obstacles. completed_per_minute
--- counts from the first task within that time. Reads the live and dead tables once, and of history the partitions that
--- can hold that time.
+-- counts from the first task within that time.
+--
+-- Reads the live and dead tables once, and of history the partitions that can hold that time.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb
 language plpgsql stable security definer

@@ -3,7 +3,7 @@
 -- affect the others. No rows: none is over. A partition that is being read now, or that would take longer, is left for
 -- the next time, because a waiting drop blocks every settle. So it does not begin to wait for a transaction that has
 -- held a lock for 50 ms, and gives up after 50 ms: without a check of the locks, each try beside a reader cost a settle
--- 50 to 60 ms, now none.
+-- 50 to 60 ms; with it, nothing.
 create or replace function taskq.drop_partitions(_limit integer default 8)
 returns table (partition text, trouble text)
 language plpgsql security definer

@@ -1,6 +1,5 @@
 -- Returns whether a task, given by its columns, matches a filter of taskq.find_ids; _statuses, _priority, _since and
--- _before are parts of the filter, read once. A name that the filter lacks matches everything. Inlined into its
--- callers.
+-- _before are parts of the filter, read once. Names that the filter lacks are not checked. Inlined into its callers.
 create or replace function taskq.fits_filter(
   _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _before timestamptz, _status text,
   _type text, _queue text, _its_priority smallint, _key text, _tags jsonb, _reason text, _by_hand boolean,

@@ -1,9 +1,10 @@
 -- Reads the tasks given to taskq.enqueue_many: an absent option comes from the options of the whole call, otherwise
 -- from the defaults. `nulls` are the places of the tasks whose payload is the JSON value null, which a column cannot
 -- tell from an absent one; `usual` is the result of taskq.usual_settings; `say_more` is true if some tasks have more
--- than a type and a payload. Raises what is wrong with the first bad task; an unreadable value fails with the error of
--- its column type, and taskq.checked_tasks then finds which one it is. Inlined into the calling statement, which is why
--- it names its schema and has no `set` clause.
+-- than a type and a payload. Raises an error for the first bad task; an unreadable value fails with the error of its
+-- column type, and taskq.checked_tasks then finds which one it is.
+--
+-- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.given_tasks(
   _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean
 )

@@ -1,5 +1,5 @@
--- Returns the type of the single task of an enqueue call, or raises what is wrong with it or the payload, or that it is
--- unknown.
+-- Returns the type of the single task of an enqueue call, or raises an error: the type or the payload is invalid, or
+-- the type is unknown.
 create or replace function taskq.known_type(_type text, _payload jsonb, options jsonb)
 returns text
 language plpgsql stable security definer

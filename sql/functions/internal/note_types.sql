@@ -2,9 +2,11 @@
 -- taskq.type_options), and makes the types known: from then on SQL alone resolves them, for every producer. The last
 -- worker that registers a type wins; settings of an operator take precedence and stay. Returns false if other
 -- transactions have locked some of them, or are adding them just now (and are still open): the rest is stored, and the
--- caller must ask again. A worker that starts must not wait until someone ends a transaction. An insert has no `skip
--- locked`: if the missing names cannot be added at once, each is tried separately, and one that takes longer than some
--- milliseconds is left out.
+-- caller must ask again.
+--
+-- A worker that starts must not wait until someone ends a transaction. An insert has no `skip locked`: if the missing
+-- names cannot be added at once, each is tried separately, and one that takes longer than some milliseconds is left
+-- out.
 create or replace function taskq.note_types(_types jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer

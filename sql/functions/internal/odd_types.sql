@@ -1,9 +1,10 @@
 -- Returns the JSON path that is true for tasks that may give an option with a wrong JSON type which a column would
 -- accept all the same: a text as a number, a number as a time, and anything as a text (for which see taskq.is_text). It
 -- is also true for values that a column cannot read as intended: a priority by name, a period of a key.
--- taskq.checked_tasks then checks those tasks. A comparison that no value satisfies is false for its own type and
--- unknown for others; it costs half of type(). A lax path looks into arrays, which no column can read, except for
--- key_for.
+-- taskq.checked_tasks then checks those tasks.
+--
+-- A comparison that no value satisfies is false for its own type and unknown for others; it costs half of type(). A lax
+-- path looks into arrays, which no column can read, except for key_for.
 create or replace function taskq.odd_types()
 returns jsonpath
 language sql immutable parallel safe

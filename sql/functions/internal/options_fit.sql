@@ -1,8 +1,10 @@
 -- Returns whether these options of a task, as its columns read them, are valid: the only check of the options of
 -- enqueue, enqueue_many and revive, so that claim, settle and rescue can evaluate whatever they find. Null is absent;
 -- _judged is a back-off that has passed already, because usually many tasks have the same one. taskq.refuse_option has
--- the wording of what an option may be. Inlined into the calling statement, where it costs little: a check of the JSON,
--- by paths or by a branch for each option, took 15 us for a task with every option, as much as the task itself.
+-- the wording of what an option may be.
+--
+-- Inlined into the calling statement, where it costs little: a check of the JSON, by paths or by a branch for each
+-- option, took 15 us for a task with every option, as much as the task itself.
 create or replace function taskq.options_fit(
   _queue text, _key text, _priority smallint, _delay_ms bigint, _at timestamptz, _max_attempts integer,
   _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text, _judged jsonb

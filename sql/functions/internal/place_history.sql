@@ -1,8 +1,10 @@
 -- Handles the rows of history that had no partition when their tasks ended: moves at most _limit of them to the
 -- partition created since, and deletes at most _limit whose last day is over. Returns both counts; a count of _limit
 -- means that there may be more. A failure for one day does not affect the others: extra is then an array of the errors.
--- Locks only these rows, which no settle requests. Updates the partition key instead of deleting and inserting: a
--- concurrent purge of the row fails, and does not miss it.
+-- Locks only these rows, which no settle requests.
+--
+-- Updates the partition key instead of deleting and inserting: a concurrent purge of the row fails, and does not miss
+-- it.
 create or replace function taskq.place_history(_limit integer default 1000)
 returns table (placed integer, dropped integer, extra jsonb)
 language plpgsql security definer

@@ -1,9 +1,10 @@
 -- Returns the partition of finished_tasks or task_errors (_parent) that takes a row kept until that day, as its
 -- `kept_in`: that day, or '-infinity' if the day has no partition, in which case taskq.place_history moves the row
--- later. So every row finds a place, and a settle never waits for the creation of a partition. Null for null. First
--- tries the name that we give it, and the bound that the server reports: from its caches, which are current even for a
--- transaction with an older snapshot, as is the insert that follows [20 us]. Only if that fails are all partitions
--- searched: one may have been renamed.
+-- later. So every row finds a place, and a settle never waits for the creation of a partition. Null for null.
+--
+-- First tries the name that we give a partition, and the bound that the server reports for it. Both come from the
+-- server's caches, which are current even for a transaction with an older snapshot, as is the insert that follows [20
+-- us]. Only if that fails are all partitions searched: one may have been renamed.
 create or replace function taskq.place_of(_parent text, _drop_on date)
 returns date
 language plpgsql stable security definer

@@ -1,5 +1,5 @@
--- Raises that an option cannot have its value, with what was expected; _of names the call or the object that has the
--- option.
+-- Raises an error that an option has an invalid value, with what was expected; _of names the call or the object that
+-- has the option.
 create or replace function taskq.refuse_option(_of text, _option text, _value jsonb)
 returns void
 language plpgsql stable security definer

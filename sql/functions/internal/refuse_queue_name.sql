@@ -1,4 +1,4 @@
--- Raises unless this is a valid name of a queue: text of 1 to 200 bytes; _of names the call that has it.
+-- Raises an error unless this is a valid name of a queue: text of 1 to 200 bytes; _of names the call that has it.
 create or replace function taskq.refuse_queue_name(_of text, _name text)
 returns void
 language plpgsql stable security definer

@@ -163,7 +163,7 @@ begin
   from unnest(held, held_nos, fates, attempts, waits, reasons)
     as d (id, lease_no, fate, attempts, wait_ms, reason);
 
-  -- Move what ends here; cancelled tasks by reason, each group at once.
+  -- Move the tasks that end here; the cancelled ones grouped by reason.
   if 'dead' = any (fates) then
     perform taskq.move_to_dead(array_agg(d.id), array_agg(d.reason), _ts)
     from unnest(held, fates, reasons) as d (id, fate, reason) where d.fate = 'dead';
