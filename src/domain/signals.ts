@@ -12,6 +12,7 @@ export interface RetryOptions {
 
 /** Thrown by a handler: this attempt failed; retry after `delay` if attempts are left. */
 export class Retry extends Error {
+  /** Milliseconds; undefined for the task's back-off. */
   readonly delayMs: number | undefined;
   readonly result: unknown;
 

@@ -14,8 +14,11 @@ export interface TaskqErrorOptions {
  * hint (what to do). Every other error is a bug and keeps its stack.
  */
 export class TaskqError extends Error {
+  /** Identifies the kind of error, such as `bad_option`. */
   readonly code: string;
+  /** The exit code of the binary when this error ends it. */
   readonly exitCode: number;
+  /** What the operator can do about it; undefined if unknown. */
   readonly hint: string | undefined;
 
   constructor(code: string, message: string, options: TaskqErrorOptions = {}) {

@@ -15,7 +15,9 @@ import {
 export interface TaskWorkerEnd {
   /** `retired`: it could not continue, or left tasks to their leases; start another worker. */
   readonly how: 'drained' | 'retired';
+  /** Number of completed tasks. */
   readonly completed: number;
+  /** Number of attempts that failed, including those that made a task a dead letter. */
   readonly failed: number;
   /** Number of tasks that `untilIdle` left, by reason. */
   readonly left: Readonly<Record<string, number>>;

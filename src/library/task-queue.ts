@@ -121,6 +121,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
 
+  /** Opens no connection. Throws TaskqError for an invalid option. */
   constructor(options: TaskQueueOptions<Handlers>) {
     const { handlers, databaseUrl, pool, directUrl, synchronousCommit } = checkedOptions(options);
     this.#handlers = handlers ?? {};

@@ -75,10 +75,12 @@ export interface ActionRecord {
 export interface AttemptRecord {
   /** Failed attempts by then, this one included. */
   readonly attempt: number;
+  /** `failed`, `dead`, `snoozed`, or `lost` with its worker. */
   readonly outcome: string;
   readonly at: Date;
+  /** Null if the attempt was lost. */
   readonly ranMs: number | null;
-  /** When the next attempt was due; null if this was the last. */
+  /** When the next attempt was due; null if there was none, or if this attempt was lost. */
   readonly retryAt: Date | null;
   readonly error: StoredError | null;
   /** The result that `Retry` or `Snooze` passed. */
