@@ -3,7 +3,7 @@ import type { Orders, PausedQueue } from '../queue/protocol/orders.ts';
 import type { EventLog } from './log/events.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** Apply what is new in what operators want of this worker. */
+/** Apply the operators' orders to this worker, if they have changed. */
 export function applyOrders(state: WorkerState, orders: Orders): void {
   const before = state.orders;
   if (isDeepStrictEqual(orders, before)) return;
@@ -34,7 +34,7 @@ function logChanges(events: EventLog, before: Orders, now: Orders): void {
     events.event('queue.resumed', { queue });
 }
 
-/** Those of `these` that `others` does not have. */
+/** The queues of `these` that `others` lacks. */
 function missingIn(others: readonly PausedQueue[], these: readonly PausedQueue[]): PausedQueue[] {
   return these.filter(({ queue }) => !others.some((other) => other.queue === queue));
 }

@@ -3,7 +3,7 @@ import { parseRetention } from '../domain/retention.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 
-/** What a configuration says of tasks, as users write it. */
+/** Task settings of a configuration, as users write them. */
 export interface SaidOfTasks {
   readonly defaults: object;
   /** By type. */
@@ -12,7 +12,7 @@ export interface SaidOfTasks {
   readonly queues: Readonly<Record<string, object>>;
 }
 
-/** Write it as the database keeps it, for a worker to register: SQL resolves it, for every producer. Throws TaskqError. */
+/** Convert settings to the form a worker registers; SQL then resolves them for every producer. Throws TaskqError. */
 export function configuredSettings({ defaults, types, queues }: SaidOfTasks): ConfiguredSettings {
   return {
     defaults: normaliseEnqueueOptions(defaults),

@@ -2,29 +2,29 @@ import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts
 import { sayTrouble } from '../lib/server-trouble.ts';
 import type { EventLog } from './log/events.ts';
 
-/** A worker's two ways to the database: what the main thread asks, and the heartbeat thread's own connection. */
+/** A worker's two connections: the main thread's statements, and the heartbeat thread's own connection. */
 export type Connection = 'statements' | 'heartbeats';
 
 export interface ConnectionStateOptions {
   readonly db: Queryable;
-  /** Where it leads, for the log. */
+  /** Named in log lines. */
   readonly databaseUrl: string;
   readonly events: EventLog;
-  /** So long without an answer is an interruption, too, be it that this process itself stood still. */
+  /** This long without an answer is an interruption too, even if this process itself was frozen. */
   readonly silenceMs: () => number;
-  /** Called when both are back. */
+  /** Called when both connections are back. */
   readonly onRestored: () => void;
 }
 
 /**
- * Runs statements and knows whether the database answers: one log line when either connection is lost, one when both
- * are back. What the server itself refuses is an answer.
+ * Runs statements and tracks whether the database answers: logs one line when either connection is lost, and one when
+ * both are back. A refusal by the server itself is an answer.
  */
 export class ConnectionState implements Queryable {
   readonly #options: ConnectionStateOptions;
-  /** Those that are lost, and when they last failed. */
+  /** The lost connections, each with the time of its last failure. */
   readonly #lost = new Map<Connection, number>();
-  /** The last heartbeat was refused. */
+  /** Whether the server refused the last heartbeat. */
   #isRefused = false;
   #since = performance.now();
   #answeredAt = performance.now();
@@ -33,12 +33,14 @@ export class ConnectionState implements Queryable {
     this.#options = options;
   }
 
-  /** Whether one of them is known not to work. */
+  /** Whether either connection is known to be lost. */
   get isLost(): boolean {
     return this.#lost.size > 0;
   }
 
-  /** For how long both have been uninterrupted, in milliseconds; 0 while one is lost or silent, or heartbeats are refused. */
+  /**
+   * How long both have been uninterrupted, in milliseconds; 0 while one is lost or silent, or heartbeats are refused.
+   */
   get steadyMs(): number {
     const now = performance.now();
     return this.isLost || this.#isRefused || now - this.#answeredAt > this.#options.silenceMs()
@@ -59,12 +61,14 @@ export class ConnectionState implements Queryable {
     }
   }
 
-  /** The server refuses heartbeats (it is read-only, it has no room): very likely those of the others, too. */
+  /** The server refuses heartbeats (it is read-only or out of space), so it very likely refuses other workers' too. */
   refused(): void {
     this.#isRefused = true;
   }
 
-  /** The database has answered what was asked then. What was asked before the last failure proves nothing. */
+  /**
+   * The database answered a statement sent at `askedAt`. An answer to one sent before the last failure proves nothing.
+   */
   answered(connection: Connection, askedAt: number): void {
     const now = performance.now();
     const wasLost = this.isLost;
@@ -81,7 +85,7 @@ export class ConnectionState implements Queryable {
     this.#options.onRestored();
   }
 
-  /** It has not. */
+  /** The database did not answer. */
   failed(connection: Connection, why: string): void {
     const now = performance.now();
     if (!this.isLost) {

@@ -2,17 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** How long a handler that was asked to end by the shutdown has to do it. */
+/** How long a handler may take to end after the shutdown aborts it. */
 const LAST_WORDS_MS = 500;
-/** How long the last reports may take, once nothing runs any more. */
+/** How long the last reports may take once no handler runs. */
 const LAST_REPORTS_MS = 5000;
 const LAST_REPORTS_HURRIED_MS = 1000;
 
 /**
- * End what a worker has begun. Close: nothing starts any more, and what only waits is given back, as is what the last
- * claim brings, which ends with `claiming`. Until none runs: what runs may end within the grace (or until `hurry`), is
- * then asked to end, and is given back unburned. Until empty: all of it is reported. What another transaction keeps
- * locked until the end is left to its lease, and named.
+ * End everything the worker has begun.
+ *
+ * First, nothing more starts, and waiting tasks are given back, including those that the last claim (`claiming`) still
+ * brings. Running tasks may end within the grace, or until `hurry`; the rest are aborted and given back without
+ * counting an attempt. Then every task is reported. Tasks that another transaction keeps locked until the end are
+ * logged and left until their leases run out.
  */
 export async function drain(
   state: WorkerState,
@@ -31,7 +33,7 @@ export async function drain(
   await within(LAST_WORDS_MS, ledger.untilNoneRuns());
   await claiming;
 
-  // This process ends as soon as the last reports are written.
+  // The process ends as soon as the last reports are written.
   if (ledger.abandoned > 0) shutdown.fail();
   executor.giveUp();
   await within(hurry.aborted ? LAST_REPORTS_HURRIED_MS : LAST_REPORTS_MS, ledger.untilEmpty());
@@ -42,7 +44,7 @@ export async function drain(
   }
 }
 
-/** Wait for something, for at most `ms` or until `hurry`. */
+/** Wait for `what`, for at most `ms` or until `hurry`. */
 async function within(ms: number, what: Promise<void>, hurry?: AbortSignal): Promise<void> {
   const over = new AbortController();
   const signal = hurry === undefined ? over.signal : AbortSignal.any([over.signal, hurry]);

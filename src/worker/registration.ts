@@ -11,7 +11,7 @@ import type { EventLog } from './log/events.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** What handlers and the configuration say of tasks: the latter wins where it names the type. */
+/** Merge the task settings of handlers and configuration; the configuration wins for the types it names. */
 export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | undefined): Sayings {
   const own = Object.entries(settingsOf(handlers));
   const said = (type: string) =>
@@ -23,7 +23,7 @@ export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | u
   };
 }
 
-/** Log what others say otherwise than this worker. */
+/** Log each setting for which another worker or an operator has a different value. */
 export function logDifferences(events: EventLog, differing: readonly Difference[]): void {
   for (const { type, queue, setting, value, other, by } of differing) {
     const fields = {
@@ -38,7 +38,7 @@ export function logDifferences(events: EventLog, differing: readonly Difference[
   }
 }
 
-/** Ask again for what others had locked when the worker registered, or loaded its handlers anew. */
+/** Retry storing settings that others had locked when the worker registered or reloaded its handlers. */
 export async function storeTypes(db: Queryable, state: WorkerState): Promise<void> {
   const { unstored } = state;
   if (unstored === undefined) return;
@@ -49,7 +49,7 @@ export async function storeTypes(db: Queryable, state: WorkerState): Promise<voi
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 100;
 
-/** Say that the worker has ended. Where its row stays locked for a second, others write it off as silent. */
+/** Unregister the worker. If its row stays locked for a second, other workers later find it silent. */
 export async function unregister(db: Queryable, workerId: number): Promise<void> {
   for (let tried = 0; tried < TRIES && !(await unregisterWorker(db, workerId)); tried++) {
     await sleep(BETWEEN_TRIES_MS);

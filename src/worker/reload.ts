@@ -8,12 +8,12 @@ import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { sayingsOf } from './registration.ts';
 import type { WorkerState } from './worker-state.ts';
 
-/** At most so many names in a log line. */
+/** The most names in one log line. */
 const MOST_NAMES = 20;
 
 /**
- * Look once for changed handlers. A set that loads as a whole is told to the database, then used; of one that does
- * not, a log line says why, and the one before stays.
+ * Check once for changed handlers. A set that loads completely is stored in the database, then used; if it does not
+ * load, a log line says why and the current set stays.
  */
 export async function reload(
   watched: WatchedHandlers,
@@ -32,7 +32,7 @@ export async function reload(
   }
   const { handlers } = news;
   const isStored = await tellDatabase(db, state, handlers);
-  // What was still to be stored of the handlers before may come after it: then once more.
+  // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
   const before = new Set(state.types);
   state.exchange(handlers);
@@ -45,8 +45,8 @@ export async function reload(
 }
 
 /**
- * First, so that whatever a new handler's first attempt comes to is decided by what the handler says. False: others have
- * some of it locked, and it is stored later.
+ * Store the settings before the handlers are used, so that they decide what follows from a new handler's first attempt.
+ * False: others have rows locked, and the settings are stored later.
  */
 async function tellDatabase(
   db: Queryable,

@@ -22,20 +22,21 @@ import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 
-/** How often claimed-ahead tasks that found no slot are looked for. */
+/** How often to look for claimed-ahead tasks that found no slot. */
 const STALE_MS = 500;
 const HOUSEKEEPING_MS = 60_000;
-/** How often types that others have locked are asked for. */
+/** How often to retry storing types that others have locked. */
 const TYPES_MS = 1000;
 const VACUUM_MS = 250;
 const PROGRESS_MS = 10_000;
-/** How often the handlers' files are looked at; a change is taken up at the second look that finds it the same. */
+/** How often to check the handlers' files; a change is loaded at the second check that finds it unchanged. */
 const LOOK_MS = 250;
 
 /**
  * Run a worker in this process until `stop`, or until it ends by itself (`untilIdle`, `maxTasks`, or it retires).
- * Resolves when nothing of it runs any more and all it held is recorded, given back, or (exit code 1) left to its
- * lease. Throws before it starts where the database cannot be reached or the schema does not fit.
+ *
+ * Resolves when none of its tasks runs and each task it held is recorded, given back, or (exit code 1) left until its
+ * lease runs out. Throws before it starts if the database cannot be reached or the schema does not fit.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, leaseMs, heartbeatMs, graceMs, watched, synchronousCommit } = options;

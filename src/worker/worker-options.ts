@@ -5,7 +5,7 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { EventLog } from './log/events.ts';
 
-/** What a worker's configuration says of tasks, stronger than handlers where it names the type. */
+/** Task settings of a worker's configuration; they override those of handlers for the types they name. */
 export interface ConfiguredSettings {
   readonly defaults: TypeSettings;
   readonly types: Readonly<Record<string, TypeSettings>>;
@@ -14,53 +14,54 @@ export interface ConfiguredSettings {
 
 export interface WorkerOptions {
   readonly databaseUrl: string;
-  /** The same database past a pooler, for the session that listens; the databaseUrl unless told. */
+  /** The same database past a pooler, for the session that listens; `databaseUrl` by default. */
   readonly directUrl?: string | null;
-  /** How sure a commit is before it is answered. */
+  /** How durable a commit must be before it is answered. */
   readonly synchronousCommit: SynchronousCommit;
   readonly handlers: Handlers;
-  /** Undefined: it has no configuration. */
+  /** Undefined: there is no configuration. */
   readonly configured?: ConfiguredSettings | undefined;
-  /** Looks for changed handlers, to be used instead; undefined: these stay. */
+  /** Reloads handlers whose files have changed; undefined: handlers are never reloaded. */
   readonly watched?: WatchedHandlers | undefined;
   readonly concurrency: number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
-  /** How many to claim at a time; `auto`: as many as will start within the next milliseconds. */
+  /** How many tasks to claim at a time; `auto`: as many as will start within the next milliseconds. */
   readonly batch: 'auto' | number;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly pollMs: number;
   readonly rescueMs: number;
   readonly graceMs: number;
-  /** How long a handler in a process may go on after its timeout or a request to cancel. */
+  /** How long a handler in a child process may go on after its timeout or cancellation. */
   readonly killAfterMs: number;
   readonly name?: string | undefined;
   readonly paused: boolean;
-  /** End when nothing is left to do. */
+  /** End when no work is left. */
   readonly untilIdle: boolean;
   /** Exit after n tasks; null: never. */
   readonly maxTasks: number | null;
   /**
-   * Whether the process is the worker's own. In one shared with an application, errors that nobody catches are the
-   * application's, and a handler that keeps the event loop does not end the process: its leases are let go.
+   * Whether the process belongs to the worker alone. In a process shared with an application, uncaught errors are left
+   * to the application, and a handler that blocks the event loop does not end the process: the worker stops renewing
+   * its leases instead.
    */
   readonly process: 'own' | 'shared';
   readonly events: EventLog;
-  /** Called when it claims, and when it has ended. */
+  /** Called when the worker claims tasks, and when it has ended. */
   readonly onStarted?: () => void;
   readonly onStopped?: () => void;
-  /** Claim no more, and end when what runs has ended or the grace is over. */
+  /** Claim no more, and end when all running tasks have ended or the grace is over. */
   readonly stop: AbortSignal;
-  /** Wait no longer. */
+  /** End without waiting any longer. */
   readonly hurry: AbortSignal;
 }
 
 export interface WorkerEnd {
-  /** 0; 1 when it retired, or left something to its lease. */
+  /** 0; 1 if the worker retired or left tasks to their leases. */
   readonly exitCode: 0 | 1;
   readonly completed: number;
   readonly failed: number;
-  /** What `untilIdle` left, by why. */
+  /** Tasks that `untilIdle` left, counted by reason. */
   readonly left: Readonly<Record<string, number>>;
 }

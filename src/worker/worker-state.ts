@@ -31,43 +31,43 @@ import { Reporter, sayRefusal } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
-/** How often as long as it takes to count what is unfinished does a worker pause before it counts again. */
+/** After each count of unfinished tasks, wait this many times as long as it took. */
 const COUNT_SPACING = 20;
 
-/** What a worker's loops share: the tasks it holds, on their way from claim to answer, and when it ends. */
+/** What a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
 export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
   readonly db: Queryable;
   readonly workerId: number;
-  /** What it has handlers for, now. */
+  /** The types that have a handler now. */
   types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
-  /** What it holds. */
+  /** The tasks it holds. */
   readonly ledger = new Ledger(this.table);
   readonly executor: Executor;
   readonly reporter: Reporter;
   readonly departures: Departures;
   readonly heartbeat: HeartbeatState;
-  /** For how long it leases what it claims. */
+  /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
   readonly shutdown: Shutdown;
-  /** Rung when there may be room for more. */
+  /** Rung when there may be room for more tasks. */
   readonly slotFreed = new Bell();
-  /** Rung when there may be something to claim. */
+  /** Rung when there may be tasks to claim. */
   readonly workArrived = new Bell();
-  /** What operators want of it. */
+  /** What operators currently want of this worker. */
   orders: Orders;
-  /** Handlers of which others have types locked, so that the database does not have all that they say; see `storeTypes`. */
+  /** Handlers whose settings are not all stored yet, because others have their types locked; see `storeTypes`. */
   unstored: Handlers | undefined;
-  /** What `untilIdle` left. */
+  /** Tasks that `untilIdle` left, counted by reason. */
   left: Readonly<Record<string, number>> = {};
   readonly #context: ClaimContext;
   readonly #sweeper: Sweeper;
-  /** Counting what is unfinished reads the whole live table. */
+  /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
   readonly #counts = new Spacing(COUNT_SPACING);
 
-  /** `beside`: for what may take its time, or fail, without saying anything of the connection. */
+  /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
     const { handlers, leaseMs, heartbeatMs, events } = options;
     const { slotFreed } = this;
@@ -99,7 +99,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       onSettled: (held, answer) => this.#onSettled(held, answer),
       onGivenBack: (held) => {
         this.departures.givenBack(held);
-        // It kept its place, which our cursor has passed.
+        // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },
       onNotStored: (held, error) => this.#logNotStored(held, sayRefusal(error)),
@@ -123,7 +123,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return { host: this, claimer, context: this.#context, slotFreed, workArrived, stop: shutdown.stop };
   }
 
-  /** Those it serves; null: every queue. */
+  /** The queues it serves; null: every queue. */
   get queues(): readonly string[] | null {
     return this.orders.queues;
   }
@@ -140,7 +140,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return this.heartbeat.hearsHints && !this.options.untilIdle;
   }
 
-  /** How many tasks it may run at a time. */
+  /** How many tasks may run at a time. */
   get concurrency(): number {
     return Math.min(this.orders.concurrency, MOST_SLOTS);
   }
@@ -165,7 +165,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.departures.lost(held);
   }
 
-  /** After an outage it is not known what was missed. */
+  /** Look everywhere again: what happened during an outage is unknown. */
   lookAnew(): void {
     this.cursor.reset();
     this.reporter.retry();
@@ -173,7 +173,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.slotFreed.ring();
   }
 
-  /** Use other handlers from the next start on; what runs, runs on with its own. */
+  /** Use these handlers for all further starts; running attempts keep theirs. */
   exchange(handlers: Handlers): void {
     this.types = [...handlers.keys()];
     this.executor.exchange(handlers);
@@ -181,21 +181,21 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.lookAnew();
   }
 
-  /** A task waits in this queue from that time on. */
+  /** A task waits in this queue, due at `fromUs`. */
   wake(queue: string, fromUs: number): void {
     this.cursor.rewind(queue, fromUs);
     this.#context.add(queue);
     this.workArrived.ring();
   }
 
-  /** Log what the database refused; that it does not answer is the connection's to log. */
+  /** Log what the server refused; the connection logs lost answers itself. */
   onTrouble(error: unknown): void {
     const { events, databaseUrl } = this.options;
     if (!isUnanswered(error))
       events.event('statement.failed', { error: { message: sayTrouble(error, databaseUrl) } });
   }
 
-  /** An error that nobody caught: its attempt fails with it. What this process is worth now is unknown. */
+  /** Retire after an uncaught error: its attempt fails with it, and the state of this process is unknown. */
   onUncaughtError(attempt: Attempt | undefined, thrown: unknown): void {
     const task = attempt?.task;
     this.shutdown.retire(
@@ -204,7 +204,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     );
   }
 
-  /** Give back what waits for a slot and may not run here now, what a claim under way brings included. */
+  /** Give back waiting tasks that may not run here now, including those that a claim in flight brings. */
   releaseUnserved(): void {
     this.ledger.outdateClaims();
     this.executor.releaseUnserved();
@@ -221,7 +221,10 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return { exitCode: this.shutdown.exitCode, completed, failed: failed + died, left: this.left };
   }
 
-  /** How many tasks to claim now. */
+  /**
+   * Decide how many tasks to claim now. Ends a worker that has run `maxTasks`; retires one whose handlers hold every
+   * slot.
+   */
   room(): Room {
     const { executor, ledger, reporter, heartbeat, shutdown, options, concurrency } = this;
     const { maxTasks } = options;
@@ -233,7 +236,9 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return claimRoom(executor, ledger.waiting, this.orders.batch, most);
   }
 
-  /** Asked when nothing is due. Nothing else runs than what does not end: then this worker is done, or retires. */
+  /**
+   * Called when nothing is due. True: the worker ends, because it is done or because only abandoned handlers still run.
+   */
   async isDone(): Promise<boolean> {
     const { ledger, options } = this;
     if (ledger.size > ledger.abandoned) return false;
@@ -247,7 +252,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return true;
   }
 
-  /** It has done what it was started for. */
+  /** End after the last task; retire if an abandoned handler still runs. */
   #end(): void {
     if (this.ledger.abandoned > 0) this.shutdown.retire('a handler does not end, and all other work is done');
     else this.shutdown.finish();
@@ -258,7 +263,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.departures.settled(held, answer);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
-    // A retry may be due before the next look.
+    // A retry may be due before the next poll.
     if (consequence?.status === 'pending' || this.options.untilIdle) this.workArrived.ring();
   }
 
@@ -266,7 +271,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.options.events.event('outcome.not_stored', { task_id: id, error: { message: error } });
   }
 
-  /** Undefined: it is not time to count again, or it failed. */
+  /** Undefined: the next count is not due yet, or it failed. */
   async #countUnfinished(): Promise<Unfinished | undefined> {
     const began = performance.now();
     if (!this.#counts.isDue(began)) return undefined;

@@ -4,28 +4,28 @@ import type { Attempt } from '../attempt/attempt.ts';
 import type { HeldLease } from './lease-table.ts';
 
 /**
- * Where a held task stands. It only goes forward; a claim under way is a reservation, and comes before:
+ * The state of a held task, which only moves forward. A claim in flight comes first, as a reservation:
  *
  *     reserved ─answered─▶ waiting ─start─▶ running ─report, release─▶ reporting ─settled, given back, lost─▶ gone
  *                             └──────────────report, release───────────────▲
  *
- * What waits or runs may also be lost, which leaves nothing to report.
+ * A waiting or running task may also be lost, which leaves nothing to report.
  */
 export type Standing = 'waiting' | 'running' | 'reporting' | 'gone';
 
-/** A task that this worker holds, from its claim to the answer to its report. Only the ledger writes it. */
+/** A task that this worker holds, from its claim until its report is answered. Only the ledger changes it. */
 export interface HeldTask extends HeldLease {
   readonly task: ClaimedTask;
   /** `performance.now()`. */
   readonly claimedAt: number;
   readonly standing: Standing;
-  /** Its run; undefined: it has not started. */
+  /** Undefined: it has not started. */
   readonly attempt: Attempt | undefined;
-  /** What to record. A task at `reporting` that has none is given back. */
+  /** The outcome to record. A task at `reporting` without one is given back. */
   readonly outcome: Outcome | null;
-  /** How long it ran, in milliseconds; null: it did not. */
+  /** How long it ran, in milliseconds; null: it did not run. */
   readonly ranMs: number | null;
-  /** How its report has fared so far; undefined: it was not sent before. */
+  /** The state of a report that could not be delivered at once; undefined: no delivery has failed. */
   readonly delivery: Delivery | undefined;
 }
 
@@ -35,11 +35,11 @@ export type StartedTask = HeldTask & { readonly attempt: Attempt };
 /** A held task with something to record. */
 export type EndedTask = HeldTask & { readonly outcome: Outcome };
 
-/** A report that did not go through at once. */
+/** A report that could not be delivered at once. */
 export interface Delivery {
-  /** It was sent, and the answer never came: a repeat that is `lost` is no loss. */
+  /** It was sent, but the answer never came: if the repeat is answered `lost`, nothing is lost. */
   readonly isRepeat: boolean;
-  /** The database has refused this one by itself: it is sent alone, so that it holds up no other. */
+  /** The database has refused this report by itself: it is sent alone, so that it delays no other. */
   readonly isAlone: boolean;
   /** How long it waits before it is sent again, and until when (`performance.now()`). */
   readonly waitMs: number;

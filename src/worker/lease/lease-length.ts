@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A statement may still be under way in the server when its answer is given up. */
+/** How long a statement may still run in the server after we stopped waiting for its answer. */
 export const LATE_COMMIT_MS = 2000;
 
-/** For how long the main thread's statements lease tasks, which an operator may change, and which are under way. */
+/**
+ * How long the main thread's statements lease tasks, which an operator may change, and which statements are in flight.
+ */
 export class LeaseLength {
   #ms: number;
   #heartbeatMs: number;
@@ -18,17 +20,17 @@ export class LeaseLength {
     return this.#ms;
   }
 
-  /** The time between heartbeats that goes with it. */
+  /** The heartbeat interval that goes with it. */
   get heartbeatMs(): number {
     return this.#heartbeatMs;
   }
 
-  /** The longest of a statement that is under way, or may still be. */
+  /** The longest lease of any statement that is, or may still be, in flight. */
   get longestMs(): number {
     return Math.max(this.#ms, ...this.#underWay.values());
   }
 
-  /** Run a statement that leases tasks for so long; what it leased is entered in the table of leases when it resolves. */
+  /** Run a statement that leases tasks for `leaseMs`; `work` enters them in the lease table before it resolves. */
   during<T>(work: (leaseMs: number) => Promise<T>): Promise<T> {
     const answer = work(this.#ms);
     const over: Promise<unknown> = answer
@@ -38,7 +40,7 @@ export class LeaseLength {
     return answer;
   }
 
-  /** Lease for so long from now on. Resolves when no statement is under way that leases for as long as before. */
+  /** Lease for `ms` from now on. Resolves when no statement in flight leases for the previous length. */
   async change(ms: number, heartbeatMs: number): Promise<void> {
     this.#ms = ms;
     this.#heartbeatMs = heartbeatMs;

@@ -1,49 +1,50 @@
 import type { Lease } from '../../domain/task.ts';
 
-/** What the table says of a held task. Times are `wallClock()`; 0: not started, no deadline. */
+/** A held task's row in the table. Times are `wallClock()`; 0: not started, no deadline. */
 export interface TableRow extends HeldLease {
   readonly startedAt: number;
   readonly deadlineAt: number;
-  /** It runs in a process of its own. */
+  /** It runs in a child process. */
   readonly isApart: boolean;
 }
 
-/** A lease, and its row in the table. */
+/** A lease and its slot in the table. */
 export interface HeldLease extends Lease {
   readonly slot: number;
 }
 
-/** How a task runs that starts. */
+/** How a task starts. */
 export interface Start {
   /** `performance.now()`. */
   readonly startedAt: number;
-  /** Null: for ever. */
+  /** Null: unlimited. */
   readonly timeoutMs: number | null;
   readonly isApart: boolean;
 }
 
-/** The table's memory, as it is handed to another thread. */
+/** The table's memory, as it is passed to another thread. */
 export interface LeaseMemory {
   readonly memory: SharedArrayBuffer;
   readonly capacity: number;
 }
 
 /**
- * The leases that this process holds, in memory shared by two threads: the main thread writes it with every claim and
- * every end, the heartbeat thread reads it whenever it is time, also while the main thread is blocked. A row read
- * while it is being written may mix two leases; the pair of id and lease_no then fits no lease, and the database
- * answers `lost` for something nobody holds, which nobody acts on.
+ * The leases that this process holds, in memory shared by two threads. The main thread writes it at every claim and
+ * every end; the heartbeat thread reads it at any time, even while the main thread is blocked.
+ *
+ * A row read while it is being written may mix two leases. Its pair of id and lease_no then matches no lease, so the
+ * database answers `lost` for a lease that nothing holds, and that answer is ignored.
  */
 export class LeaseTable {
   readonly shared: LeaseMemory;
-  /** [0] when the main thread was last seen, [1] the slot whose handler it entered last. */
+  /** [0] when the main thread last answered, [1] the slot whose handler it entered last. */
   readonly #pulse: Float64Array;
   readonly #ids: BigInt64Array;
   readonly #startedAt: Float64Array;
   readonly #deadlineAt: Float64Array;
   readonly #leaseNos: Int32Array;
   readonly #apart: Int32Array;
-  /** 1 where a slot holds a lease: every number is an id of a row that somebody put in by hand. */
+  /** 1 where a slot holds a lease. No id can mean a free slot: any number may be the id of a row inserted by hand. */
   readonly #taken: Int32Array;
   readonly #free: number[];
 
@@ -63,12 +64,12 @@ export class LeaseTable {
     this.#free = Array.from({ length: capacity }, (_, index) => capacity - 1 - index);
   }
 
-  /** How many more leases it can hold. */
+  /** How many more leases fit. */
   get room(): number {
     return this.#free.length;
   }
 
-  /** Enter a claimed task. Returns its slot. */
+  /** Enter a claimed task. Returns its slot; throws if the table is full. */
   take({ id, leaseNo }: Lease): number {
     const slot = this.#free.pop();
     if (slot === undefined) throw new Error('the lease table is full');
@@ -80,7 +81,7 @@ export class LeaseTable {
     return slot;
   }
 
-  /** Note that the task of a slot starts. */
+  /** Record that the task of a slot starts. */
   start(slot: number, { startedAt, timeoutMs, isApart }: Start): void {
     const at = TIME_ORIGIN + startedAt;
     this.#apart[slot] = isApart ? 1 : 0;
@@ -89,23 +90,23 @@ export class LeaseTable {
     if (!isApart) this.#pulse[1] = slot;
   }
 
-  /** Forget the lease of a slot: its outcome is recorded, or it is somebody else's. */
+  /** Remove the lease of a slot: its outcome is recorded, or another worker has the lease. */
   leave(slot: number): void {
     this.#taken[slot] = 0;
     this.#free.push(slot);
   }
 
-  /** Whether a lease is still held there. */
+  /** Whether the slot still holds this lease. */
   has({ slot, id, leaseNo }: HeldLease): boolean {
     return this.#taken[slot] === 1 && this.#leaseNos[slot] === leaseNo && this.#ids[slot] === BigInt(id);
   }
 
-  /** Say that the main thread answers. */
+  /** Record that the main thread answers. */
   beat(): void {
     this.#pulse[0] = wallClock();
   }
 
-  /** When the main thread was last seen. */
+  /** When the main thread last answered. */
   get lastBeat(): number {
     return this.#pulse[0]!;
   }
@@ -115,7 +116,7 @@ export class LeaseTable {
     return this.#pulse[1]!;
   }
 
-  /** Every lease in it. */
+  /** All leases in the table. */
   rows(): TableRow[] {
     const rows: TableRow[] = [];
     for (let slot = 0; slot < this.shared.capacity; slot++) {
@@ -135,10 +136,10 @@ export class LeaseTable {
 
 const ROW_BYTES = 36;
 
-/** Of this thread. */
+/** The time origin of this thread. */
 const TIME_ORIGIN = performance.timeOrigin;
 
-/** Milliseconds of a clock that never jumps and is the same in every thread of the process. */
+/** Milliseconds on a clock that never jumps and is the same in every thread of the process. */
 export function wallClock(): number {
   return TIME_ORIGIN + performance.now();
 }

@@ -5,32 +5,33 @@ import type { Delivery, HeldTask, Standing, StartedTask } from './held-task.ts';
 import type { HeldLease, LeaseTable } from './lease-table.ts';
 import { type Beside, isLastChance, isSuspect } from './suspects.ts';
 
-/** A claim under way, which may bring so many tasks. */
+/** A claim in flight, which may bring up to `size` tasks. */
 export interface Reservation {
   readonly size: number;
-  /** Since it left, something changed that makes some tasks unwelcome here: what it brings is looked through. */
+  /** Something has changed since it was sent that makes some tasks unwelcome here: check the tasks it brings. */
   readonly isOutdated: boolean;
 }
 
-/** The answer of a claim was lost: tasks may be ours that nobody here knows of. */
+/** A claim whose answer was lost: it may have leased tasks to us that we do not know of. */
 export interface LostClaim {
-  /** Their leases have run out by then (`performance.now()`), and a scan finds them. */
+  /** When their leases have run out (`performance.now()`), so that a scan finds them. */
   readonly overAt: number;
 }
 
 /**
- * Everything a worker holds, and where it stands. Nothing else writes that, or the table of leases. It reads no clock
- * and asks nobody: each step is told what happened, and answers whether it counts. A step that comes too late, for a
- * task that has gone on meanwhile, changes nothing and answers false.
+ * All tasks a worker holds, and the state of each. Nothing else writes these or the lease table.
+ *
+ * It reads no clock and calls nothing: each step is given what happened, and returns whether it counts. A step that
+ * comes too late, for a task that has moved on meanwhile, changes nothing and returns false.
  */
 export class Ledger implements Beside {
   readonly #table: LeaseTable;
-  /** All that is held, by its row in the table. */
+  /** All held tasks, by slot. */
   readonly #bySlot: (Entry | undefined)[] = [];
   readonly #claims = new Set<OpenReservation>();
   /** Most urgent first. */
   #waiting: Entry[] = [];
-  /** What stands at `reporting` and is not with the database now. */
+  /** Tasks at `reporting` whose report is not being sent now. */
   #reports: Entry[] = [];
   readonly #counts = { reserved: 0, running: 0, reporting: 0, abandoned: 0, sentAlone: 0 };
   readonly #suspects = {
@@ -48,7 +49,7 @@ export class Ledger implements Beside {
     this.#table = table;
   }
 
-  /** How many tasks claims under way may bring. */
+  /** How many tasks the claims in flight may bring. */
   get reserved(): number {
     return this.#counts.reserved;
   }
@@ -57,7 +58,7 @@ export class Ledger implements Beside {
     return this.#waiting.length;
   }
 
-  /** How many run, those included that were abandoned. */
+  /** How many tasks run, including abandoned ones. */
   get running(): number {
     return this.#counts.running;
   }
@@ -66,22 +67,22 @@ export class Ledger implements Beside {
     return this.#counts.reporting;
   }
 
-  /** How many run whose handlers ignore that they were asked to end. */
+  /** How many running tasks have handlers that ignore their abort. */
   get abandoned(): number {
     return this.#counts.abandoned;
   }
 
-  /** How many reports the database has refused by themselves, so that each is sent alone. */
+  /** How many reports are sent alone, because the database has refused each by itself. */
   get sentAlone(): number {
     return this.#counts.sentAlone;
   }
 
-  /** How many are held. */
+  /** How many tasks are held. */
   get size(): number {
     return this.#waiting.length + this.#counts.running + this.#counts.reporting;
   }
 
-  /** How many more can be claimed. */
+  /** How many more tasks can be claimed. */
   get room(): number {
     return this.#isClosed ? 0 : this.#table.room - this.#counts.reserved;
   }
@@ -102,12 +103,12 @@ export class Ledger implements Beside {
     return this.#suspects.runningInlineSuspects;
   }
 
-  /** The claim whose answer was lost last; undefined: none was, or a scan has looked for its tasks. */
+  /** The last claim whose answer was lost; undefined: none, or a scan has looked for its tasks. */
   get lostClaim(): LostClaim | undefined {
     return this.#lostClaim;
   }
 
-  /** A claim leaves that may bring so many. Undefined: there is no room for it. */
+  /** Reserve room for a claim of up to `size` tasks. Undefined: there is no room for it. */
   reserve(size: number): Reservation | undefined {
     if (size < 1 || size > this.room) return undefined;
     const reservation = { size, isOutdated: false };
@@ -121,7 +122,7 @@ export class Ledger implements Beside {
     for (const reservation of this.#claims) reservation.isOutdated = true;
   }
 
-  /** A claim brought these: they wait, or are given back where nothing is to start any more. */
+  /** A claim brought these tasks: they wait, or are given back if nothing more may start. */
   answered(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): void {
     if (!this.#end(reservation)) return;
     const entries = tasks.map((task) => new Entry(task, this.#table.take(task), now));
@@ -135,29 +136,29 @@ export class Ledger implements Beside {
     this.#wake();
   }
 
-  /** The server refused a claim: it took nothing. */
+  /** The server refused the claim, which took nothing. */
   refused(reservation: Reservation): void {
     if (this.#end(reservation)) this.#wake();
   }
 
-  /** The answer of a claim was lost. What it took is found once its leases have run out. */
+  /** The answer of a claim was lost. A scan finds its tasks once their leases have run out. */
   answerLost(reservation: Reservation, overAt: number): void {
     if (!this.#end(reservation)) return;
     this.#lostClaim = { overAt: Math.max(overAt, this.#lostClaim?.overAt ?? 0) };
     this.#wake();
   }
 
-  /** A scan has looked for the tasks of a lost claim. Another may have been lost meanwhile. */
+  /** A scan has looked for the tasks of a lost claim. If another was lost meanwhile, that one stays. */
   lookedFor(lost: LostClaim): void {
     if (this.#lostClaim === lost) this.#lostClaim = undefined;
   }
 
-  /** The one of those that wait that is so far behind the most urgent; undefined: there are not so many. */
+  /** The waiting task at this index, most urgent first; undefined: fewer wait. */
   waitingAt(index: number): HeldTask | undefined {
     return this.#waiting[index];
   }
 
-  /** A task takes a slot. */
+  /** A waiting task takes a slot. */
   start(held: HeldTask, attempt: Attempt): held is StartedTask {
     const entry = held as Entry;
     if (entry.standing !== 'waiting') return false;
@@ -170,7 +171,7 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** Its handler ignores that it was asked to end: it keeps its slot. */
+  /** The handler ignores its abort: the task keeps its slot. */
   abandon(held: HeldTask): boolean {
     const entry = held as Entry;
     if (entry.standing !== 'running' || entry.isAbandoned) return false;
@@ -180,7 +181,7 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** What came of a task is to be recorded. */
+  /** A task has an outcome to record. */
   report(held: HeldTask, outcome: Outcome, ranMs: number | null): boolean {
     const entry = held as Entry;
     if (!this.#leaveForReport(entry)) return false;
@@ -189,12 +190,12 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** Nothing came of a task: it is to wait in the queue again. */
+  /** A task has no outcome: it must be given back to the queue. */
   release(held: HeldTask): boolean {
     return this.#leaveForReport(held as Entry);
   }
 
-  /** Release these of the tasks that wait. Returns how many. */
+  /** Release the waiting tasks that match. Returns how many. */
   releaseWaiting(isMeant: (held: HeldTask) => boolean): number {
     const meant = this.#waiting.filter(isMeant);
     if (meant.length === 0) return 0;
@@ -207,7 +208,7 @@ export class Ledger implements Beside {
     return meant.length;
   }
 
-  /** Take reports to the database: of those that may be sent now, the first for which there is room. */
+  /** Take reports to be sent: of those that may be sent now, the first that fit. */
   takeReports(now: number, fits: (held: HeldTask) => boolean): HeldTask[] {
     const taken: Entry[] = [];
     const left: Entry[] = [];
@@ -222,14 +223,14 @@ export class Ledger implements Beside {
     return taken;
   }
 
-  /** When the next report may be sent (`performance.now()`): of those not with the database now. */
+  /** When the next report may be sent (`performance.now()`), of those not being sent now. */
   get nextReportAt(): number {
     let next = Infinity;
     for (const { delivery } of this.#reports) next = Math.min(next, delivery?.notBefore ?? 0);
     return next;
   }
 
-  /** The outcome is another one: the database refuses to store what it was. */
+  /** Replace an outcome that the database refuses to store. */
   replaceOutcome(held: HeldTask, outcome: Outcome, refusal: unknown): boolean {
     const entry = held as Entry;
     if (!entry.isSent) return false;
@@ -238,7 +239,7 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** The database was not able to take these reports: they are sent again, before others. `isRepeat`: it may have. */
+  /** These reports were not taken: send them again, before others. `isRepeat`: the database may have taken them. */
   unanswered(sent: readonly HeldTask[], isRepeat: boolean): void {
     const back = (sent as readonly Entry[]).filter(({ isSent }) => isSent);
     for (const entry of back) {
@@ -248,7 +249,7 @@ export class Ledger implements Beside {
     this.#reports = [...back, ...this.#reports];
   }
 
-  /** This one report could not be taken: it is sent again later. */
+  /** This one report could not be taken: send it again later. */
   sendLater(held: HeldTask, again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'>): boolean {
     const entry = held as Entry;
     if (!entry.isSent) return false;
@@ -259,17 +260,19 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** Its outcome has its answer. */
+  /** The database has answered its outcome. */
   settled(held: HeldTask): boolean {
     return held.outcome !== null && this.#leaveWithAnswer(held as Entry);
   }
 
-  /** It waits in the queue again. */
+  /** The task waits in the queue again. */
   givenBack(held: HeldTask): boolean {
     return held.outcome === null && this.#leaveWithAnswer(held as Entry);
   }
 
-  /** Its lease is somebody else's: there is nothing to report. One that has a report is answered by its answer. */
+  /**
+   * Another worker has its lease, so there is nothing to report. A task already at `reporting` waits for its answer.
+   */
   lost(held: HeldTask): boolean {
     const entry = held as Entry;
     if (entry.standing === 'waiting') this.#leaveWaiting(entry);
@@ -280,41 +283,43 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** The task of a lease; undefined: it is not held. */
+  /** The held task of a lease; undefined: it is not held. */
   find(lease: HeldLease): HeldTask | undefined {
     const entry = this.#bySlot[lease.slot];
     return entry !== undefined && isSameLease(entry, lease) ? entry : undefined;
   }
 
-  /** All that is held. */
+  /** All held tasks. */
   held(): HeldTask[] {
     return this.#bySlot.filter((entry) => entry !== undefined);
   }
 
-  /** All that runs. */
+  /** All running tasks. */
   started(): StartedTask[] {
     return this.held().filter((held): held is StartedTask => held.standing === 'running');
   }
 
-  /** The task that waits for its last chance while none has it; undefined: there is none. Everything makes way for it. */
+  /**
+   * The waiting task whose last chance comes next, for which everything makes way; undefined: none waits, or one runs.
+   */
   nextLastChance(): HeldTask | undefined {
     if (this.#suspects.lastChances === 0 || this.#suspects.runningLastChances > 0) return undefined;
     return this.#waiting.find(({ task }) => isLastChance(task));
   }
 
-  /** Claim and start nothing any more: what waits is given back, and what claims under way bring. */
+  /** Claim and start nothing more: give back waiting tasks, and those that claims in flight bring. */
   close(): void {
     this.#isClosed = true;
     this.releaseWaiting(() => true);
     this.#wake();
   }
 
-  /** Resolves when nothing runs but what was abandoned. */
+  /** Resolves when only abandoned tasks run. */
   untilNoneRuns(): Promise<void> {
     return this.#until(() => this.#counts.running === this.#counts.abandoned);
   }
 
-  /** Resolves when nothing is held, and no claim under way. */
+  /** Resolves when no task is held and no claim is in flight. */
   untilEmpty(): Promise<void> {
     return this.#until(() => this.size === 0 && this.#claims.size === 0);
   }
@@ -383,7 +388,7 @@ export class Ledger implements Beside {
     });
   }
 
-  /** Something may have come true that somebody waits for. */
+  /** Resolve the promises whose condition now holds. */
   #wake(): void {
     if (this.#sleepers.length === 0) return;
     for (const { isSo, resolve } of this.#sleepers) if (isSo()) resolve();
@@ -400,7 +405,7 @@ interface OpenReservation extends Reservation {
   isOutdated: boolean;
 }
 
-/** A held task, as the ledger writes it. */
+/** A held task that the ledger can change. */
 class Entry implements HeldTask {
   readonly task: ClaimedTask;
   readonly id: string;

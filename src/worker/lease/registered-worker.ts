@@ -5,6 +5,6 @@ import type { LeaseLength } from './lease-length.ts';
 export interface RegisteredWorker {
   readonly db: Queryable;
   readonly workerId: number;
-  /** For how long it leases what it claims. */
+  /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
 }

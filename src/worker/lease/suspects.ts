@@ -1,10 +1,12 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 
 /*
- * A task whose worker was lost is a suspect: it may have been what took the worker down. It runs in a process of its
- * own, whose death is then an ordinary failure. One that was lost twice although it ran so has its last chance: a third
- * loss is its end, `worker_lost`, so nothing else may be to blame for that one. It is the only suspect of its worker,
- * and nothing runs in the worker's own process beside it.
+ * A task whose worker was lost is a suspect: it may have taken the worker down. It runs in a process of its own, whose
+ * death is then an ordinary failure.
+ *
+ * A suspect that was lost twice even so has its last chance: a third loss ends it, as `worker_lost`, so nothing else
+ * may be to blame for that loss. It runs as the only suspect of its worker, and nothing runs in the worker's own
+ * process beside it.
  */
 
 export function isSuspect({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
@@ -15,9 +17,9 @@ export function isLastChance({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
   return losses >= 2;
 }
 
-/** What a task would start beside, in numbers. */
+/** Counts of the tasks beside which a task would start. */
 export interface Beside {
-  /** Tasks that have their last chance here: they run, or wait for their start. */
+  /** Tasks that have their last chance here, whether they run or wait to start. */
   readonly lastChances: number;
   readonly runningInline: number;
   readonly runningSuspects: number;
@@ -25,9 +27,9 @@ export interface Beside {
 }
 
 /**
- * Whether a task may start now. While one with its last chance is here, what else starts does so in a process, so that
- * there comes a time when it can. `canLeave`: it has a file that a process of its own can load. What has none (a function
- * of an application) runs in the worker's process, as a suspect alone.
+ * Whether a task may start now. While a task with its last chance is here, others start only in a child process, so
+ * that its turn can come. `canLeave`: the handler has a file that a child process can load. A suspect without one (its
+ * handler is a function of an application) runs in the worker's process, as the only suspect.
  */
 export function mayStart(task: ClaimedTask, canLeave: boolean, beside: Beside): boolean {
   if (isLastChance(task)) return beside.runningInline === 0 && beside.runningSuspects === 0;

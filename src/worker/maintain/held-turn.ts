@@ -1,20 +1,20 @@
 import type { EventLog } from '../log/events.ts';
 
-/** Missed in a row: a worker that has its turn holds the row for milliseconds. */
+/** Misses in a row before a turn counts as held: a worker that has its turn holds the row for milliseconds. */
 const MISSES = 3;
 
-/** A scan out of turn comes so many turns after the last one, of whichever worker. */
+/** Turns between two scans out of turn, by any worker. */
 const EVERY = 4;
 
-/** Where a worker stands among those that are alive. */
+/** A worker's rank among the live workers. */
 export interface Place {
   readonly rank: number;
   readonly of: number;
 }
 
 /**
- * Counts the turns at a duty that were missed because another transaction holds its row, and says so once. Workers see
- * that at the same time, so each may go without its turn at another time.
+ * Counts the turns at a duty that were missed because another transaction holds its row, and logs that once. All
+ * workers see this at the same time, so `isOverdue` sends each out of turn at a different time.
  */
 export class HeldTurn {
   readonly #events: EventLog;
@@ -28,13 +28,13 @@ export class HeldTurn {
     this.#duty = duty;
   }
 
-  /** So many were missed that this worker is not to wait for the next. */
+  /** Whether enough turns were missed that this worker acts without waiting for its turn. */
   get isOverdue(): boolean {
     const { rank, of } = this.#place;
     return this.#missed >= MISSES && (this.#missed - MISSES) % (EVERY * of) === EVERY * rank;
   }
 
-  /** The row was held, by whom that is known of; the duty was done without its turn, or not. */
+  /** The row was held by `holder`, as far as it is known; the duty may have been done out of turn. */
   missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: Place = this.#place): void {
     this.#missed++;
     this.#place = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };

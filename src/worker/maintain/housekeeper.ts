@@ -4,7 +4,7 @@ import type { EventLog } from '../log/events.ts';
 import { HeldTurn } from './held-turn.ts';
 import { RefusedTasks } from './refused-tasks.ts';
 
-/** For all workers of the database together; a little less than what lies between two looks of one worker. */
+/** For all workers of the database together; slightly shorter than the time between two checks of one worker. */
 const PERIOD_MS = 50_000;
 
 export interface HousekeeperOptions {
@@ -13,10 +13,10 @@ export interface HousekeeperOptions {
   readonly stop: AbortSignal;
 }
 
-/** Does the housekeeping of the whole fleet when it is due and no other worker does it. */
+/** Does the housekeeping of all workers when it is due and no other worker is doing it. */
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
-  /** What was said once is not said every minute. */
+  /** Messages already logged, which are not repeated every minute. */
   readonly #said = new Set<string>();
   readonly #refused: RefusedTasks;
   readonly #turn: HeldTurn;
@@ -28,8 +28,8 @@ export class Housekeeper {
   }
 
   /**
-   * Do the housekeeping, if it is due, a page at a time until none is full. The turn is taken before, in a transaction
-   * of its own: where a statement fails, no worker repeats it before the next turn, which is then further away.
+   * Do the housekeeping if it is due, a page at a time until a page is not full. The turn is taken first, in a
+   * transaction of its own: if a statement fails, no worker repeats it before the next turn, which then comes later.
    */
   async look(): Promise<void> {
     const { db, events, stop } = this.#options;

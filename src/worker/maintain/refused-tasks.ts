@@ -9,7 +9,7 @@ interface RefusedTask {
   readonly queue?: string;
 }
 
-/** Tells of tasks that the database refuses to move, of each at most once a minute. */
+/** Logs tasks that the database refuses to move, each at most once a minute. */
 export class RefusedTasks {
   readonly #events: EventLog;
   readonly #toldAt = new Map<string, number>();
@@ -18,7 +18,7 @@ export class RefusedTasks {
     this.#events = events;
   }
 
-  /** Tell of one, unless that was done within the last minute. */
+  /** Log the task, unless it was logged within the last minute. */
   tell(task: RefusedTask): void {
     const now = performance.now();
     for (const [id, at] of this.#toldAt) {

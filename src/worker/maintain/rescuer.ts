@@ -8,26 +8,29 @@ import { HeldTurn } from './held-turn.ts';
 import { RefusedTasks } from './refused-tasks.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
-/** A worker may not live until its second look: the first ones come so many times as often while somebody is quiet. */
+/**
+ * In the first interval, check this many times as often while any worker is quiet: this one may end before a second
+ * check.
+ */
 const FIRST_LOOKS = 5;
 
-/** The worker of a rescuer. */
+/** The worker a rescuer belongs to. */
 export interface RescuingWorker extends RegisteredWorker {
   readonly ledger: Ledger;
   readonly rescueMs: number;
-  /** A task waits in this queue from that time on. */
+  /** A task waits in this queue, due at `fromUs`. */
   wake(queue: string, fromUs: number): void;
-  /** A statement failed that is tried again. */
+  /** A statement failed and will be retried. */
   onTrouble(error: unknown): void;
 }
 
-/** Its connection: whether it is known not to work, and for how long it has been uninterrupted. */
+/** The worker's connection: whether it is known to be lost, and how long it has been uninterrupted. */
 export interface WatchedConnection extends Queryable {
   readonly isLost: boolean;
   readonly steadyMs: number;
 }
 
-/** Looks at the other workers of the database, and brings back the tasks of those that are gone. */
+/** Watches the other workers of the database, and rescues the tasks of those that are gone. */
 export class Rescuer {
   readonly #db: WatchedConnection;
   readonly #worker: RescuingWorker;
@@ -44,7 +47,7 @@ export class Rescuer {
     this.#turn = new HeldTurn(events, 'rescue');
   }
 
-  /** Look now and again until the signal aborts; the last look tells later workers what was seen. */
+  /** Check periodically until the signal aborts; the last check records for later workers what was seen. */
   async run(signal: AbortSignal): Promise<void> {
     const { rescueMs } = this.#worker;
     const onError = (error: unknown) => this.#worker.onTrouble(error);
@@ -60,13 +63,13 @@ export class Rescuer {
   }
 
   /**
-   * Only after a heartbeat interval without an interruption: after an outage, or when a whole machine was frozen,
-   * everybody renews first. Until then this worker only watches the others, unless the silence of one is known from
-   * those who watched it before. For who has been silent so long, see `SilenceWatch`.
+   * Rescue only after a heartbeat interval without interruption: after an outage, or when a whole machine was frozen,
+   * every worker first renews its leases. Until then only watch the others, unless earlier watchers show that one of
+   * them is silent. `SilenceWatch` decides who is silent.
    */
   async #look(signal: AbortSignal): Promise<void> {
     const db = this.#db;
-    // Where every slot is taken, nothing else asks whether the database is back.
+    // While every slot is taken, no other statement finds out whether the database is back.
     if (db.isLost) await db.query({ text: 'select 1' });
     if (db.steadyMs === 0) return this.#watch.forget();
     if (db.steadyMs < this.#worker.lease.heartbeatMs) {
@@ -100,7 +103,7 @@ export class Rescuer {
     if (what === 'only look') return;
     if (heldBy === undefined) this.#turn.free();
     else this.#turn.missed(heldBy, place);
-    // Only a whole scan has looked for it.
+    // Only a complete scan covers the lost claim.
     if (own && rescued !== undefined) ledger.lookedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {

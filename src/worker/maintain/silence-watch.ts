@@ -5,9 +5,9 @@ interface Watched extends Quiet {
 }
 
 /**
- * Remembers for how long other workers have stood at the same heartbeat, by a clock that makes no steps: what the
- * database's clock says of a silence may come from a step, or from an outage that kept everybody from a heartbeat.
- * What earlier watchers have seen of the same silence counts as well: they wrote it down before our own watch began.
+ * Measures how long other workers have stayed at the same heartbeat, by a clock that makes no steps. A silence by the
+ * database's clock may come from a step of that clock, or from an outage that kept every worker from its heartbeat.
+ * Time recorded by earlier watchers of the same silence counts as well: they recorded it before our own watch began.
  */
 export class SilenceWatch {
   #watched = new Map<string, Watched>();
@@ -16,29 +16,31 @@ export class SilenceWatch {
     return this.#watched.size === 0;
   }
 
-  /** Take in what a look at the workers has shown. */
+  /** Record what a check of the workers has shown. */
   looked(quiet: readonly Quiet[], now: number): void {
     this.#watched = new Map(
       quiet.map((one) => {
         const before = this.#watched.get(one.workerId);
         const isSame = before?.beatUs === one.beatUs;
-        // What others have added since is of the same time as our own.
+        // Time that others have added since overlaps with our own.
         const { since, watchedMs } = isSame ? before : { since: now, watchedMs: one.watchedMs };
         return [one.workerId, { ...one, since, watchedMs }];
       }),
     );
   }
 
-  /** A look failed: what happened meanwhile is not known. */
+  /** Forget everything: a check failed, so what happened meanwhile is unknown. */
   forget(): void {
     this.#watched.clear();
   }
 
   /**
-   * Those that are silent, each with its last heartbeat: seen at it for half a lease (a live one has a heartbeat every
-   * third), and for two thirds of one after an interruption, which they have to come back from as well. `steadyMs`: for
-   * how long our own heartbeats have succeeded. Watchers of whom none lived so long need a whole lease together: a third
-   * may have passed before an outage that none of them knows of.
+   * The silent workers, each with its last heartbeat. We must have seen the worker at that heartbeat for half a lease
+   * (a live one sends one every third), with our own heartbeats succeeding (`steadyMs`) for two thirds of a lease:
+   * after an interruption, others need time to come back as well.
+   *
+   * Several watchers, none of which lived that long, need a whole lease together: a third may have passed before an
+   * outage that none of them knows of.
    */
   silent(now: number, steadyMs: number): Record<string, number> {
     const isSilent = (one: Watched) =>
@@ -49,7 +51,7 @@ export class SilenceWatch {
     );
   }
 
-  /** What later watchers are to know of those that live workers are not like: for how long each was watched by now. */
+  /** What later watchers need about the late workers: how long each has been watched by now. */
   watching(now: number, steadyMs: number): Record<string, Watching> {
     return Object.fromEntries(
       [...this.#watched]
@@ -62,7 +64,7 @@ export class SilenceWatch {
   }
 }
 
-/** By us, and by those before us. */
+/** Watched by us and by earlier watchers, in milliseconds. */
 function watchedMs({ since, watchedMs }: Watched, now: number, steadyMs: number): number {
   return watchedMs + Math.min(now - since, steadyMs);
 }

@@ -3,25 +3,28 @@ import { findDueVacuum, vacuum } from '../../queue/protocol/vacuum.ts';
 import type { EventLog } from '../log/events.ts';
 
 export interface VacuumerOptions {
-  /** Where it fails, or takes too long, that says nothing of the connection. */
+  /** Where failures and delays do not mean that the worker's connection is lost. */
   readonly db: Queryable;
   readonly events: EventLog;
-  /** How many attempts have ended here so far: each has left a dead row. */
+  /** How many attempts have ended here so far; each has left a dead row. */
   readonly ended: () => number;
 }
 
-/** Fewer of its own are not worth asking for. */
+/** With fewer ended attempts, asking is not worthwhile. */
 const WORTH_ASKING = 250;
 const WORTH_A_VACUUM = 500;
-/** So many that a vacuum leaves are not those of the moment: a snapshot is open somewhere that may see them. */
+/**
+ * A vacuum that leaves this many rows was in vain: these are not just the latest, so an open snapshot may still see
+ * them.
+ */
 const LEFT_IN_VAIN = 10_000;
-/** After a vacuum, by whomever; while vacuums are in vain, twice as long each time. */
+/** Wait after a vacuum by any worker; twice as long each time while vacuums are in vain. */
 const LEAST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
-/** The share of the time that they may take. */
+/** The share of the time that vacuums may take. */
 const SHARE = 0.1;
 
-/** Vacuums the live table while its worker leaves dead rows there: autovacuum alone comes late, and they are many. */
+/** Vacuums the live table while its worker leaves many dead rows there: autovacuum alone comes too late. */
 export class Vacuumer {
   readonly #options: VacuumerOptions;
   #endedBefore = 0;
@@ -32,7 +35,7 @@ export class Vacuumer {
     this.#options = options;
   }
 
-  /** Vacuum, if it is time to. */
+  /** Vacuum if it is due. */
   async look(): Promise<void> {
     const { db, events, ended } = this.#options;
     if (performance.now() < this.#notBefore || ended() - this.#endedBefore < WORTH_ASKING) return;
@@ -40,7 +43,7 @@ export class Vacuumer {
     const waitedMs = this.#waitMs;
     const statement = await findDueVacuum(db, { deadRows: WORTH_A_VACUUM, afterMs: waitedMs });
     if (statement === undefined) return;
-    // Should it fail, as it does where it takes too long.
+    // In case the vacuum fails, for example because it takes too long.
     this.#wait(MOST_WAIT_MS);
     const began = performance.now();
     await vacuum(db, statement);
