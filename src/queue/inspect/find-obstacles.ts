@@ -1,6 +1,6 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** Where a task waits, and for which handler. */
+/** The queue in which a task waits and the type whose handler it needs. */
 export interface Place {
   readonly queue: string;
   readonly type: string;
@@ -11,7 +11,7 @@ export interface Obstacle extends Place {
   readonly reason: 'queue_paused' | 'no_worker' | 'queue_unserved' | 'type_unhandled' | 'pair_unserved';
 }
 
-/** The obstacles at these places; none at those where a live worker can take a task. */
+/** Find the obstacles at these places. A place where a live worker can take a task has none. */
 export async function findObstacles(db: Queryable, places: readonly Place[]): Promise<Obstacle[]> {
   if (places.length === 0) return [];
   return db.query<Obstacle>({

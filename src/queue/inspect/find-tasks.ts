@@ -3,9 +3,9 @@ import type { TaskFilter } from './task-filter.ts';
 import type { TaskRow } from './task-row.ts';
 
 export interface TaskPage {
-  /** Newest first; dead letters alone by time of death. */
+  /** Newest first; if all are dead letters, by time of death. */
   readonly tasks: readonly TaskRow[];
-  /** Where the next page begins; null: there is none. */
+  /** Where the next page begins; null on the last page. */
   readonly nextAfter: string | null;
 }
 
@@ -15,8 +15,8 @@ export interface Look {
 }
 
 /**
- * Find up to `limit` tasks from where the page before said (null: the newest), looking at the tables in pages until there
- * are enough, or for `lookMs`: no index knows which tasks fit any filter, and where few do, all of history is read.
+ * Find up to `limit` tasks that follow `after` (null: from the newest). Reads the tables in pages until it has enough,
+ * or for `lookMs`: no index knows which tasks fit any filter, and where few do, it reads all of history.
  */
 export async function findTasks(
   db: Queryable,
@@ -39,13 +39,13 @@ export async function findTasks(
 }
 
 export interface Paging {
-  /** At most so many in all; as many as there are unless told. */
+  /** The most tasks in all; unlimited by default. */
   readonly limit?: number | undefined;
-  /** So many to a page. */
+  /** The most tasks on one page. */
   readonly pageSize?: number;
 }
 
-/** The tasks that fit, a page at a time, for verbs that act on many and have to know more than their ids. */
+/** Find the tasks that fit, a page at a time, for verbs that act on many and need more than their ids. */
 export async function* findPages(
   db: Queryable,
   filter: TaskFilter,
@@ -61,7 +61,7 @@ export async function* findPages(
   } while (after !== null && left > 0);
 }
 
-/** The ids of all that fit, a page at a time, for verbs that act on many. */
+/** Find the ids of all tasks that fit, a page at a time, for verbs that act on many. */
 export async function* findIds(
   db: Queryable,
   filter: TaskFilter,

@@ -1,15 +1,15 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** A setting that somebody has set, as the database keeps it. */
+/** A setting in effect, as the database stores it. */
 export interface SetSetting {
   readonly value: unknown;
-  /** `operator`, `worker`; of the defaults also `built in`. */
+  /** `operator` or `worker`; for the defaults also `built in`. */
   readonly from: string;
-  /** The worker that registered it; null: none has. */
+  /** The worker that registered it; null: none did. */
   readonly worker: string | null;
 }
 
-/** Look what applies to the tasks of a type that do not say it themselves. Undefined: the type is not known. */
+/** Get the settings for tasks of a type that set none of their own. Undefined: the type is not known. */
 export async function getType(
   db: Queryable,
   type: string,

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** No index knows the queues of history: it is looked through for this long. */
+/** No index covers the queues of history, so the search stops after this long. */
 const LOOK_MS = 500;
 
-/** Whether a queue has a task, live, finished or dead. Undefined: there was no time to look through all of history. */
+/** Whether a queue has a task, live, finished or dead. Undefined: the search of history ran out of time. */
 export async function hasHadTasks(db: Queryable, queue: string): Promise<boolean | undefined> {
   const until = performance.now() + LOOK_MS;
   let after: string | null = null;

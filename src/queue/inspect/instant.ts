@@ -3,7 +3,7 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 
 /**
  * Read an instant: a duration back from now, a date or an instant as text, or a Date. Returns ISO 8601. Throws
- * TaskqError, which calls it `what`.
+ * TaskqError, which names the value `what`.
  */
 export function instantOf(given: string | Date, what: string): string {
   if (typeof given === 'string' && !/^\d{4}-\d{2}-\d{2}/.test(given)) {

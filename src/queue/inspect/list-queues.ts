@@ -1,9 +1,9 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** A queue with what is set for it; null: its tasks' types, or the database, decide. Times are ISO 8601. */
+/** A queue with its settings; null: the type's or the database's setting applies. Times are ISO 8601. */
 export interface ListedQueue {
   readonly name: string;
-  /** Null: it is not paused. */
+  /** Null: not paused. */
   readonly paused_at: string | null;
   /** Null: until resumed. */
   readonly paused_until: string | null;
@@ -17,11 +17,11 @@ export interface ListedQueue {
   readonly errors_retention: string | null;
   readonly dead_retention: string | null;
   readonly waiting: number;
-  /** True: the count ran out of time, and at least so many wait. */
+  /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;
 }
 
-/** List the queues that have a live task, a setting or a pause, in order; all, or the one of that name. */
+/** List the queues that have a live task, a setting or a pause, in order; all of them, or only the one named. */
 export async function listQueues(db: Queryable, name?: string): Promise<ListedQueue[]> {
   const rows = await db.query<{ queue: ListedQueue }>({
     text: "select to_jsonb(q) - 'extra' || q.extra as queue from taskq.list_queues($1) as q",

@@ -1,28 +1,28 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** A known type, with what applies to its tasks. What nothing says of it is null; times are ISO 8601. */
+/** A known type with the settings for its tasks; null: not set. Times are ISO 8601. */
 export interface ListedType {
   readonly name: string;
   readonly max_attempts: number | null;
   readonly timeout_ms: number | null;
-  /** How long its tasks may wait that are enqueued without saying it. */
+  /** The default for how long its tasks may wait. */
   readonly expires_ms: number | null;
   readonly backoff: Readonly<Record<string, unknown>> | null;
   readonly retention: string | null;
-  /** Where its tasks go that are enqueued without a queue. */
+  /** The default queue of its tasks. */
   readonly queue: string | null;
   readonly priority: number | null;
   readonly first_seen_at: string;
-  /** Null: it was added, and no worker has registered it yet. */
+  /** Null: it was added and no worker has registered it yet. */
   readonly last_seen_at: string | null;
   /** The live workers that handle it. */
   readonly workers: readonly string[];
   readonly waiting: number;
-  /** True: the count ran out of time, and at least so many wait. */
+  /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;
 }
 
-/** List the types that are known, in order. */
+/** List the known types, in order. */
 export async function listTypes(db: Queryable): Promise<ListedType[]> {
   const rows = await db.query<{ type: ListedType }>({
     text: "select to_jsonb(y) - 'extra' || y.extra as type from taskq.list_types() as y",

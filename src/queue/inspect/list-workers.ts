@@ -3,16 +3,16 @@ import type { Queryable } from '../../lib/database.ts';
 
 /** A worker's row; times are ISO 8601. */
 export interface ListedWorker {
-  /** The number as text, as every id. */
+  /** The number as text, like every id. */
   readonly id: string;
   /** What tasks show as `lease_owner`: `name:pid:unique`, or `host:pid:unique`. */
   readonly name: string;
-  /** What `--name` said; null: nothing. */
+  /** The value of `--name`; null: none was given. */
   readonly given_name: string | null;
   readonly host: string;
   readonly pid: number;
   readonly version: string | null;
-  /** `silent`: without a heartbeat for a lease. `lost`: it never came back. */
+  /** `silent`: no heartbeat for a lease. `lost`: it never came back. */
   readonly status: 'live' | 'paused' | 'stopping' | 'silent' | 'lost' | 'stopped';
   readonly started_at: string;
   readonly heartbeat_at: string;
@@ -22,14 +22,14 @@ export interface ListedWorker {
   readonly stop_requested_at: string | null;
   readonly stop_requested_by: string | null;
   readonly concurrency: number;
-  /** In slots at its last heartbeat. */
+  /** Tasks in slots at its last heartbeat. */
   readonly running: number;
-  /** Claimed ahead at its last heartbeat. */
+  /** Tasks claimed ahead at its last heartbeat. */
   readonly ahead: number;
   readonly poll_ms: number | null;
-  /** In force now. */
+  /** The lease in force. */
   readonly lease_ms: number;
-  /** What it is about to become; null: it stays. */
+  /** The lease it will change to; null: no change is pending. */
   readonly wanted_lease_ms: number | null;
   readonly batch: 'auto' | number;
   /** Null: every queue. */
@@ -38,13 +38,13 @@ export interface ListedWorker {
 }
 
 export interface WorkerFilter {
-  /** Those that have ended, too. */
+  /** Include workers that have ended. */
   readonly all?: true;
-  /** Only those of this name, given or in full, or with this id. */
+  /** Only workers with this name, given or in full, or with this id. */
   readonly name?: string;
 }
 
-/** List up to `limit` workers, newest first, of those that started before the one with the id `after`. */
+/** List up to `limit` workers, newest first, that started before the one with the id `after`. */
 export async function listWorkers(
   db: Queryable,
   filter: WorkerFilter,
@@ -54,14 +54,14 @@ export async function listWorkers(
   return (await read(db, filter, limit, after)).map(({ worker }) => worker);
 }
 
-/** A heartbeat this old is asked for anew by who wants to see what runs now. */
+/** Request a new heartbeat from a worker whose last one is older than this. */
 const FRESH_MS = 2000;
-/** So long, at most, it is waited for: it may be that a worker does not hear notifications. */
+/** The longest wait for requested heartbeats: a worker may not receive notifications. */
 const WAIT_MS = 1000;
 
 /**
- * The same, with what runs now, to within two seconds: workers whose last heartbeat is older are told to send one. One
- * that does not hear, or does not answer within a second, is shown as it last was.
+ * List workers as they are now, to within two seconds: asks each whose last heartbeat is older to send one. Shows a
+ * worker that does not receive the request, or does not answer within a second, as of its last heartbeat.
  */
 export async function listWorkersNow(
   db: Queryable,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { TaskRow } from './task-row.ts';
 
-/** One failed, lost or put-off attempt. */
+/** An attempt that failed or was lost, or that left a result without completing. */
 export interface AttemptError {
   readonly attempt: number;
   readonly outcome: string;
@@ -15,11 +15,11 @@ export interface AttemptError {
   readonly result_note: unknown;
 }
 
-/** What somebody did to a task. */
+/** An operator's action on a task. */
 export interface Action {
   readonly at: string;
   readonly verb: string;
-  /** Of the session. */
+  /** The role of the session. */
   readonly role: string;
   /** The name that the caller added. */
   readonly by: string | null;
@@ -33,7 +33,7 @@ export interface ShownTask extends TaskRow {
   readonly actions: readonly Action[];
 }
 
-/** Everything there is to know of a task; undefined: no such task. */
+/** Get everything known about a task. Undefined: no such task. */
 export async function showTask(db: Queryable, id: string): Promise<ShownTask | undefined> {
   const rows = await db.query<{ task: ShownTask | null }>({
     text: 'select taskq.show_task($1) as task',

@@ -4,14 +4,14 @@ import type { Obstacle } from './find-obstacles.ts';
 
 export interface QueueStats {
   readonly queue: string;
-  /** Live and dead tasks by status; 0 where there is none. */
+  /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
   readonly due: number;
-  /** What is due and can run: not paused, and handled by a live worker. */
+  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly retrying: number;
-  /** What ended since then, by status. */
+  /** Tasks that ended in the period, by status. */
   readonly ended: Readonly<Record<FinishedStatus, number>>;
   readonly paused: boolean;
 }
@@ -20,7 +20,7 @@ export interface TypeStats {
   readonly type: string;
   readonly live: number;
   readonly due: number;
-  /** What is due and can run: not paused, and handled by a live worker. */
+  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
   readonly depth: number;
   readonly dead: number;
   readonly completed: number;
@@ -37,18 +37,18 @@ export interface Stats {
   readonly queues: readonly QueueStats[];
   readonly types: readonly TypeStats[];
   readonly due: number;
-  /** What is due and can run: not paused, and handled by a live worker. */
+  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly completed: number;
   readonly completed_per_minute: number;
   readonly unhandled_types: readonly string[];
-  /** What is due and no live worker can take. */
+  /** Due tasks that no live worker can take. */
   readonly stalled: readonly (Obstacle & { readonly due: number })[];
   readonly workers: number;
 }
 
-/** Count tasks by queue, status and type, and what ended within the last `sinceMs`. */
+/** Count tasks by queue, status and type, and those that ended within the last `sinceMs`. */
 export async function stats(db: Queryable, sinceMs: number): Promise<Stats> {
   const rows = await db.query<{ stats: Stats }>({
     text: 'select taskq.stats($1) as stats',

@@ -5,33 +5,35 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { instantOf } from './instant.ts';
 
-/** Which tasks: every field that is given must fit. */
+/** Which tasks to select: a task must fit every field that is given. */
 export interface ListFilter {
   /** One status, or several. */
   readonly status?: TaskStatus | readonly TaskStatus[];
   /** Only tasks that wait after a failed attempt or are dead. */
   readonly failed?: true;
-  /** Of this type. */
+  /** Only this type. */
   readonly type?: string;
-  /** In this queue. */
+  /** Only this queue. */
   readonly queue?: string;
-  /** With all of these tags. */
+  /** Only tasks with all of these tags. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** Died or was cancelled for this reason. */
+  /** Only tasks that died or were cancelled for this reason. */
   readonly reason?: string;
-  /** With this key. */
+  /** Only tasks with this key. */
   readonly key?: string;
-  /** Of this priority, as a number or a name. */
+  /** Only this priority, as a number or a name. */
   readonly priority?: number | string;
-  /** Ended since then (live tasks: created since then): a Date, ISO 8601, or a duration back from now. */
+  /**
+   * Only tasks that ended since then (live tasks: created since then): a Date, ISO 8601, or a duration back from now.
+   */
   readonly since?: string | Date;
-  /** Ended before then (live tasks: created before then). */
+  /** Only tasks that ended before then (live tasks: created before then). */
   readonly before?: string | Date;
   /** True: only dead letters added by hand. False: all except those. */
   readonly byHand?: boolean;
 }
 
-/** A filter as `taskq.find_ids` takes it. */
+/** A filter in the form that `taskq.find_ids` takes. */
 export interface TaskFilter {
   readonly status?: readonly string[];
   readonly failed?: true;
@@ -42,7 +44,7 @@ export interface TaskFilter {
   readonly key?: string;
   /** 0 to 9. */
   readonly priority?: number;
-  /** ISO 8601, as `before`. */
+  /** ISO 8601, like `before`. */
   readonly since?: string;
   readonly before?: string;
   readonly by_hand?: boolean;
@@ -50,7 +52,7 @@ export interface TaskFilter {
 
 export type FilterName = keyof ListFilter;
 
-/** What lists tasks, or acts on them: which statuses it is about, and why it does not take which filters. */
+/** A command that takes filters: the statuses it applies to, and the filters it refuses, with the reason. */
 export interface Filtered {
   readonly statuses: readonly TaskStatus[];
   readonly not: Readonly<Partial<Record<FilterName, string>>>;
@@ -68,7 +70,7 @@ const DEAD: Filtered = {
 
 const COUNTED = 'stats counts all tasks, by queue, status and type; taskq list takes filters';
 
-/** What takes which filters. */
+/** The commands that take filters. */
 export const FILTERED = {
   list: { statuses: TASK_STATUSES, not: {} },
   cancel: {
@@ -97,12 +99,12 @@ export const FILTERED = {
   },
 } as const satisfies Readonly<Record<string, Filtered>>;
 
-/** What acts on all tasks that fit. */
+/** A verb that acts on all tasks that fit. */
 export type BulkVerb = Exclude<keyof typeof FILTERED, 'list' | 'dead list' | 'stats'>;
 
 /**
- * Check a filter. Throws TaskqError (exit 2), which calls a field as `called` does: for what no field can be, and for one
- * that makes no sense for what it is to filter.
+ * Check a filter and convert it to the stored form. Throws TaskqError (exit 2) for an invalid value and for a field
+ * that makes no sense for this command; messages name a field by `called`.
  */
 export function storedFilter(
   given: ListFilter,
@@ -125,8 +127,8 @@ export function storedFilter(
 }
 
 /**
- * The same for a verb that acts on all that fit: on those of its own statuses and, of dead letters, on none that was put
- * away by hand, unless told.
+ * The same for a verb that acts on all tasks that fit: limits it to the verb's own statuses and, unless the filter says
+ * otherwise, spares dead letters added by hand.
  */
 export function bulkFilter(
   given: ListFilter,
@@ -159,7 +161,7 @@ const FIELDS: {
   byHand: (byHand) => ({ by_hand: byHand }),
 };
 
-/** In the order in which they are told. */
+/** In the order in which the documentation lists them. */
 export const FILTER_NAMES = Object.keys(FIELDS) as FilterName[];
 
 function isFilterName(name: string): name is FilterName {

@@ -1,4 +1,4 @@
-/** What holds for a task by the settings of today, and whose setting it is. */
+/** The settings in effect for a task now, each with its source. */
 export interface Applies {
   readonly max_attempts: Applying<number | 'unlimited'>;
   /** Null: no timeout. */
@@ -12,7 +12,7 @@ export interface Applying<Value> {
   readonly from: 'task' | 'type' | 'queue' | 'defaults';
 }
 
-/** A row of `taskq.all_tasks` as JSON: the keys are the columns' names, ids are strings, times ISO 8601. */
+/** A row of `taskq.all_tasks` as JSON: keys are column names, ids are strings, times are ISO 8601. */
 export interface TaskRow {
   readonly id: string;
   readonly queue: string;

@@ -1,5 +1,5 @@
-/** Who acts. The role of the session stands in `taskq.actions` in any case. */
+/** Who acts. `taskq.actions` always records the role of the session. */
 export interface Acting {
-  /** A name beside it, for those who look later. */
+  /** A name to record beside the role. */
   readonly by?: string | undefined;
 }

@@ -2,8 +2,8 @@ import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
 /**
- * Put a waiting task among the dead letters by hand, or give a dead one another reason. `held`: it is running,
- * cancel it first. `not_live`: finished, or never there.
+ * Make a waiting task a dead letter by hand, or change the reason of a dead one. `held`: it is running, cancel it
+ * first. `not_live`: it has finished or never existed.
  */
 export async function addDead(
   db: Queryable,

@@ -3,11 +3,11 @@ import type { Acting } from './acting.ts';
 
 export interface AddedType {
   readonly name: string;
-  /** False: it was known. */
+  /** False: it was already known. */
   readonly added: boolean;
 }
 
-/** Make types known before any worker has registered them. A row for each. */
+/** Make types known before any worker registers them. Returns a row for each. */
 export function addTypes(db: Queryable, names: readonly string[], { by }: Acting = {}): Promise<AddedType[]> {
   return db.query<AddedType>({
     text: 'select name, added from taskq.add_types($1, $2)',

@@ -3,29 +3,29 @@ export interface BulkAnswer {
   readonly answer: string;
 }
 
-/** What became of many tasks. */
+/** The outcome of an action on many tasks. */
 export interface BulkResult<Answer extends BulkAnswer> {
-  /** How many got which answer. */
+  /** The number of tasks by answer. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The answers that somebody has to look at, the first thousand of them. */
+  /** The answers that need attention, at most the first thousand. */
   readonly answers: readonly Answer[];
 }
 
 export interface BulkOptions<Answer> {
-  /** Aborted, no further page is begun. */
+  /** Abort it to begin no further page. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether somebody has to look at this answer; at none unless told. */
+  /** Whether an answer needs attention; by default none does. */
   readonly keeps?: ((answer: Answer) => boolean) | undefined;
-  /** Told after each page how many tasks have their answer. */
+  /** Called after each page with the number of tasks answered so far. */
   readonly onPage?: (done: number) => void;
 }
 
-/** At most so many answers are kept of a bulk, for the eye. */
+/** Keep at most this many answers of a bulk for people to read. */
 const MAX_KEPT = 1000;
 
 /**
- * Act on tasks a page at a time, each page in a transaction of its own, with no lock over a page: what is done stays
- * done, whatever becomes of the rest.
+ * Act on tasks a page at a time, each page in its own transaction, without a lock across pages: finished pages stay
+ * committed if a later one fails.
  */
 export async function actInPages<Task, Answer extends BulkAnswer>(
   pages: AsyncIterable<readonly Task[]>,

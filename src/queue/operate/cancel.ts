@@ -3,18 +3,18 @@ import type { Acting } from './acting.ts';
 
 export interface CancelAnswer {
   readonly id: string;
-  /** `requested`: it is held, and its worker was told. */
+  /** `requested`: a worker holds it and was asked to end it. */
   readonly answer: 'cancelled' | 'requested' | 'not_live';
-  /** Of one that does not live; null: nothing is known of it. */
+  /** The status of a task that is not live; null: no such task is known. */
   readonly status: string | null;
 }
 
 export interface CancelOptions extends Acting {
-  /** Be told by `taskq_done` when a held one has ended, and find it then, whatever its retention. */
+  /** Send `taskq_done` when a held task has ended, and keep it findable after that, whatever its retention. */
   readonly notifyDone?: true;
 }
 
-/** Cancel tasks by id. A row for each. */
+/** Cancel tasks by id. Returns a row for each. */
 export function cancel(
   db: Queryable,
   ids: readonly string[],

@@ -2,7 +2,7 @@ import type { Queryable } from '../../lib/database.ts';
 import type { SetSetting } from '../inspect/get-type.ts';
 import type { Acting } from './acting.ts';
 
-/** Look what applies to tasks that say nothing, and whose type and queue say nothing, and from where. */
+/** Get the settings for tasks whose own options, type and queue set none, each with its source. */
 export async function getDefaults(db: Queryable): Promise<Readonly<Record<string, SetSetting>>> {
   const rows = await db.query<{ defaults: Record<string, SetSetting> }>({
     text: 'select taskq.get_defaults() as defaults',
@@ -10,7 +10,7 @@ export async function getDefaults(db: Queryable): Promise<Readonly<Record<string
   return rows[0]!.defaults;
 }
 
-/** Set it, above what workers say, by column; null takes a setting away. */
+/** Set defaults that override those of workers, by column; null removes a setting. */
 export async function setDefaults(
   db: Queryable,
   settings: Readonly<Record<string, unknown>>,

@@ -4,20 +4,20 @@ import type { HeldKey } from './keys.ts';
 
 export interface DiscardAnswer {
   readonly id: string;
-  /** `left_out`: it was put away by hand, or was not, and the others are meant. */
+  /** `left_out`: `byHand` excludes it. */
   readonly answer: 'discarded' | 'left_out' | 'not_dead';
-  /** Of one that is not dead; null: nothing is known of it. */
+  /** The status of a task that is not dead; null: no such task is known. */
   readonly status: string | null;
-  /** A key that it holds beyond its end, and holds on; null: none. `taskq keys release` frees it. */
+  /** A key that outlives the task and stays held; null: none. `taskq keys release` frees it. */
   readonly held_key: HeldKey | null;
 }
 
 export interface DiscardOptions extends Acting {
-  /** False: all but those put away by hand. True: those alone. */
+  /** False: all except those added by hand. True: only those. */
   readonly byHand?: boolean | undefined;
 }
 
-/** Delete dead letters for good. A row for each. */
+/** Delete dead letters for good. Returns a row for each. */
 export function discard(
   db: Queryable,
   ids: readonly string[],

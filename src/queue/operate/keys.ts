@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** A key that is held for a period, or for ever. */
+/** A key held for a period, or for ever. */
 export interface HeldKey {
   readonly queue: string;
   readonly key: string;
@@ -11,14 +11,14 @@ export interface HeldKey {
 
 export interface ListedKey extends HeldKey {
   readonly task_id: string;
-  /** Of that task; null: nothing is known of it. */
+  /** The status of that task; null: no such task is known. */
   readonly status: string | null;
 }
 
-/** `live`: a live task has it, and it is free when that has ended. */
+/** `live`: a live task has the key; it becomes free when that task ends. */
 export type KeyRelease = 'released' | 'live' | 'not_held';
 
-/** List the keys that are held for a period or for ever, by queue and key, from after that one. */
+/** List the keys held for a period or for ever, by queue and key, starting after `after`. */
 export async function listKeys(
   db: Queryable,
   filter: { readonly queue?: string | undefined; readonly key?: string | undefined },

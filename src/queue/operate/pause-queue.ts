@@ -7,7 +7,7 @@ export interface Pause extends Acting {
   readonly forMs: number | null;
 }
 
-/** Let no claim take from a queue any more. True: nothing had been said of a queue of this name before. */
+/** Stop claims from a queue. True: nothing was known of a queue of this name before. */
 export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Promise<boolean> {
   const rows = await db.query<{ is_new: boolean }>({
     text: 'select taskq.pause_queue($1, $2, $3, $4) as is_new',
@@ -16,7 +16,7 @@ export async function pauseQueue(db: Queryable, queue: string, pause: Pause): Pr
   return rows[0]!.is_new;
 }
 
-/** Let a paused queue go on. False: it was not paused. */
+/** Resume a paused queue. False: it was not paused. */
 export async function resumeQueue(db: Queryable, queue: string, { by }: Acting = {}): Promise<boolean> {
   const rows = await db.query<{ resumed: boolean }>({
     text: 'select taskq.resume_queue($1, $2) as resumed',

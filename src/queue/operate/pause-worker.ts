@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** Let a worker claim no more. False: there is no such worker, or it has ended. */
+/** Stop a worker from claiming. False: there is no such worker, or it has ended. */
 export async function pauseWorker(db: Queryable, workerId: string, by: string): Promise<boolean> {
   const rows = await db.query<{ paused: boolean }>({
     text: 'select taskq.pause_worker($1, $2) as paused',

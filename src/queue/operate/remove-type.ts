@@ -1,10 +1,10 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** `handled`: a live worker handles it, and it stays known. */
+/** `handled`: a live worker handles it, so it stays known. */
 export type TypeRemoval = 'removed' | 'handled' | 'not_known';
 
-/** Make a type unknown, with what was set for it. */
+/** Make a type unknown, and delete its settings. */
 export async function removeType(db: Queryable, type: string, { by }: Acting = {}): Promise<TypeRemoval> {
   const rows = await db.query<{ answer: TypeRemoval }>({
     text: 'select taskq.remove_type($1, $2) as answer',

@@ -10,21 +10,21 @@ export interface RerunOptions extends Acting {
 export interface RerunAnswer {
   readonly id: string;
   /**
-   * `key_held`: another task has its key by now, or it holds it itself for a period. `invalid_payload`: one of many that
-   * fit a filter whose payload the schema of its handler refuses.
+   * `key_held`: another task now has its key, or the task itself holds it for a period. `invalid_payload`: the schema
+   * of the handler refuses the payload of a task that a filter selected.
    */
   readonly answer: 'enqueued' | 'key_held' | 'invalid_payload' | 'not_finished';
-  /** The number of the new task. */
+  /** The id of the new task. */
   readonly newId: string | null;
   readonly key: string | null;
   readonly holder: string | null;
-  /** Of one that is not finished; null: nothing is known of it. */
+  /** The status of a task that is not finished; null: no such task is known. */
   readonly status: string | null;
-  /** What the schema has against the payload. */
+  /** Why the schema refuses the payload. */
   readonly problem: string | null;
 }
 
-/** Run finished tasks again, each as a new task: at most a hundred or so at once, as `RERUN_PAGE` says. A row for each. */
+/** Run finished tasks again, each as a new task. Pass about `RERUN_PAGE` ids at most. Returns a row for each. */
 export async function rerun(
   db: Queryable,
   ids: readonly string[],
@@ -49,10 +49,10 @@ export async function rerun(
   }));
 }
 
-/** Of tasks that fit a filter so many at once: a payload has up to a megabyte. */
+/** The most tasks of a filter in one call: a payload can have a megabyte. */
 export const RERUN_PAGE = 100;
 
-/** Run those again of whose payload `problemOf` knows no problem; the others are answered with theirs. */
+/** Rerun the tasks for whose payload `problemOf` finds no problem; answer the others with theirs. */
 export async function rerunValid<Task extends { readonly id: string }>(
   db: Queryable,
   tasks: readonly Task[],

@@ -6,24 +6,21 @@ export interface ReviveOptions extends Acting {
   readonly payload?: string;
   readonly delayMs?: number;
   readonly maxAttempts?: number;
-  /** False: all but those put away by hand. True: those alone. */
+  /** False: all except those added by hand. True: only those. */
   readonly byHand?: boolean | undefined;
 }
 
 export interface ReviveAnswer {
   readonly id: string;
-  /**
-   * `key_held`: another task has its key by now. `left_out`: it was put away by hand, or was not, and the others are
-   * meant.
-   */
+  /** `key_held`: another task now has its key. `left_out`: `byHand` excludes it. */
   readonly answer: 'revived' | 'key_held' | 'left_out' | 'not_dead';
   readonly key: string | null;
   readonly holder: string | null;
-  /** Of one that is not dead; null: nothing is known of it. */
+  /** The status of a task that is not dead; null: no such task is known. */
   readonly status: string | null;
 }
 
-/** Bring dead letters back. A row for each. */
+/** Bring dead letters back. Returns a row for each. */
 export async function revive(
   db: Queryable,
   ids: readonly string[],

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** What applies to the tasks of a queue that do not say it themselves; null: not set, absent: as it is. */
+/** Settings for the tasks of a queue that set none of their own; null: not set, absent: unchanged. */
 export interface QueueSettings {
   readonly max_attempts?: number | null;
   readonly timeout_ms?: number | null;
@@ -12,7 +12,7 @@ export interface QueueSettings {
   readonly dead_retention?: string | null;
 }
 
-/** Set what applies to the tasks of a queue. */
+/** Change the settings for the tasks of a queue. */
 export async function setQueue(
   db: Queryable,
   queue: string,

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** Set what applies to the tasks of a type, above what workers say, by column; null takes a setting away. */
+/** Set the settings of a type that override those of workers, by column; null removes a setting. */
 export async function setType(
   db: Queryable,
   type: string,

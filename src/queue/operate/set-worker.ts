@@ -1,11 +1,11 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** What can be changed of a running worker; absent: as it is. */
+/** What can be changed of a running worker; absent: unchanged. */
 export interface WorkerSettings {
   readonly concurrency?: number;
   readonly poll_ms?: number;
-  /** Wanted: in force once the worker has taken it up for all that it holds. */
+  /** The requested lease: in force once the worker has adopted it for all that it holds. */
   readonly lease_ms?: number;
   readonly batch?: 'auto' | number;
   /** Null: every queue. */

@@ -2,7 +2,7 @@ import type { ClaimedTask } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { CLAIMED, type ClaimRow, taskOf } from './claim.ts';
 
-/** Claim one task by its id, to run at once. Undefined: it does not wait, is not due, or somebody else has it. */
+/** Claim one task by id, to run at once. Undefined: it does not wait, is not due, or is claimed already. */
 export async function claimOne(
   db: Queryable,
   id: string,

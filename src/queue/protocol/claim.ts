@@ -7,7 +7,7 @@ export interface Place {
   readonly id: number;
 }
 
-/** Per queue, its ten places by priority; null: it is not known yet what is there. */
+/** The ten places of each queue, by priority; null: not known yet. */
 export type Cursor = ReadonlyMap<string, readonly (Place | null)[]>;
 
 export interface ClaimRequest {
@@ -15,22 +15,22 @@ export interface ClaimRequest {
   /** In the order of their turn. */
   readonly queues: readonly string[];
   readonly types: readonly string[];
-  /** How many go straight into a slot. */
+  /** The number of tasks that start at once, each in a slot. */
   readonly start: number;
-  /** How many more to claim ahead. */
+  /** The number of tasks to claim ahead, besides those. */
   readonly ahead: number;
   readonly leaseMs: number;
-  /** Answered later, it is worth nothing; absent: as the connection has it. */
+  /** The deadline of the answer, useless after that; absent: the connection's own. */
   readonly deadlineMs?: number;
   /** Null: a full sweep, from the beginning of every level. */
   readonly cursor: Cursor | null;
-  /** Null: exactly from the cursor on. */
+  /** Null: start exactly at the cursor. */
   readonly lookBackMs: number | null;
 }
 
-/** How far a claim has looked. */
+/** How far a claim has read. */
 export interface Looked {
-  /** So many levels were read to this time: by priority, and within one in the order of these queues. */
+  /** The first `levels` levels, by priority and then in the order of `queues`, were read up to this time. */
   readonly toUs: number;
   readonly queues: readonly string[];
   readonly levels: number;
@@ -39,7 +39,7 @@ export interface Looked {
 export interface Claimed {
   /** Most urgent first. Empty: nothing is due here, or others are claiming it. */
   readonly tasks: ClaimedTask[];
-  /** Null: nowhere, as all is paused. */
+  /** Null: no level was read, because all queues are paused. */
   readonly looked: Looked | null;
 }
 
@@ -63,7 +63,7 @@ export interface ClaimRow {
 export const CLAIMED = `id, lease_no, queue, type, priority, available_at_us, attempts, losses, timeout_ms, group_key,
   payload::text as payload, running, extra`;
 
-/** The one row of a claim that is no task. */
+/** The one row of a claim that is not a task. */
 interface LookedRow {
   readonly id: null;
   readonly extra: {
@@ -73,7 +73,7 @@ interface LookedRow {
   };
 }
 
-/** Claim due tasks, and say how far was looked. */
+/** Claim due tasks. Returns them and how far the claim has read. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
   const { queues, cursor } = request;
   const rows = await db.query<ClaimRow | LookedRow>({
@@ -91,11 +91,11 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
     ],
     ...(request.deadlineMs !== undefined && { deadlineMs: request.deadlineMs }),
   });
-  // It comes last.
+  // The row that reports how far the claim read comes last.
   const last = rows.at(-1);
   const looked = last?.id === null ? lookedOf(last) : null;
   const tasks = looked === null ? rows : rows.slice(0, -1);
-  // They come in the order of the table's pages.
+  // The rows come in the order of the table's pages.
   return { tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency), looked };
 }
 
@@ -126,10 +126,10 @@ function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
   return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
 }
 
-/** After everything: a claim starts there at what it looks back to. */
+/** Sorts after every task: a claim starts such a level where it looks back to. */
 const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
 
-/** 20 numbers per queue, as `taskq.claim` takes them; `unknown` is the place of a level that has none. */
+/** Convert a cursor to the 20 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a place. */
 export function flatten(cursor: Cursor, queues: readonly string[], unknown: Place | null): (number | null)[] {
   return queues.flatMap((queue) => {
     const places = cursor.get(queue) ?? [];

@@ -3,13 +3,13 @@ import type { Queryable } from '../../lib/database.ts';
 export interface Unfinished {
   /** Running anywhere, due, or waiting after a started attempt. */
   readonly unfinished: number;
-  /** In how many milliseconds the first of them is due; null: none waits. */
+  /** Milliseconds until the first waiting task is due; null: none waits. */
   readonly nextDueMs: number | null;
-  /** What is left although nothing is unfinished, by why. */
+  /** Tasks left although nothing is unfinished, by reason. */
   readonly leftForLater: Readonly<Record<string, number>>;
 }
 
-/** Count what `--until-idle` waits for, among these types; null queues: all. */
+/** Count the tasks of these types that `--until-idle` waits for; null `queues`: in all queues. */
 export async function countUnfinished(
   db: Queryable,
   types: readonly string[],

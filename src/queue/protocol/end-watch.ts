@@ -4,7 +4,7 @@ import { isPassing, isReadOnly, type Queryable } from '../../lib/database.ts';
 import { type Listener, openListener } from '../../lib/listener.ts';
 import { askEnds, type EndRow, getEnds } from './get-ends.ts';
 
-/** How a wait ended: with the task, with the time, or because nothing is known of the task (any more). */
+/** How a wait ended: the task ended, the time ran out, or the task is unknown or gone. */
 export type Waited =
   | { readonly kind: 'ended'; readonly end: EndRow }
   | { readonly kind: 'deadline' }
@@ -18,12 +18,12 @@ export interface WaitLimits {
 
 export interface EndWatchOptions {
   readonly db: Queryable;
-  /** Where to listen, a URL or settings of the driver, past a pooler if there is one; undefined: it only polls. */
+  /** Where to listen, a URL or driver settings, bypassing any pooler; undefined: only poll. */
   readonly connection: string | object | undefined;
   readonly applicationName: string;
 }
 
-/** A task that somebody waits for. */
+/** A task with at least one waiter. */
 interface Watched {
   readonly waiting: Set<Waiter>;
   lookAt: number;
@@ -37,18 +37,18 @@ interface Waiter {
 
 const FIRST_POLL_MS = 50;
 const LAST_POLL_MS = 1000;
-/** A database that has not answered for so long is an error. */
+/** Report an error once the database has not answered for this long. */
 const OUTAGE_MS = 60_000;
 const MOST_AT_ONCE = 1000;
 
 /**
- * Waits for the ends of tasks: one session listens and one loop polls for all who wait, however many. Polling alone is
- * correct; a notification may be lost.
+ * Waits for the ends of tasks: one session listens and one loop polls for all waiters. Polling alone is correct; a
+ * notification may be lost.
  */
 export class EndWatch {
   readonly #options: EndWatchOptions;
   readonly #watched = new Map<string, Watched>();
-  /** To be looked at now, without a look through all that are watched. */
+  /** To look at now, without a scan of all watched tasks. */
   readonly #urgent = new Set<string>();
   /** When the next of the others is due. */
   #dueAt = Number.POSITIVE_INFINITY;
@@ -61,7 +61,7 @@ export class EndWatch {
     this.#options = options;
   }
 
-  /** Wait until a task has ended. Rejects with what the database says, or with the reason of the signal. */
+  /** Wait until a task has ended. Rejects with the database's error, or with the signal's reason. */
   wait(id: string, { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitLimits = {}): Promise<Waited> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -92,7 +92,7 @@ export class EndWatch {
     });
   }
 
-  /** End every wait with this error, and what listens. */
+  /** Reject every wait with this error, and close the listener. */
   async close(why: Error): Promise<void> {
     this.#closed.abort();
     this.#rejectAll(why);
@@ -109,7 +109,7 @@ export class EndWatch {
     return watched;
   }
 
-  /** It may have ended since the last look. */
+  /** The task may have ended since the last look. */
   async #lastLook(id: string, waiter: Waiter): Promise<void> {
     const [end] = await getEnds(this.#options.db, [id]).catch(() => []);
     waiter.resolve(end === undefined || end.live ? { kind: 'deadline' } : { kind: 'ended', end });
@@ -124,9 +124,9 @@ export class EndWatch {
         await this.#look();
         answeredAt = performance.now();
       } catch (error) {
-        // Whoever ends tasks does so on another server by now.
+        // A read-only server: tasks now end on another one.
         if (isReadOnly(error)) await this.#listener?.then((listener) => listener?.close()).catch(() => {});
-        // A restart of the database is no reason to give up a task that may still be completed.
+        // Keep waiting while the database restarts: the task may still complete.
         if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) this.#rejectAll(error);
       }
       if (this.#watched.size === 0) break;
@@ -151,7 +151,7 @@ export class EndWatch {
     }
   }
 
-  /** At most so many as are asked about at once: what is urgent, then, where it is time for that, of all others. */
+  /** Take at most `MOST_AT_ONCE` tasks: the urgent ones, then, when it is time, the others that are due. */
   #takeDue(now: number): Map<string, Watched> {
     const due = new Map<string, Watched>();
     const take = (id: string, watched: Watched) => {
@@ -192,7 +192,7 @@ export class EndWatch {
     this.#listener = opening.catch(() => undefined);
     opening.then(
       (listener) => {
-        // What ended before it listened was told to nobody.
+        // Tasks that ended before we listened sent us no notification.
         void listener.hears.then(
           () => this.#lookNow(this.#watched.keys()),
           () => {},
@@ -203,7 +203,7 @@ export class EndWatch {
     );
   }
 
-  /** With the next look after a while; what polls meanwhile loses nothing. */
+  /** Let the next look after a pause open a new listener; polling loses nothing meanwhile. */
   #listenAnew(): void {
     setTimeout(() => {
       this.#listener = undefined;

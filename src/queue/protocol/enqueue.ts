@@ -1,7 +1,7 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import type { Queryable } from '../../lib/database.ts';
 
-/** What came of an enqueue: the task made, or (`created` false) the one that holds its key. */
+/** The answer to an enqueue: the new task or, if `created` is false, the task that holds its key. */
 export interface Enqueued {
   readonly id: string;
   readonly created: boolean;
@@ -9,15 +9,15 @@ export interface Enqueued {
 
 export interface NewTask {
   readonly type: string;
-  /** JSON text. It reaches the database as it is. */
+  /** JSON text, passed to the database unchanged. */
   readonly payload: string;
   readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean };
 }
 
-/** The types that the database need not know: these, or `true` for all. It refuses every other that it does not. */
+/** Types that the database need not know: these, or `true` for all. It refuses any other unknown type. */
 export type AllowUnknown = true | readonly string[];
 
-/** Enqueue one task in the transaction of `db`; `notify` false: without a NOTIFY. */
+/** Enqueue one task in the transaction of `db`; `notify` false: without NOTIFY. */
 export async function enqueue(
   db: Queryable,
   { type, payload, options }: NewTask,
@@ -32,18 +32,18 @@ export async function enqueue(
   return rows[0]!;
 }
 
-/** Tasks as one call of `taskq.enqueue_many` takes them. */
+/** Tasks in the form that one call of `taskq.enqueue_many` takes. */
 export interface Bulk {
   readonly count: number;
   readonly values: readonly [tasks: string, options: string];
 }
 
-/** More in one call gains nothing. */
+/** More tasks in one call gain nothing. */
 export const BULK_TASKS = 10_000;
-/** Nor is a statement to be much longer than so many characters of payloads. */
+/** Limit the payload text of one statement, in characters. */
 export const BULK_LENGTH = 2 * 1024 * 1024;
 
-/** Write tasks for one call. What all of them say alike is said once. */
+/** Build the arguments of one call, with the options common to all tasks written once. */
 export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [], notify?: false): Bulk {
   const common = commonSayings(tasks);
   const texts = tasks.map((task) => taskText(task, common));
@@ -63,7 +63,7 @@ export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promi
   return answers;
 }
 
-/** The same for whoever does not ask which they are. Returns how many were created; of the others the key was held. */
+/** The same without the ids. Returns how many tasks were created; the keys of the others were held. */
 export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<number> {
   const rows = await db.query<{ created: number }>({
     name: 'taskq_enqueue_counted',
@@ -73,10 +73,10 @@ export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<n
   return rows[0]!.created;
 }
 
-/** What tasks say but their payloads. */
+/** A task's type and options, without its payload. */
 type Sayings = Readonly<Record<string, unknown>>;
 
-/** What a task says that is not common to all. Its payload's text is not looked into. */
+/** The JSON of a task without what is common to all. The payload's text is not parsed. */
 function taskText({ type, payload, options = {} }: NewTask, common: Sayings): string {
   let text = common.type === undefined ? `{"type":${JSON.stringify(type)},` : '{';
   for (const name in options) {
@@ -87,11 +87,11 @@ function taskText({ type, payload, options = {} }: NewTask, common: Sayings): st
   return `${text}"payload":${payload}}`;
 }
 
-/** What every one of these tasks says, and says alike. */
+/** The fields that all of these tasks set to the same value. */
 function commonSayings(tasks: readonly NewTask[]): Sayings {
   const [first] = tasks;
   if (first === undefined) return {};
-  // Most often all have the very same options.
+  // Usually all tasks share one options object.
   const others = tasks
     .map(({ options }) => options as Sayings | undefined)
     .filter((options) => options !== first.options);

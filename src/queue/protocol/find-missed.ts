@@ -14,7 +14,7 @@ export interface Missed {
   readonly lookedToUs: number;
 }
 
-/** Look in every level for a due task that claims have passed; it is claimed by a claim from there on. */
+/** Look in every level for a due task that claims have passed. A claim from that place on takes it. */
 export async function findMissed(db: Queryable, request: MissedRequest): Promise<Missed> {
   const { queues, types, cursor } = request;
   const rows = await db.query<{

@@ -1,7 +1,7 @@
 import type { FinishedStatus, LiveStatus } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
-/** How a task ended, or (`live`) that it has not. */
+/** How a task ended, or that it is still live (`live`). */
 export interface EndRow {
   readonly id: string;
   readonly type: string;
@@ -10,12 +10,12 @@ export interface EndRow {
   readonly result_note: unknown;
   readonly error: Readonly<Record<string, unknown>> | null;
   readonly reason: string | null;
-  /** What became of the handler of a cancelled one; null: it ended by itself, or there was none. */
+  /** What happened to the handler of a cancelled task; null: it ended by itself, or there was none. */
   readonly ending: 'killed' | 'worker_lost' | null;
   readonly live: boolean;
 }
 
-/** How these tasks ended, or that they still live; no row for an unknown id. */
+/** Get how these tasks ended, or that they are still live. No row for an unknown id. */
 export function getEnds(db: Queryable, ids: readonly string[]): Promise<EndRow[]> {
   return db.query<EndRow>({
     text: 'select id, type, status, result, result_note, error, reason, ending, live from taskq.get_ends($1)',
@@ -23,7 +23,7 @@ export function getEnds(db: Queryable, ids: readonly string[]): Promise<EndRow[]
   });
 }
 
-/** Ask that the ends of these tasks be told, and kept for an hour at least. */
+/** Request notifications of the ends of these tasks, and keep them for at least an hour. */
 export async function askEnds(db: Queryable, ids: readonly string[]): Promise<void> {
   await db.query({ text: 'select taskq.ask_ends($1)', values: [ids] });
 }

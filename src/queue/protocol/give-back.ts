@@ -2,16 +2,16 @@ import type { Lease } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 export interface GivenBack extends Lease {
-  /** Only what had started counts a give-back. */
+  /** Only a started task counts the give-back. */
   readonly started: boolean;
 }
 
 export interface GiveBackAnswer extends Lease {
-  /** `lost`: it was not ours any more. `busy`: another transaction has the row locked; ask again. */
+  /** `lost`: the lease was no longer ours. `busy`: another transaction has the row locked; ask again. */
   readonly answer: 'recorded' | 'lost' | 'busy';
 }
 
-/** Give tasks that this worker holds back: they wait again at their old place, no attempt burned. */
+/** Give back tasks that this worker holds: they wait again at their old place, and no attempt is used. */
 export async function giveBack(
   db: Queryable,
   workerId: number,

@@ -18,31 +18,31 @@ export interface HeartbeatRequest {
   readonly workerId: number;
   readonly held: readonly HeldTask[];
   readonly leaseMs: number;
-  /** What others are to judge this worker by from now on; absent: as it was. */
+  /** The lease by which other workers judge this one from now on; absent: unchanged. */
   readonly inForceMs?: number;
-  /** Answered later, it is worth nothing; absent: as the connection has it. */
+  /** The deadline of the answer, useless after that; absent: the connection's own. */
   readonly deadlineMs?: number;
-  /** The worker's claim cursor, stored for workers that start later; undefined leaves the stored one. */
+  /** The worker's claim cursor, stored for workers that start later; undefined: leave the stored one. */
   readonly cursors?: unknown;
-  /** How many tasks the worker has in slots and claimed ahead, for those who look at it; absent: as it was. */
+  /** The number of tasks in slots and claimed ahead, for display; absent: unchanged. */
   readonly counts?: { readonly running: number; readonly ahead: number };
 }
 
 export interface Heartbeat {
-  /** One for each lease that was named. */
+  /** One for each lease in the request. */
   readonly answers: readonly HeartbeatAnswer[];
   /** What operators want of the worker; undefined: its row is gone. */
   readonly orders: Orders | undefined;
-  /** The lease that others judged it by until this heartbeat; undefined: its row is gone. */
+  /** The lease by which others judged it until this heartbeat; undefined: its row is gone. */
   readonly judgedByMs: number | undefined;
 }
 
-/** Renew what needs it of a worker's leases, and learn which tasks are lost or asked to be cancelled. */
+/** Renew the leases of a worker that need it, and learn which tasks are lost or should be cancelled. */
 export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<Heartbeat> {
   const { workerId, held, leaseMs, inForceMs, deadlineMs, cursors, counts } = request;
   const rows = await db.query<{
     orders: StoredOrders | null;
-    /** Null: no lease was named. */
+    /** Null: the request had no lease. */
     id: string | null;
     lease_no: number;
     answer: HeartbeatAnswer['answer'];

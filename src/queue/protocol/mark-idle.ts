@@ -2,17 +2,19 @@ import type { Queryable } from '../../lib/database.ts';
 import { type Survey, type SurveyDocument, surveyOf } from './survey.ts';
 
 export interface Idle {
-  /** In how many milliseconds the next task of the queues and types is due; null: none waits, or it was not asked. */
+  /**
+   * Milliseconds until the next task of these queues and types is due; null: none waits, or the request left it out.
+   */
   readonly dueMs: number | null;
   readonly survey: Survey;
 }
 
 export interface IdleWorker {
   readonly workerId: number;
-  /** Those it serves; null: all. */
+  /** The queues it serves; null: all. */
   readonly queues: readonly string[] | null;
   readonly types: readonly string[];
-  /** To ask about where it serves all: then none are looked for. */
+  /** The queues to ask about when it serves all; avoids a search for them. */
   readonly known?: readonly string[];
   /** False: do not ask when the next task is due. */
   readonly due?: false;
@@ -32,7 +34,7 @@ export async function markIdle(
   return { dueMs: rows[0]!.due_ms, survey: surveyOf(rows[0]!.survey) };
 }
 
-/** Take the mark away: the worker is awake. */
+/** Remove the mark: the worker is awake. */
 export async function unmarkIdle(db: Queryable, workerId: number): Promise<void> {
   await db.query({ name: 'taskq_unmark_idle', text: 'select taskq.unmark_idle($1)', values: [workerId] });
 }

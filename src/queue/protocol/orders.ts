@@ -1,4 +1,4 @@
-/** A queue that gives nothing, with who paused it, why, and until when (ISO 8601; null: until resumed). */
+/** A paused queue, with who paused it, why, and until when (ISO 8601; null: until resumed). */
 export interface PausedQueue {
   readonly queue: string;
   readonly by: string | null;
@@ -14,7 +14,7 @@ export interface Orders {
   readonly stopBy: string | null;
   readonly concurrency: number;
   readonly pollMs: number;
-  /** How long it is to hold what it claims. */
+  /** How long it should lease the tasks it claims. */
   readonly leaseMs: number;
   readonly batch: 'auto' | number;
   /** Null: every queue. */
@@ -22,7 +22,7 @@ export interface Orders {
   readonly pausedQueues: readonly PausedQueue[];
 }
 
-/** As the database says them. */
+/** Orders in the form that the database returns. */
 export interface StoredOrders {
   readonly paused: boolean;
   readonly paused_by: string | null;
@@ -31,7 +31,7 @@ export interface StoredOrders {
   readonly concurrency: number;
   readonly poll_ms: number;
   readonly lease_ms: number;
-  /** What others judged it by until this heartbeat. */
+  /** The lease by which others judged the worker until this heartbeat. */
   readonly in_force_ms: number;
   /** Null: auto. */
   readonly batch: number | null;

@@ -3,8 +3,8 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
 
 /**
- * Say what an error of the server means for a caller of ours: what our functions refuse, and a schema that is not
- * there. Every other error is returned as it is.
+ * Translate a server error for a caller of our functions: their refusals, and a missing schema. Returns every other
+ * error unchanged.
  */
 export function refusalOf(error: unknown, type: string): unknown {
   if (!isAnyServerError(error)) return error;
@@ -24,13 +24,13 @@ export function refusalOf(error: unknown, type: string): unknown {
   return error;
 }
 
-/** What our functions say besides. */
+/** The fields that our functions add to an error. */
 interface Refusal extends AnyServerError {
   readonly constraint?: string;
   readonly detail?: string;
 }
 
-/** The first of those that `taskq.refuse_unknown` names. */
+/** The first type that a message of `taskq.refuse_unknown` names. */
 function typeIn(message: string): string | undefined {
   const [, name] = /^unknown type ("(?:[^"\\]|\\.)*")/.exec(message) ?? [];
   return name === undefined ? undefined : (JSON.parse(name) as string);
@@ -45,8 +45,8 @@ function knownIn(detail: string | undefined): readonly string[] {
 }
 
 /**
- * The same, and what the server says of itself on a connection that is not the caller's own: that it has no room, shuts
- * down, takes no writes.
+ * The same, plus the server's own trouble on a connection that is ours, not the caller's: no connection left, shutting
+ * down, read-only.
  */
 export function troubleOf(error: unknown, type: string, databaseUrl?: string): unknown {
   const refusal = refusalOf(error, type);

@@ -2,43 +2,43 @@ import { hostname } from 'node:os';
 import type { Queryable } from '../../lib/database.ts';
 import type { QueueSettings } from '../operate/set-queue.ts';
 
-/** What a handler or the configuration says of a type; absent: its queue's or the database's default applies. */
+/** What a handler or the configuration sets for a type; absent: the default of its queue or the database applies. */
 export interface TypeSettings {
   readonly max_attempts?: number;
   readonly timeout_ms?: number;
-  /** How long a task may wait that is enqueued without saying it. */
+  /** The default for how long a task may wait. */
   readonly expires_ms?: number;
   /** As stored; see `taskq.backoff_delay_ms`. */
   readonly backoff?: object;
   readonly retention?: string;
-  /** Where a task goes that is enqueued without one. */
+  /** The default queue. */
   readonly queue?: string;
   readonly priority?: number;
 }
 
-/** A setting of a type or a queue (both null: of all) that somebody else sets otherwise. */
+/** A setting of a type or a queue (both null: of all tasks) that another worker or an operator sets differently. */
 export interface Difference {
   readonly type: string | null;
   readonly queue: string | null;
   readonly setting: string;
-  /** What this worker says, as the database keeps it; null: nothing. */
+  /** This worker's value, as the database stores it; null: none. */
   readonly value: unknown;
   readonly other: unknown;
-  /** The live worker that registered the other one; null: an operator has set it. */
+  /** The live worker that registered the other value; null: an operator set it. */
   readonly by: string | null;
 }
 
-/** What a worker says of tasks. */
+/** What a worker sets for tasks. */
 export interface Sayings {
   readonly types: Readonly<Record<string, TypeSettings>>;
-  /** Of all tasks; undefined: it has no configuration that could say something. */
+  /** For all tasks; undefined: it has no configuration. */
   readonly defaults?: TypeSettings | undefined;
-  /** By queue; undefined: as of `defaults`. */
+  /** By queue; undefined: like `defaults`. */
   readonly queueSettings?: Readonly<Record<string, QueueSettings>> | undefined;
 }
 
 export interface WorkerAbout extends Sayings {
-  /** What it was told to call itself. */
+  /** The name it was given. */
   readonly name: string | undefined;
   readonly uniquePart: string;
   readonly version: string;
@@ -49,20 +49,20 @@ export interface WorkerAbout extends Sayings {
   readonly batch?: 'auto' | number;
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
-  /** It is to claim nothing until resumed. */
+  /** Claim nothing until resumed. */
   readonly paused: boolean;
 }
 
 export interface Registered {
   readonly workerId: number;
-  /** The cursors of the live workers that handle at least the same types, as whatever worker stored them. */
+  /** The cursors of the live workers that handle at least the same types, in the form that each worker stored. */
   readonly cursors: readonly unknown[];
-  /** Some of what it says is locked by others and not stored yet: `reloadWorker` is to be asked. */
+  /** Others have some of its settings locked, so not all are stored yet: call `reloadWorker`. */
   readonly typesLeft: boolean;
   readonly differing: readonly Difference[];
 }
 
-/** Register this process as a worker, and what it handles. */
+/** Register this process as a worker, with the types that it handles. */
 export async function registerWorker(db: Queryable, about: WorkerAbout): Promise<Registered> {
   const rows = await db.query<{
     worker_id: number;
@@ -99,8 +99,8 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
 }
 
 /**
- * Say that this worker has loaded its handlers anew, and what it handles from now on. False: others have some of it
- * locked, and it is not stored yet.
+ * Store what this worker handles after it has reloaded its handlers. False: others have some of it locked, and it is
+ * not stored yet.
  */
 export async function reloadWorker(
   db: Queryable,
@@ -114,7 +114,7 @@ export async function reloadWorker(
   return rows[0]!.stored;
 }
 
-/** Say that this worker has ended in order. False: its row is locked, or gone. */
+/** Record that this worker has ended in order. False: its row is locked or gone. */
 export async function unregisterWorker(db: Queryable, workerId: number): Promise<boolean> {
   const rows = await db.query<{ stored: boolean }>({
     text: 'select taskq.unregister_worker($1) as stored',

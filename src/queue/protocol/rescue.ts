@@ -1,29 +1,29 @@
 import type { Queryable } from '../../lib/database.ts';
 
 export interface RescueRequest {
-  /** The caller, whose own tasks are taken too where it does not know of them. */
+  /** The caller; the scan also takes its tasks that it does not know of. */
   readonly workerId: number;
-  /** The ids the caller does know of. */
+  /** The ids that the caller does know of. */
   readonly held: () => readonly string[];
-  /** The answer of a claim was lost: look for what it took. */
+  /** The answer of a claim was lost: look for the tasks it took. */
   readonly own: boolean;
   /** Least time between two scans of all workers together, in milliseconds. */
   readonly gapMs: number;
-  /** Other workers that are silent, and the heartbeat at which each has stood for long enough. */
+  /** Silent workers, each with the heartbeat at which it has stayed for long enough. */
   readonly watched: Readonly<Record<string, number>>;
-  /** For how long others were watched by now, for those who watch them later. */
+  /** How long others have been watched so far, for those who watch them later. */
   readonly watching?: Readonly<Record<string, Watching>>;
-  /** Make no scan, be it due. */
+  /** Make no scan, even if one is due. */
   readonly onlyLook?: boolean;
-  /** Scan also where another transaction holds the row by which workers take turns. */
+  /** Scan even where another transaction holds the row by which workers take turns. */
   readonly outOfTurn?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The transaction that holds a row; null: it was gone, or cannot be told. */
+/** The transaction that holds a row; null: it had ended, or cannot be identified. */
 export type Holder = Readonly<Record<string, unknown>> | null;
 
-/** For how long a worker was seen at this heartbeat. */
+/** How long a worker has been watched at this heartbeat. */
 export interface Watching {
   readonly beat_us: number;
   readonly watched_ms: number;
@@ -34,19 +34,19 @@ export interface Quiet {
   readonly workerId: string;
   readonly beatUs: number;
   readonly leaseMs: number;
-  /** For how long it was watched at that heartbeat, by all who did before. */
+  /** How long it has been watched at that heartbeat, by all watchers so far. */
   readonly watchedMs: number;
-  /** Half a lease ago, or ahead: that of a live worker is only after a step of the clock. */
+  /** The heartbeat is half a lease old, or ahead; a live worker's is so only after a step of the clock. */
   readonly isLate: boolean;
 }
 
 export interface Look {
   readonly quiet: readonly Quiet[];
-  /** Undefined: no scan was due. Empty: one was made and found nothing. */
+  /** Undefined: no scan was due. Empty: a scan found nothing. */
   readonly rescued: readonly Rescued[] | undefined;
-  /** Who holds the row by which workers take turns. Undefined: it was free. */
+  /** The transaction that holds the row by which workers take turns. Undefined: the row was free. */
   readonly heldBy?: Holder;
-  /** Where it is held: how many live workers there are, and how many of them come before the caller. */
+  /** Set while that row is held: how many live workers there are, and how many of them come before the caller. */
   readonly place?: { readonly rank: number; readonly of: number };
 }
 
@@ -54,10 +54,10 @@ export interface Rescued {
   readonly id: string;
   readonly queue: string;
   readonly type: string;
-  /** `pending`, or how it ended instead; `refused`: it stays as it was, the database cannot bring it back. */
+  /** `pending`, or how it ended instead; `refused`: it is unchanged, the database cannot bring it back. */
   readonly status: 'pending' | 'dead' | 'cancelled' | 'refused';
   readonly availableAtUs: number;
-  /** Of a refused one: what the database said. */
+  /** The database's error for a refused task. */
   readonly error?: string;
 }
 
@@ -65,8 +65,8 @@ export interface Rescued {
 export const PAGE_BLOCKS = 4096;
 
 /**
- * Look at the other workers, and bring back the tasks whose lease ran out, if a scan is due: in one statement, or page by
- * page where the table has more than so many blocks.
+ * Look at the other workers and, if a scan is due, bring back the tasks whose lease ran out: in one statement, or page
+ * by page where the table has more than `pageBlocks` blocks.
  */
 export async function rescue(db: Queryable, request: RescueRequest, pageBlocks = PAGE_BLOCKS): Promise<Look> {
   const { own, gapMs, workerId, held, watched, watching = {}, onlyLook = false } = request;
@@ -135,7 +135,7 @@ async function rescuePage(
 
 interface Extra {
   readonly quiet: Readonly<Record<string, StoredQuiet>>;
-  /** What a scan that is due is to be passed on with. */
+  /** Options to pass on to a scan that is due. */
   readonly options?: object;
   readonly held?: {
     readonly by: Holder;

@@ -8,7 +8,7 @@ export interface Settlement extends Lease {
   readonly ranMs: number | null;
 }
 
-/** What became of a task that failed or was snoozed. */
+/** What happens next to a task that failed or was snoozed. */
 export interface Consequence {
   readonly status: 'pending' | 'dead' | 'cancelled';
   readonly attempts: number;
@@ -18,11 +18,11 @@ export interface Consequence {
 
 export interface SettleAnswer {
   /**
-   * `already`: a repeat, that attempt has an outcome. `lost`: the lease is somebody else's by now, or the row is
-   * gone. `busy`: another transaction has the row locked; ask again.
+   * `already`: a repeat, that attempt has an outcome. `lost`: the lease is no longer ours, or the row is gone. `busy`:
+   * another transaction has the row locked; ask again.
    */
   readonly answer: 'recorded' | 'already' | 'lost' | 'busy';
-  /** Null for what completed. */
+  /** Null for a completed task. */
   readonly consequence: Consequence | null;
 }
 
@@ -33,10 +33,12 @@ interface Row {
   readonly extra: Consequence | null;
 }
 
-/** An outcome of success, as nearly all are. */
+/** A successful outcome, as nearly all are. */
 type Success = Settlement & { readonly outcome: Completed };
 
-/** Record outcomes of this worker's tasks, of all kinds in one transaction. Answers each, in their order. */
+/**
+ * Record outcomes of this worker's tasks, of all kinds in one transaction. Returns an answer for each, in their order.
+ */
 export async function settle(
   db: Queryable,
   workerId: number,
@@ -47,7 +49,7 @@ export async function settle(
   return settleAny(db, workerId, settlements);
 }
 
-/** Record no outcome. Throws what would refuse any outcome: missing rights, a missing function, a broken session. */
+/** Record no outcome. Throws what would make any outcome fail: missing rights, a missing function, a broken session. */
 export async function settleNothing(db: Queryable, workerId: number): Promise<void> {
   await complete(db, workerId, []);
   await settleAny(db, workerId, []);
@@ -66,7 +68,7 @@ async function settleAny(
   return inOrder(settlements, rows, ASK_AGAIN);
 }
 
-/** By arrays: they cost the server half as much as JSON does. Only what was not recorded is answered. */
+/** Pass arrays: they cost the server half as much as JSON. The server answers only what it did not record. */
 async function complete(
   db: Queryable,
   workerId: number,
@@ -92,7 +94,7 @@ async function complete(
 const RECORDED: SettleAnswer = { answer: 'recorded', consequence: null };
 const ASK_AGAIN: SettleAnswer = { answer: 'busy', consequence: null };
 
-/** The answer to each; `untold` to those that no row tells of. */
+/** Put the answers in the order of the leases; `untold` for a lease without a row. */
 function inOrder(leases: readonly Lease[], rows: readonly Row[], untold: SettleAnswer): SettleAnswer[] {
   const answers = new Map(
     rows.map(({ id, lease_no: leaseNo, answer, extra }) => [
@@ -103,7 +105,7 @@ function inOrder(leases: readonly Lease[], rows: readonly Row[], untold: SettleA
   return leases.map((lease) => answers.get(leaseKey(lease)) ?? untold);
 }
 
-/** One element of the array that `taskq.settle` takes. A result is JSON text already. */
+/** Build one element of the array that `taskq.settle` takes. A result is JSON text already. */
 export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
   const head = JSON.stringify({
     id,

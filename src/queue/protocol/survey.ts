@@ -1,12 +1,12 @@
 import type { Queryable } from '../../lib/database.ts';
 
-/** What a worker has to know before it claims. */
+/** What a worker must know before it claims. */
 export interface Survey {
-  /** The queues that have a live task, by name; null: they were not looked for. */
+  /** The queues that have a live task, by name; null: not requested. */
   readonly queues: readonly string[] | null;
   readonly typeTimeouts: Readonly<Record<string, number>>;
   readonly queueTimeouts: Readonly<Record<string, number>>;
-  /** Null: an attempt may take for ever. */
+  /** Null: an attempt has no time limit. */
   readonly timeoutMs: number | null;
 }
 
@@ -19,11 +19,11 @@ export interface SurveyDocument {
 }
 
 export interface SurveyOptions {
-  /** False: only which timeouts apply. */
+  /** False: return only the timeouts. */
   readonly queues?: false;
 }
 
-/** Look which queues have tasks and which timeouts apply. */
+/** Read which queues have tasks and which timeouts apply. */
 export async function survey(
   db: Queryable,
   types: readonly string[],

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../lib/database.ts';
 
 /**
- * The statement that vacuums the live table. Undefined: it has fewer dead rows than that, it was vacuumed within that
- * time, or this role may not.
+ * Find the statement that vacuums the live table. Undefined: it has fewer dead rows than that, was vacuumed within that
+ * time, or this role may not vacuum it.
  */
 export async function findDueVacuum(
   db: Queryable,
@@ -16,7 +16,7 @@ export async function findDueVacuum(
   return rows[0]!.statement ?? undefined;
 }
 
-/** A worker that ends waits for it no longer than this. What takes longer goes on in the server. */
+/** The longest that an ending worker waits for it. A slower vacuum goes on in the server. */
 const DEADLINE_MS = 2000;
 
 /** Run such a statement. Throws `deadline_passed` (TaskqError) after two seconds. */

@@ -1,15 +1,15 @@
-/** That a queue has a task from that time on (epoch microseconds). */
+/** A queue has a task from this time on (epoch microseconds). */
 export interface WakeHint {
   readonly queue: string;
   readonly fromUs: number;
 }
 
-/** What `tasks.queue` takes. */
+/** The limit of `tasks.queue`. */
 const MOST_BYTES = 200;
 
 /**
- * Read what came on the channel `taskq_wake`. Undefined: it is none of ours. Anyone who may connect may notify, so
- * everything is checked that a claim could not be asked with.
+ * Read a notification of the channel `taskq_wake`. Undefined: it is not ours. Anyone who may connect may notify, so
+ * this refuses everything that a claim could not take.
  */
 export function wakeHintOf(payload: string): WakeHint | undefined {
   let said: unknown;

@@ -4,7 +4,10 @@ import type { Client } from '../../lib/connect.ts';
 import { dropObject, replaceObject } from './replace-object.ts';
 import { hashFunctions, readFunctions, readRelease } from './schema-release.ts';
 
-/** A migration as postgres-migrations reads and hashes it. Number 0 is the list of the others, which it brings itself. */
+/**
+ * A migration as postgres-migrations reads and hashes it. Number 0 is its own: it makes the table that lists the
+ * others.
+ */
 type Migration = Awaited<ReturnType<typeof loadMigrationFiles>>[number];
 
 /** Make the schema if it is absent (a role that may not create one can still migrate an existing one), and the list. */
@@ -17,7 +20,7 @@ export async function createSchema(client: Client, list: Migration): Promise<voi
   await client.query(`${NOTE} on conflict (id) do nothing`, [list.id, list.name, list.hash]);
 }
 
-/** Run a migration, and note that it was run. */
+/** Run a migration and record it. */
 export async function runMigration(client: Client, { id, name, hash, sql }: Migration): Promise<void> {
   await runIn(client, 'taskq', sql);
   await client.query(NOTE, [id, name, hash]);
@@ -32,8 +35,8 @@ async function runIn(client: Client, schema: string, sql: string): Promise<void>
 }
 
 /**
- * Bring functions, views and rights up to the release, and drop those that it no longer has. Only what it changes: a view is
- * replaced under a lock that every reader of it holds up, and that holds up every reader who comes after.
+ * Bring functions, views and rights up to the release, and drop those that it no longer has. Change only what differs:
+ * replacing a view takes a lock that waits for every reader and blocks every later one.
  */
 export async function applyFunctions(client: Client, sql: string): Promise<void> {
   const release = await readRelease(sql);
@@ -43,7 +46,7 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
   );
   const stored = rows[0]?.objects ?? {};
   const objects = Object.fromEntries(functions.map(({ name, text }) => [name, hashOf(text)]));
-  // Bodies name each other: they are checked by the tests, not by the order of files.
+  // Bodies call each other in any order of files; the tests check them.
   await client.query('set local check_function_bodies = off');
   for (const one of functions) if (stored[one.name] !== objects[one.name]) await replaceObject(client, one);
   for (const name of Object.keys(stored)) if (objects[name] === undefined) await dropObject(client, name);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectClient } from '../../lib/connect.ts';
 
-/** A session that holds what another one waits for. */
+/** A session that holds a lock for which another one waits. */
 export interface Blocker {
   readonly pid: number;
   readonly application: string;
@@ -10,16 +10,16 @@ export interface Blocker {
   readonly since: string | null;
 }
 
-/** Looks on, over a connection of its own, at whom a session waits for. */
+/** Watches, over its own connection, the sessions that block another one. */
 export interface BlockerWatch {
-  /** Those last seen; none where it has not waited yet. */
+  /** The blockers last seen; empty where the session has not waited yet. */
   readonly last: readonly Blocker[];
   close(): Promise<void>;
 }
 
 const LOOK_MS = 20;
 
-/** Watch whom the session `pid` waits for, and call back whenever these are others than before. */
+/** Watch which sessions block the session `pid`, and call back whenever they change. */
 export async function watchBlockers(
   databaseUrl: string,
   pid: number,
@@ -38,7 +38,7 @@ export async function watchBlockers(
       await sleep(LOOK_MS);
     }
   };
-  // Who blocks is for people to know; that it cannot be told is no reason to fail.
+  // The blockers are information only: a failure to read them must not fail the migration.
   const looking = look().catch(() => {});
   return {
     get last() {
@@ -64,7 +64,7 @@ function pidsOf(blockers: readonly Blocker[]): string {
   return blockers.map(({ pid }) => pid).join();
 }
 
-/** Say who they are: `session 4711 (psql of shop, in a transaction since 2026-11-22T13:04:05Z)`. */
+/** Describe the blockers: `session 4711 (psql of shop, in a transaction since 2026-11-22T13:04:05Z)`. */
 export function describeBlockers(blockers: readonly Blocker[]): string {
   if (blockers.length === 0) return 'other transactions';
   return blockers.map(describeBlocker).join(' and ');

@@ -3,8 +3,8 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { latestMigration, readRelease } from './schema-release.ts';
 
 /**
- * Make sure that the schema is there and fits this binary. Throws (exit 3) `schema_missing`, `schema_behind` where it
- * lacks a migration or functions this binary needs, `schema_newer` where it serves no binary as old as this one.
+ * Check that the schema exists and fits this binary. Throws (exit 3) `schema_missing`, `schema_behind` where it lacks a
+ * migration or functions this binary needs, `schema_newer` where it no longer serves a binary this old.
  */
 export async function checkSchema(db: Queryable): Promise<void> {
   const release = await readRelease();
@@ -37,7 +37,7 @@ interface StoredRelease {
   readonly migration: number;
 }
 
-/** By a function: who may call functions alone may read no table. Undefined: there is no schema of ours. */
+/** Read by a function: a role that may only call functions may read no table. Undefined: there is no schema of ours. */
 async function readStored(db: Queryable): Promise<StoredRelease | undefined> {
   try {
     const rows = await db.query<{ number: number; oldest_client: number; migration: number }>({

@@ -3,8 +3,8 @@ import { isServerError } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 
 /**
- * Say which role lacks which right, and what grants it, where the server refuses a migration for that; or what of others
- * depends on something that the release drops; else the error.
+ * Explain a server's refusal of a migration: which role lacks which right and what grants it, or which foreign objects
+ * depend on one that the release drops. Returns any other error unchanged.
  */
 export async function explainRefusal(client: Client, error: unknown): Promise<unknown> {
   if (isServerError(error) && error.code === '2BP01') {
@@ -41,7 +41,7 @@ export async function explainRefusal(client: Client, error: unknown): Promise<un
 interface Rights {
   readonly role: string;
   readonly database: string;
-  /** Of the schema; null: there is none yet. */
+  /** The owner of the schema; null: it does not exist yet. */
   readonly owner: string | null;
   readonly may_create: boolean;
 }

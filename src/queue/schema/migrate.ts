@@ -9,7 +9,7 @@ import { explainRefusal } from './migrate-refusal.ts';
 import { patiently } from './patiently.ts';
 import { readRelease, SQL } from './schema-release.ts';
 
-/** One thing that brings the schema up to this binary. */
+/** One step that brings the schema up to this binary. */
 export interface MigrationStep {
   readonly step: 'schema' | 'migration' | 'functions' | 'partitions';
   readonly name: string;
@@ -17,28 +17,28 @@ export interface MigrationStep {
 }
 
 export interface MigrateOptions {
-  /** A direct connection: a session lock is held through it, which a pooler would share. */
+  /** A direct connection: the migration holds a session lock, which a pooler would share. */
   readonly databaseUrl: string;
-  /** Say what is there and what is due, change nothing. */
+  /** Report what is there and what is due; change nothing. */
   readonly dryRun?: true;
-  /** Where migrations, functions and release.json are; this package's own unless told. */
+  /** Where migrations, functions and release.json are; by default this package's own. */
   readonly sql?: string;
-  /** How long it tries again while transactions of others hold what it changes; a minute unless told. */
+  /** How long to retry while other transactions hold what the migration changes; a minute by default. */
   readonly patienceMs?: number;
-  /** Called with these transactions, when they are first seen and whenever they are others. */
+  /** Called with these transactions when they are first seen and whenever they change. */
   readonly onBlocked?: (by: readonly Blocker[]) => void;
 }
 
 const PATIENCE_MS = 60_000;
 
 /**
- * Bring the schema `taskq` up to this binary. Returns every step there is, `applied` where it stood before this
- * call or (without `dryRun`) stands now; `newlyApplied` are those that this call made. Many processes may call it at
- * once: one session lock, taken before anything is looked at, ends with the connection, so that a killed process leaves
- * nothing behind. Everything that is due is one transaction: others see the schema of the release before or this one.
- * Throws `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where another one's
- * migrations stand there, `schema_in_use` where others hold for too long what it changes, `may_not_migrate` where the role
- * lacks a right, `pooled_connection` behind a pooler.
+ * Bring the schema `taskq` up to this binary. Returns every step, `applied` where it was in place before this call or
+ * (without `dryRun`) is in place now; `newlyApplied` are those that this call made. Many processes may call it at once:
+ * one session lock, taken before the first read, ends with the connection, so that a killed process leaves nothing
+ * behind. All due steps are one transaction: others see the schema of the release before or of this one. Throws
+ * `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where an applied migration
+ * differs from this package's, `schema_in_use` where others hold what it changes for too long, `may_not_migrate` where
+ * the role lacks a right, `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -49,7 +49,7 @@ export async function migrate(
   try {
     await prepare(client);
     const patience = { client, databaseUrl, until, onBlocked };
-    // Whoever may connect can take it: that is waited for like a table in use. It stays when the transaction ends.
+    // Anyone who may connect can take this lock, so wait for it as for a table in use. It outlives the transaction.
     await patiently(patience, async () => {
       await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
     });
@@ -112,9 +112,9 @@ async function functionsStep(
 }
 
 /**
- * In the transaction of the caller. Not by postgres-migrations' own `migrate`, which makes a transaction of each
- * migration: between two of them, and before the functions, every session would see a schema that no release has. The
- * files are read and hashed by it, and its table says what was run, as it would itself.
+ * Runs in the caller's transaction. The `migrate` of postgres-migrations itself makes a transaction of each migration:
+ * between two of them, and before the functions, every session would see a schema that no release has. We read and hash
+ * the files with it, and record the runs in its table as it would.
  */
 async function apply(client: Client, sql: string, steps: readonly MigrationStep[]): Promise<void> {
   const files = await loadMigrationFiles(join(sql, 'migrations'));

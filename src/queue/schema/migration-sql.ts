@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MigrationStep } from './migrate.ts';
 import { readFunctions, SQL } from './schema-release.ts';
 
-/** The SQL of a step of migrate, without what keeps the books of it (the rows of taskq.migrations and taskq.release). */
+/** Get the SQL of a step of migrate, without the bookkeeping (the rows of taskq.migrations and taskq.release). */
 export async function sqlOfStep({ step, name }: MigrationStep): Promise<string> {
   switch (step) {
     case 'schema':

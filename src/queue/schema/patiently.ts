@@ -7,18 +7,18 @@ import { type Blocker, type BlockerWatch, describeBlockers, watchBlockers } from
 export interface PatienceOptions {
   readonly client: Client;
   readonly databaseUrl: string;
-  /** When it gives up, as `performance.now()` says it. */
+  /** When to give up, in the time of `performance.now()`. */
   readonly until: number;
   readonly onBlocked: (by: readonly Blocker[]) => void;
 }
 
-/** Whoever asks for a table that we wait for waits as well, so long at most, and then for a second not at all. */
+/** Others queue behind our lock request: wait only this long for a lock, then pause so that they can proceed. */
 const LOCK_MS = 100;
 const PAUSE_MS = 1000;
 
 /**
- * Do `work` in one transaction; while transactions of others hold what it has to lock, again after a pause, from the
- * beginning. Throws `schema_in_use`, which names them, when its time is over.
+ * Do `work` in one transaction; while other transactions hold what it must lock, pause and begin again. Throws
+ * `schema_in_use`, which names them, when the time is up.
  */
 export async function patiently(options: PatienceOptions, work: () => Promise<void>): Promise<void> {
   const { client, databaseUrl, until, onBlocked } = options;
@@ -34,7 +34,7 @@ export async function patiently(options: PatienceOptions, work: () => Promise<vo
   }
 }
 
-/** False: somebody holds what it has to lock, and nothing was done. */
+/** False: another transaction holds what `work` must lock, and nothing was done. */
 async function inTransaction(client: Client, work: () => Promise<void>): Promise<boolean> {
   await client.query('begin');
   try {

@@ -2,11 +2,11 @@ import type { Client } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import type { SqlFunction } from './schema-release.ts';
 
-/** A function or a view of the schema, and what roles may do with it besides its owner. */
+/** A function or a view of the schema, and the rights on it of roles other than its owner. */
 interface StoredObject {
   readonly oid: string;
   readonly kind: 'function' | 'view';
-  /** With its schema and arguments, as `drop` takes it. */
+  /** With schema and arguments, as `drop` takes it. */
   readonly signature: string;
   readonly grants: readonly Grant[];
 }
@@ -18,12 +18,12 @@ interface Grant {
   readonly grantable: boolean;
 }
 
-/** What PostgreSQL says where `or replace` is asked for another return type, or a view without a column. */
+/** PostgreSQL's errors where `or replace` would change a return type, or drop a view's column. */
 const OTHER_SHAPE = ['42P13', '42P16'];
 
 /**
- * Make a function or a view, in the place of the one of that name. Where that has other arguments, another return type or
- * other columns, it is dropped, and whoever was granted something on it is granted that on the new one.
+ * Create or replace a function or a view. Where the existing one has other arguments, another return type or other
+ * columns, drop it and grant the same rights on the new one.
  */
 export async function replaceObject(client: Client, { name, text }: SqlFunction): Promise<void> {
   const before = await findObjects(client, name);
@@ -52,7 +52,7 @@ export async function replaceObject(client: Client, { name, text }: SqlFunction)
       );
 }
 
-/** Drop what has that name, whatever its arguments. */
+/** Drop every object of that name, whatever its arguments. */
 export async function dropObject(client: Client, name: string): Promise<void> {
   for (const object of await findObjects(client, name)) await drop(client, object);
 }

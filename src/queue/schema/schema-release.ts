@@ -10,12 +10,12 @@ export const SQL = fileURLToPath(new URL('../../../sql/', import.meta.url));
 export interface SchemaRelease {
   /** Rises with every change below sql/functions. */
   readonly number: number;
-  /** The least release number of a binary that can work with these functions. */
+  /** The lowest release number of a binary that can work with these functions. */
   readonly oldestClient: number;
   readonly functionsHash: string;
 }
 
-/** Read what sql/release.json says of this binary's functions. */
+/** Read the release of this binary's functions from sql/release.json. */
 export async function readRelease(sql = SQL): Promise<SchemaRelease> {
   const said = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8')) as {
     number: number;
@@ -34,11 +34,11 @@ export async function latestMigration(): Promise<number> {
 export interface SqlFunction {
   readonly name: string;
   readonly text: string;
-  /** It stands in api/: clients call it. What stands in internal/ is called by functions alone. */
+  /** Its file is in api/: clients call it. Only functions call those in internal/. */
   readonly isPublic: boolean;
 }
 
-/** The text of every file below sql/functions, by name. */
+/** Read the text of every file below sql/functions, by name. */
 export async function readFunctions(sql = SQL): Promise<SqlFunction[]> {
   const directory = join(sql, 'functions');
   const files = await Promise.all(
@@ -52,7 +52,7 @@ export async function readFunctions(sql = SQL): Promise<SqlFunction[]> {
   return (await Promise.all(functions)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What `functions_hash` has to be: SHA-256 over the names and texts, in the order of the names. */
+/** Compute `functions_hash`: SHA-256 over the names and texts, in the order of the names. */
 export function hashFunctions(functions: readonly { name: string; text: string }[]): string {
   const hash = createHash('sha256');
   for (const { name, text } of functions) hash.update(`${name}\n${text}\n`);
