@@ -262,7 +262,7 @@ create table taskq.held_keys (
 
 create index held_keys_until on taskq.held_keys (until);
 
--- Groups: `groups` is only the mutex of a group, which only workers take; `group_asks` requests a check of a group.
+-- Limits by group, which nothing uses yet: `groups` is only the mutex of a group, which only workers take.
 create table taskq.groups (
   queue text collate "C" not null,
   key text collate "C" not null,
@@ -275,12 +275,6 @@ create table taskq.group_limits (
   max_running integer not null,
   primary key (queue, key),
   constraint a_group_runs_at_least_one check (max_running >= 1)
-);
-
-create table taskq.group_asks (
-  id bigint generated always as identity primary key,
-  queue text collate "C" not null,
-  key text collate "C" not null
 );
 
 -- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed. role
