@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 
-/** What an attempt is made of. */
+/** The task of an attempt. */
 export interface AttemptTask {
   readonly id: string;
   readonly type: string;
@@ -11,34 +11,34 @@ export interface AttemptTask {
   readonly payload: string;
   /** Failed attempts so far. */
   readonly attempts: number;
-  /** The W3C trace context that its producer gave it. */
+  /** The W3C trace context given by its producer. */
   readonly traceparent: string | null;
 }
 
-/** Where a handler runs: in this process, in one that runs one task after the other, or in one of its own. */
+/** Where a handler runs: in this process, in a child process that runs one task after the other, or in a fresh one. */
 export type Place = 'inline' | 'process' | 'fresh process';
 
-/** How an attempt is concluded: by an outcome, or without one. */
+/** How an attempt concludes: with an outcome, or without one. */
 export type Conclusion =
   | Outcome
-  /** It was asked to end by the shutdown and did: the task waits again, unburned. */
+  /** The shutdown asked it to end, and it did: the task waits again, with no attempt counted. */
   | 'given back'
-  /** The lease is somebody else's: there is nothing to report. */
+  /** Another worker has the lease: there is nothing to report. */
   | 'lost';
 
-/** Which attempt the running code belongs to: an error that nobody catches is traced back through it. */
+/** The attempt that the running code belongs to, to which uncaught errors are traced back. */
 export const currentAttempt = new AsyncLocalStorage<Attempt>();
 
 /** One run of a task, from its start to its conclusion. */
 export class Attempt {
   readonly task: AttemptTask;
-  /** Milliseconds the attempt may take; null: for ever. */
+  /** The time limit of the attempt, in milliseconds; null: unlimited. */
   readonly timeoutMs: number | null;
   readonly place: Place;
   readonly startedAt = performance.now();
-  /** Set by what runs it elsewhere: passes the request to end on. */
+  /** Set while the handler runs in another process: passes the abort on. */
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
-  /** It did not end when it was asked to, and its process is ended for it. */
+  /** It did not end when asked to, so its process is killed. */
   killed = false;
   #controller: AbortController | undefined;
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
@@ -50,7 +50,7 @@ export class Attempt {
     this.place = place;
   }
 
-  /** Runs in a process of its own: it cannot block or crash this one. */
+  /** Whether it runs in a child process, where it cannot block or crash this one. */
   get isApart(): boolean {
     return this.place !== 'inline';
   }
@@ -60,7 +60,7 @@ export class Attempt {
     return this.#aborted?.reason;
   }
 
-  /** Aborted when the handler is to end. Made when first asked for: most handlers never do. */
+  /** Aborted when the handler must end. Created on first use: most handlers never use it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -80,13 +80,13 @@ export class Attempt {
     this.onAbort?.(reason);
   }
 
-  /** An error of this attempt that nobody caught: whatever the handler returns, it has failed. */
+  /** Record an uncaught error: the attempt has failed, whatever the handler returns. */
   failUncaught(thrown: unknown): void {
     this.#uncaught ??= { thrown };
     this.#controller?.abort('shutdown');
   }
 
-  /** Decide what the attempt comes to, by how the handler ended and what it was asked before. */
+  /** Conclude the attempt, from how the handler ended and what it was asked before. */
   conclude(outcome: Outcome): Conclusion {
     const aborted = this.#aborted;
     if (aborted?.reason === 'lost') return 'lost';
@@ -106,7 +106,7 @@ export class Attempt {
   }
 }
 
-/** What a handler throws when it is interrupted, as against what it says on purpose. */
+/** Whether a handler that was interrupted may have thrown this, rather than ended on purpose. */
 function isPlainFailure(outcome: Outcome): boolean {
   return outcome.kind === 'failed' && outcome.delayMs === null;
 }

@@ -5,10 +5,10 @@ import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { EventLog } from '../log/events.ts';
 import type { Attempt } from './attempt.ts';
 
-/** Where a handler's own lines go. */
+/** Where a handler's log lines go. */
 export type HandlerLog = Pick<EventLog, 'say'>;
 
-/** What a handler is told of its task. */
+/** The context a handler receives for its task. */
 export class Context implements TaskContext {
   readonly #attempt: Attempt;
   readonly #lines: HandlerLog;
@@ -52,7 +52,7 @@ export class Context implements TaskContext {
   }
 }
 
-/** A handler without types may pass anything for a message. */
+/** An untyped handler may pass any value as a message. */
 function sayAnything(message: unknown): string {
   if (typeof message === 'string') return message;
   try {
@@ -62,7 +62,7 @@ function sayAnything(message: unknown): string {
   }
 }
 
-/** Without those that cannot be read: a line of log fails no attempt. */
+/** Leave out unreadable fields: a log line must not fail the attempt. */
 function copyReadable(fields: unknown): Record<string, unknown> {
   try {
     return Object.fromEntries(Object.keys(Object(fields)).map((name) => [name, read(fields, name)]));

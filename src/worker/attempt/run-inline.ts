@@ -20,7 +20,10 @@ export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskCon
 
 const HERE = new URL('..', import.meta.url);
 
-/** Whether a line of a stack is of what called the handler: that is the same for everyone, and tells nobody anything. */
+/**
+ * Whether a stack line belongs to the code that calls handlers, which is the same for every task and tells users
+ * nothing.
+ */
 function isCaller(line: string): boolean {
   return line.includes(HERE.href) || line.includes(HERE.pathname);
 }

@@ -1,8 +1,8 @@
 import { type Attempt, currentAttempt } from './attempt.ts';
 
 /**
- * Catch what no handler catches: a rejected promise nobody waits for, a throw in a timer. It is traced back to its
- * attempt, which then fails with it; undefined: it cannot be traced. Returns what ends the watch.
+ * Catch errors that no handler catches: an unhandled rejection, a throw in a timer. Each is traced back to its attempt,
+ * which fails with it; undefined: it cannot be traced. Returns a function that ends the watch.
  */
 export function catchUncaughtErrors(
   onError: (attempt: Attempt | undefined, thrown: unknown) => void,

@@ -1,19 +1,19 @@
-/** Tasks count for about this long. */
+/** A task counts for about this long. */
 const MEMORY_MS = 100;
-/** This many of late, a hundred a second, are dense. */
+/** This many recent tasks, a hundred a second, are dense. */
 const DENSE = 10;
-/** More are not counted, so that an end of the flow is noticed within a sixth of a second. */
+/** Count no more than this, so that the end of a flow is noticed within a sixth of a second. */
 const MOST = 50;
 
 /**
- * How densely tasks come. Where they come now and then, whoever enqueues one is to wake a worker; where they come
- * densely, a hint for each costs its producer most of the commit, and the worker finds them without.
+ * Measures how densely tasks arrive. When they arrive now and then, the producer should wake a worker; when they arrive
+ * densely, a hint for each costs the producer most of the commit, and the worker finds them without hints.
  */
 export class ArrivalRate {
   #recent = 0;
   #at = 0;
 
-  /** This many were claimed now (`performance.now()`). */
+  /** Count tasks claimed at `now` (`performance.now()`). */
   count(tasks: number, now: number): void {
     this.#recent = Math.min(MOST, this.#recentAt(now) + tasks);
     this.#at = now;

@@ -8,40 +8,44 @@ import type { ClaimingWorker } from './claiming-worker.ts';
 
 export interface ClaimContextOptions {
   readonly worker: ClaimingWorker;
-  /** For what may take its time: where it fails, that says nothing of the connection. */
+  /** For statements that may be slow or fail without meaning that the connection is lost. */
   readonly beside: Queryable;
-  /** What is done beside the claims takes one connection, not all. */
+  /** Statements beside the claims share one connection, so that they do not take all of them. */
   readonly lane: Lane;
-  /** Queues were found beside the claims that were not known. */
+  /** A search beside the claims found new queues. */
   readonly onFound: () => void;
 }
 
-/** The queues are looked up at most this often. */
+/** Look up the queues at most this often. */
 const SURVEY_MS = 1000;
-/** Of queues that were not found, this many are taken from hints: anyone may send them. */
+/** Take at most this many unknown queues from hints, which anyone may send. */
 const MOST_HINTED = 100;
 
-/** To find the queues that have tasks, or when the next is due, takes at most a hundredth of the time. */
+/** Finding the queues, or when the next task is due, takes at most a hundredth of the time. */
 const SPACING = 100;
-/** For a cold first look a task of a new queue would else wait ten seconds, where no hint tells of it. */
+/**
+ * Caps the cost of the first search: after a cold one, a task in a new queue would wait ten seconds unless a hint names
+ * it.
+ */
 const FIRST_LOOK_MS = 10;
 
-/** Where it is not known when the next task is due, the worker looks again this soon. */
+/** Look again this soon when it is unknown when the next task is due. */
 const DUE_UNKNOWN_MS = 50;
 
-/** Where tasks go unless their producers say otherwise, should nothing else be known. */
+/** The queue tasks go to unless their producers name another, for when nothing else is known. */
 const USUAL_QUEUE = 'default';
 
 /**
- * What was last found of the queues: which have tasks, and which timeouts apply. To find the queues is a part of other
- * statements as long as it costs next to nothing; then it goes beside the claims, which use those known until it ends.
+ * What was last found out about the queues: which have tasks, and which timeouts apply. Finding the queues is part of
+ * other statements as long as it costs next to nothing. Otherwise it runs beside the claims, which use the known queues
+ * until it ends.
  */
 export class ClaimContext {
   readonly #options: ClaimContextOptions;
   readonly #worker: ClaimingWorker;
   #last: { readonly at: number; readonly types: readonly string[]; readonly found: Survey } | undefined;
   #found: readonly string[] | undefined;
-  /** Named by hints since the queues were last found, and when: what came while they were looked for may be missing. */
+  /** Queues named by hints since the last search, and when: a search may miss what arrives while it runs. */
   readonly #hinted = new Map<string, number>();
   readonly #finds = new Spacing(SPACING, FIRST_LOOK_MS);
   readonly #dues = new Spacing(SPACING, FIRST_LOOK_MS);
@@ -52,7 +56,7 @@ export class ClaimContext {
     this.#worker = options.worker;
   }
 
-  /** Look which queues to claim from, at most once a second. */
+  /** Find the queues to claim from; searches at most once a second. */
   async queuesNow(): Promise<readonly string[]> {
     const isDue = this.#servesAll && this.#finds.isDue(performance.now(), SURVEY_MS);
     if (isDue && this.#finds.isCostly) this.#findBeside();
@@ -61,12 +65,12 @@ export class ClaimContext {
     return this.#served;
   }
 
-  /** None where nobody has looked since the types changed: with the queues come the timeouts. */
+  /** The known queues; none if the types have changed since the last survey, which also brings the timeouts. */
   queuesKnown(): readonly string[] {
     return this.#last?.types === this.#worker.types ? this.#served : [];
   }
 
-  /** Mark the worker as asleep for at most `ms`; what it is to know before its last claim comes with the mark. */
+  /** Mark the worker as idle for at most `ms`, and return what it needs to know for its last claim. */
   async markIdle(ms: number): Promise<{ dueMs: number | null; queues: readonly string[] }> {
     const now = performance.now();
     const finds = this.#servesAll && !this.#finds.isCostly && this.#finds.isDue(now);
@@ -76,7 +80,7 @@ export class ClaimContext {
     return { dueMs, queues: this.#served };
   }
 
-  /** The worker is asleep no longer. */
+  /** Mark the worker as no longer idle. */
   unmarkIdle(): Promise<void> {
     return unmarkIdle(this.#worker.db, this.#worker.workerId);
   }
@@ -87,7 +91,7 @@ export class ClaimContext {
       this.#hinted.set(queue, performance.now());
   }
 
-  /** The longest an attempt of this task may take, in milliseconds; null: for ever. */
+  /** The time limit of an attempt of this task, in milliseconds; null: unlimited. */
   timeoutOf({ timeoutMs, type, queue }: ClaimedTask): number | null {
     const found = this.#last?.found;
     return timeoutMs ?? found?.typeTimeouts[type] ?? found?.queueTimeouts[queue] ?? found?.timeoutMs ?? null;
@@ -105,7 +109,7 @@ export class ClaimContext {
     return this.#last?.types === this.#worker.types && performance.now() - this.#last.at <= SURVEY_MS;
   }
 
-  /** Take in what was asked then. */
+  /** Use the survey that was started at `askedAt`. */
   #take(found: Survey, types: readonly string[], askedAt: number): void {
     this.#last = { at: performance.now(), types, found };
     if (found.queues === null) return;
@@ -145,7 +149,7 @@ export class ClaimContext {
       });
   }
 
-  /** Returns in how many milliseconds to look again; null: nothing is to come. */
+  /** Returns in how many milliseconds to look again; null: no task will become due. */
   async #markIdle(ms: number, { finds, asks }: { finds: boolean; asks: boolean }): Promise<number | null> {
     const { db, workerId, types, queues } = this.#worker;
     const worker = { workerId, queues, types };
@@ -155,7 +159,7 @@ export class ClaimContext {
       const idle = { ...worker, ...(!finds && { known }), ...(!asks && { due: false as const }) };
       const { dueMs, survey: found } = await markIdle(db, idle, ms);
       const now = performance.now();
-      // Which of the two has taken its time says the next time, when only one of them is done.
+      // If only one of the two is done next time, that shows which of them was slow.
       if (finds) this.#finds.done(now - began, now);
       else if (asks) this.#dues.done(now - began, now);
       this.#take(found, types, began);

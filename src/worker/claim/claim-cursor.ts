@@ -3,7 +3,7 @@ import { Spacing } from '../../lib/spacing.ts';
 import type { Claimed, Cursor, Looked, Place } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
 
-/** How the next claim looks at the levels; see `taskq.claim`. */
+/** How the next claim searches the levels; see `taskq.claim`. */
 export interface Look {
   readonly kind: 'on' | 'back' | 'sweep';
   /** Null: from the beginning of every level. */
@@ -11,48 +11,50 @@ export interface Look {
   readonly lookBackMs: number | null;
 }
 
-/** What a claim brought. */
+/** The result of a claim. */
 export interface ClaimReport extends Claimed {
   readonly look: Look;
-  /** Fewer than asked for: there is no backlog. */
+  /** Fewer tasks than asked for: there is no backlog. */
   readonly short: boolean;
   readonly costMs: number;
 }
 
-/** A look at what claims have passed, beside them. */
+/** A search, beside the claims, for tasks that claims have passed. */
 export interface Sweep {
   readonly queues: readonly string[];
   readonly cursor: Cursor;
-  /** One that a reset has overtaken says nothing of what lies before the new cursors. */
+  /** The result of a sweep overtaken by a reset is ignored: it does not cover what lies before the new cursors. */
   readonly era: number;
-  /** Some of the queues alone, which were not looked at before: it costs less than a whole one. */
+  /** It covers only some queues, which were not searched before, and costs less than a whole sweep. */
   readonly isPart: boolean;
 }
 
-/** Tasks whose transaction takes no longer are found by the next claim that looks back. */
+/** The next claim that looks back finds tasks whose transactions take no longer than this. */
 const LOOK_BACK_MS = 2000;
 const SWEEP_WITH_BACKLOG_MS = 5000;
 const SWEEP_WITHOUT_BACKLOG_MS = 500;
-/** Looks back take at most a twentieth of the time of claims; sweeps, which do not hold them up, a hundredth. */
+/** Looking back takes at most a twentieth of the time of claims; sweeps, which do not delay claims, a hundredth. */
 const LOOK_BACK_SPACING = 20;
 const SWEEP_SPACING = 100;
-/** Hints of more queues than this are one hint, of everything. */
+/** Hints for more queues than this become one hint for everything. */
 const MOST_REWINDS = 1000;
-/** Places in more queues than this are forgotten, but for those of the queues served. */
+/** Beyond this many queues, forget the places in queues that are not served. */
 const MOST_PLACES = 1000;
 
 /**
- * Remembers per queue and priority how far claims have looked, so that none walks what is claimed, dead or of types that
- * are not handled here; and decides when to look behind it for what was committed late, or was locked. Without a backlog
- * a claim sweeps itself, from the beginning of every level, as long as that costs next to nothing. Else a sweep is a
- * statement beside the claims: it only says where they have to go back to, in every level, so that neither its cost nor
- * its failure holds them up, and no urgent backlog hides what it found.
+ * Remembers how far claims have searched in each queue and priority, so that no claim walks past rows that are claimed,
+ * dead, or of types not handled here. Decides when to look behind that place for tasks that were committed late or were
+ * locked.
+ *
+ * Without a backlog a claim sweeps by itself, from the beginning of every level, as long as that costs next to nothing.
+ * Otherwise a sweep is a statement beside the claims. It only finds the place in each level to which claims must go
+ * back. So neither its cost nor its failure delays claims, and no urgent backlog hides what it found.
  */
 export class ClaimCursor {
   readonly #places = new Map<string, (Place | null)[]>();
-  /** The earliest time of each queue. */
+  /** The earliest due time in each queue. */
   #rewinds = new Map<string, number>();
-  /** The queues of which is known what lies before their places. */
+  /** Queues for which it is known what lies before their places. */
   readonly #swept = new Set<string>();
   #isReset = false;
   #era = 0;
@@ -61,9 +63,9 @@ export class ClaimCursor {
   readonly #lookBacks = new Spacing(LOOK_BACK_SPACING);
   readonly #sweeps = new Spacing(SWEEP_SPACING);
 
-  /** Start where the slowest of these live workers is: what they have all passed is claimed. */
+  /** Start at the slowest of these live workers' cursors: everything that all of them have passed is claimed. */
   startAt(cursors: readonly unknown[], now: number): void {
-    // They were stored by workers in whatever language.
+    // They may have been stored by workers written in other languages.
     const [first, ...others] = cursors.map(
       (one) => new Map<string, unknown>(isObject(one) ? Object.entries(one) : []),
     );
@@ -83,7 +85,7 @@ export class ClaimCursor {
     this.#sweeps.doneElsewhere(now);
   }
 
-  /** What another worker may start from. */
+  /** The places that another worker may start from. */
   snapshot(): Record<string, (number | null)[]> {
     if (this.#isReset) return {};
     return Object.fromEntries(
@@ -96,26 +98,28 @@ export class ClaimCursor {
     );
   }
 
-  /** Begin every level anew: it is not known what was missed. Applied to the next claim that is built. */
+  /**
+   * Start every level again from its beginning, since tasks may have been missed. Applied when the next claim is built.
+   */
   reset(): void {
     this.#isReset = true;
     this.#era += 1;
     this.#rewinds.clear();
   }
 
-  /** A task waits in this queue from that time on. Applied to the next claim that is built. */
+  /** A task waits in this queue, due at `fromUs`. Applied when the next claim is built. */
   rewind(queue: string, fromUs: number): void {
     this.#rewinds.set(queue, Math.min(fromUs, this.#rewinds.get(queue) ?? Infinity));
-    // A queue of any name can be hinted at: no memory of them all is kept.
+    // A hint can name any queue: limit the memory used for them.
     if (this.#rewinds.size > MOST_REWINDS) this.reset();
   }
 
-  /** Whether it is not known yet what lies before the places of one of these queues. */
+  /** Whether it is unknown what lies before the places of one of these queues. */
   isBlindIn(queues: readonly string[]): boolean {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
 
-  /** Decide how the next claim looks. */
+  /** Decide how the next claim searches. */
   next(now: number, queues: readonly string[]): Look {
     this.#applyReset();
     this.#applyRewinds();
@@ -128,7 +132,7 @@ export class ClaimCursor {
       : { kind: 'on', cursor: this.#places, lookBackMs: null };
   }
 
-  /** Decide whether to look now, beside the claims, at what they have passed in these queues. */
+  /** Decide whether to search now, beside the claims, what they have passed in these queues. */
   nextSweep(now: number, queues: readonly string[]): Sweep | undefined {
     this.#applyReset();
     this.#applyRewinds();
@@ -144,15 +148,15 @@ export class ClaimCursor {
     return this.#sweeps.isDue(now, leastMs) ? { ...sweep, queues, isPart: false } : undefined;
   }
 
-  /** Put the queues in the order of the next claim: each comes first in its turn. */
+  /** Order the queues for the next claim: each comes first in turn. */
   inTurn(queues: readonly string[]): readonly string[] {
     this.#turn = (this.#turn + 1) % Math.max(1, queues.length);
     return [...queues.slice(this.#turn), ...queues.slice(0, this.#turn)];
   }
 
   /**
-   * Take in what a claim brought. A level's cursor is where it was read to its end, else the last task claimed there, be
-   * it earlier than before.
+   * Record the result of a claim. The cursor of a level read to its end moves to that end; otherwise to the last task
+   * claimed there, even if that is earlier than before.
    */
   claimed({ look, tasks, looked, short, costMs }: ClaimReport, now: number): void {
     this.#short = short;
@@ -164,19 +168,19 @@ export class ClaimCursor {
       this.#level(queue)[priority] = { availableAtUs, id: safeId(Number(id)) };
     }
     if (looked !== null) this.#lookedTo(looked);
-    // What has filled its limit has not come to the less urgent levels.
+    // A claim that reached its limit has not read the less urgent levels.
     if (look.kind !== 'sweep' || !short || looked === null) return;
     this.#sweeps.done(costMs, now);
     for (const queue of looked.queues) this.#swept.add(queue);
   }
 
-  /** A claim failed after so long. */
+  /** A claim failed after `costMs`. */
   failed(look: Look, costMs: number, now: number): void {
     if (look.kind === 'back') this.#lookBacks.failed(costMs, now);
     if (look.kind === 'sweep') this.#sweeps.failed(costMs, now);
   }
 
-  /** Take in what a sweep found: claims go back there. */
+  /** Record the result of a sweep: claims go back to what it found. */
   sweptBeside(sweep: Sweep, { first, lookedToUs }: Missed, costMs: number, now: number): void {
     if (!sweep.isPart) this.#sweeps.done(costMs, now);
     if (sweep.era !== this.#era) return;
@@ -193,7 +197,7 @@ export class ClaimCursor {
     }
   }
 
-  /** A sweep failed after so long. */
+  /** A sweep failed after `costMs`. */
   sweepFailed(costMs: number, now: number): void {
     this.#sweeps.failed(costMs, now);
   }
@@ -218,7 +222,7 @@ export class ClaimCursor {
     return places;
   }
 
-  /** They are swept again should they be served. */
+  /** The next sweep covers them again if they are served. */
   #forgetAllBut(queues: readonly string[]): void {
     for (const queue of this.#places.keys()) {
       if (queues.includes(queue)) continue;
@@ -238,7 +242,7 @@ export class ClaimCursor {
   #applyRewinds(): void {
     for (const [queue, fromUs] of this.#rewinds) {
       const places = this.#places.get(queue);
-      // From the beginning: that is a sweep's to find out, as in a queue that was not looked at yet.
+      // From the beginning: leave it to a sweep, as for a queue that was never searched.
       if (fromUs <= 0) this.#swept.delete(queue);
       else if (places !== undefined) {
         const before = { availableAtUs: fromUs - 1, id: 0 };
@@ -254,7 +258,7 @@ function copyOf(places: Cursor): Cursor {
   return new Map([...places].map(([queue, levels]) => [queue, [...levels]]));
 }
 
-/** Null: a time from before 1970 is told as that. */
+/** Null for a time before 1970, which is treated as the beginning. */
 function justBefore({ availableAtUs, id }: Place): Place | null {
   if (availableAtUs <= 0) return null;
   return id > Number.MIN_SAFE_INTEGER
@@ -262,12 +266,12 @@ function justBefore({ availableAtUs, id }: Place): Place | null {
     : { availableAtUs: availableAtUs - 1, id: 0 };
 }
 
-/** Beyond these, a number that was rounded may be no bigint. */
+/** A rounded number beyond these may not be a valid bigint. */
 function safeId(id: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(id, Number.MAX_SAFE_INTEGER));
 }
 
-/** Null is before everything. */
+/** Null comes before everything. */
 function earlier(a: Place | null, b: Place | null): Place | null {
   if (a === null || b === null) return null;
   return a.availableAtUs < b.availableAtUs || (a.availableAtUs === b.availableAtUs && a.id <= b.id) ? a : b;

@@ -9,13 +9,13 @@ import type { Claimer } from './claimer.ts';
 export interface ClaimLoopHost {
   /** How many tasks to claim now. */
   room(): Room;
-  /** How often to look where nothing is due. */
+  /** How often to look for tasks when nothing is due. */
   readonly pollMs: number;
-  /** Whether hints arrive: then an idle worker looks less often. */
+  /** Whether hints arrive; an idle worker then polls less often. */
   readonly hearsHints: boolean;
-  /** Nothing is due. True: the worker ends. */
+  /** Called when nothing is due. True: the worker ends. */
   isDone(): Promise<boolean>;
-  /** A statement failed that is tried again. */
+  /** A statement failed and will be retried. */
   onTrouble(error: unknown): void;
 }
 
@@ -23,34 +23,37 @@ export interface ClaimLoopOptions {
   readonly host: ClaimLoopHost;
   readonly claimer: Claimer;
   readonly context: ClaimContext;
-  /** Rung when there may be room again. */
+  /** Rung when there may be room for more tasks. */
   readonly slotFreed: Bell;
-  /** Rung when there may be something to claim. */
+  /** Rung when there may be tasks to claim. */
   readonly workArrived: Bell;
   readonly stop: AbortSignal;
 }
 
-/** Where tasks trickle in, the next look is so much later: they come in handfuls. */
+/** Delay the next claim this long while tasks trickle in: they come in handfuls. */
 const TRICKLE_MS = 5;
-/** How long an idle worker that hears hints goes without a look. */
+/** The poll interval of an idle worker that receives hints. */
 const POLL_HEARING_MS = 5000;
 /**
- * So soon after it was marked as idle it looks again, and twice as late each time. Who enqueued before the mark stood and
- * commits after the last look has sent no hint: it is found after about as long again as its transaction was open.
+ * An idle worker looks again this soon after it was marked, then at doubling intervals. A producer that enqueued before
+ * the mark was visible, and committed after the last look, sent no hint: its task is found after about as long again as
+ * its transaction was open.
  */
 const FIRST_NAP_MS = 50;
 
-/** When a worker was marked as idle, and for how long the mark stands that has been renewed since. */
+/** When a worker was marked as idle, and until when the mark, which may have been renewed since, is valid. */
 interface Mark {
   since: number;
   until: number;
 }
 
-/** Claim whenever there is room and something to claim, until `stop`. */
+/** Claim whenever there is room and a task to claim, until `stop`. */
 export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   const { host, claimer, context, slotFreed, workArrived, stop } = options;
   const arrivals = new ArrivalRate();
-  /** It stands while the worker is marked as idle: producers send hints. A task now and then leaves the mark alone. */
+  /**
+   * Set while the worker is marked as idle, so that producers send hints. An occasional task leaves the mark in place.
+   */
   let mark: Mark | undefined;
   let isWoken = false;
   for (let failures = 0; !stop.aborted; ) {
@@ -64,14 +67,14 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
         await slotFreed.wait(host.pollMs, stop);
         continue;
       }
-      // What woke it waits: no look comes before the claim.
+      // The task that woke the worker is waiting: claim before any survey.
       const queues = isWoken ? context.queuesKnown() : await context.queuesNow();
       const got = await claimer.claim(room, queues, stop);
       isWoken = false;
       failures = 0;
       const now = performance.now();
       arrivals.count(got, now);
-      // Of several workers one is often too late, and no more idle than the others.
+      // With several workers, one often claims too late, and is no more idle than the others.
       if (got === 0 && !(host.hearsHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };
         arrivals.count(await sleepIdle(options, mark), performance.now());
@@ -86,13 +89,13 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
 }
 
 /**
- * Sleep until a hint, the next due task or the next poll. The mark comes before the last look: what was committed
- * before it stood has sent no hint. Returns how many tasks that look claimed, which ends the sleep.
+ * Sleep until a hint, the next due task or the next poll. The mark is set before the last look, because tasks committed
+ * before it was visible sent no hint. Returns how many tasks that look claimed; any end the sleep.
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
   const { host, claimer, context, workArrived, stop } = options;
   if (performance.now() > mark.until || !host.hearsHints) mark.since = performance.now();
-  // The longer it has stood, the fewer transactions are open that have not seen it.
+  // The longer the mark has been set, the fewer open transactions have not seen it.
   for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
     if (stop.aborted || (await host.isDone())) return 0;
     const pollMs = host.hearsHints ? Math.max(host.pollMs, POLL_HEARING_MS) : host.pollMs;

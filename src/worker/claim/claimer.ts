@@ -13,7 +13,7 @@ export interface ClaimerOptions {
   readonly ledger: Ledger;
   readonly cursor: ClaimCursor;
   readonly sweeper: Sweeper;
-  /** A claim brought these. */
+  /** A claim brought these tasks. */
   readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
 }
 
@@ -46,7 +46,7 @@ export class Claimer {
     const { db, workerId, types } = worker;
     const began = performance.now();
     const look = cursor.next(began, queues);
-    // The answer is worth nothing after a lease.
+    // After a lease the answer is useless.
     const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
     const request = { workerId, types, queues: cursor.inTurn(queues), ...room, ...look };
     let claimed: Claimed;

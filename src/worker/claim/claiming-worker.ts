@@ -1,11 +1,11 @@
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 
-/** A worker that claims. */
+/** A worker that claims tasks. */
 export interface ClaimingWorker extends RegisteredWorker {
-  /** Those it has handlers for now. Another array is another set. */
+  /** The types it has handlers for now. A different array means a different set. */
   readonly types: readonly string[];
-  /** Those it serves now, whether they have tasks or not; null: every one that has tasks. */
+  /** The queues it serves now, with or without tasks; null: every queue that has tasks. */
   readonly queues: readonly string[] | null;
-  /** A statement failed that is tried again. */
+  /** A statement failed and will be retried. */
   onTrouble(error: unknown): void;
 }

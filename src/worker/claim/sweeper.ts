@@ -5,14 +5,14 @@ import { findMissed } from '../../queue/protocol/find-missed.ts';
 import type { ClaimCursor, Sweep } from './claim-cursor.ts';
 
 export interface SweeperOptions {
-  /** Where it fails, or takes too long, that says nothing of the connection. */
+  /** Where failures and delays do not mean that the worker's connection is lost. */
   readonly db: Queryable;
-  /** What is done beside the claims takes one connection, not all. */
+  /** Statements beside the claims share one connection, so that they do not take all of them. */
   readonly lane: Lane;
   readonly cursor: ClaimCursor;
-  /** Those handled now. */
+  /** The types handled now. */
   readonly types: () => readonly string[];
-  /** Claims have passed something that is due. */
+  /** Claims have passed a task that is due. */
   readonly onMissed: () => void;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -22,10 +22,10 @@ interface Running {
   readonly startedAt: number;
 }
 
-/** The first claims from a queue wait so long for the sweep that says where they begin; then they only look back. */
+/** The first claims from a queue wait this long for the sweep that finds where they begin; then they only look back. */
 const FIRST_SWEEP_MS = 1000;
 
-/** Looks beside the claims at what they have passed. */
+/** Searches, beside the claims, for tasks that claims have passed. */
 export class Sweeper {
   readonly #options: SweeperOptions;
   #running: Running | undefined;

@@ -2,20 +2,20 @@ import { after } from '../../lib/after.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { StartedTask } from '../lease/held-task.ts';
 
-/** What calls off the timeout of an attempt, and the end of its grace. */
+/** Functions that cancel an attempt's timeout and its grace. */
 interface Timers {
   timeout?: () => void;
   grace?: () => void;
 }
 
 /**
- * Asks attempts to end, at their timeout or for another reason, and calls back for an inline one that has not ended after
- * the grace.
+ * Asks attempts to end, at their timeout or for another reason, and calls back for an inline attempt that has not ended
+ * after the grace.
  */
 export class AttemptTimers {
   readonly #graceMs: number;
   readonly #onIgnored: (held: StartedTask) => void;
-  /** Of attempts that have a timeout, or were asked to end. */
+  /** The timers of attempts that have a timeout or were asked to end. */
   readonly #timers = new Map<StartedTask, Timers>();
 
   constructor(graceMs: number, onIgnored: (held: StartedTask) => void) {
@@ -23,14 +23,14 @@ export class AttemptTimers {
     this.#onIgnored = onIgnored;
   }
 
-  /** The attempt has started: its timeout runs, if it has one. */
+  /** Start the timeout of an attempt, if it has one. */
   start(held: StartedTask): void {
     const { timeoutMs } = held.attempt;
     if (timeoutMs === null) return;
     this.#timers.set(held, { timeout: after(timeoutMs, () => this.askToEnd(held, 'timeout')) });
   }
 
-  /** Ask it to end. Its grace begins when it is first asked. */
+  /** Ask an attempt to end. Its grace begins at the first request. */
   askToEnd(held: StartedTask, reason: AbortReason, cancelReason: string | null = null): void {
     held.attempt.abort(reason, cancelReason);
     const timers = this.#timers.get(held) ?? {};
@@ -38,13 +38,13 @@ export class AttemptTimers {
     this.#timers.set(held, {
       ...timers,
       grace: after(this.#graceMs, () => {
-        // The process of one that is apart is being killed.
+        // A child process is killed instead.
         if (!held.attempt.isApart) this.#onIgnored(held);
       }),
     });
   }
 
-  /** The attempt has ended: call off what waits for it. */
+  /** Cancel the timers of an attempt that has ended. */
   clear(held: StartedTask): void {
     if (this.#timers.size === 0) return;
     const timers = this.#timers.get(held);

@@ -17,37 +17,37 @@ import { type AttemptHost, conclude, INTERRUPTED, runAttempt } from './run-attem
 export interface ExecutorSettings {
   readonly handlers: Handlers;
   readonly graceMs: number;
-  /** For handlers in a process that do not say how long after an abort they are killed. */
+  /** For isolated handlers that do not set how long after an abort they are killed. */
   readonly killAfterMs: number;
   readonly events: EventLog;
 }
 
 /** The worker of an executor. */
 export interface ExecutorHost {
-  /** How many tasks it may run at a time. */
+  /** How many tasks may run at a time. */
   readonly concurrency: number;
-  /** The longest an attempt of this task may take; null: for ever. */
+  /** The time limit of an attempt of this task, in milliseconds; null: unlimited. */
   timeoutOf(task: ClaimedTask): number | null;
-  /** Mark a suspect as running in the database. False: it is not ours any more. */
+  /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
-  /** There is something new to report. */
+  /** There is a new report. */
   onReport(): void;
-  /** The lease of a task is somebody else's. */
+  /** Another worker has the lease of a task. */
   onLost(held: HeldTask): void;
 }
 
 /**
- * So many start before the event loop comes round. Handlers that end at once would keep it until nothing waits any more,
- * and the next claim, which they make room for, would leave only then.
+ * Starts per turn of the event loop. Handlers that end at once would otherwise keep the loop until no task waits, and
+ * the next claim, for which they make room, would be sent only then.
  */
 const AT_A_TURN = 100;
 
-/** A claimed-ahead task waits no longer than this for its start. */
+/** A claimed-ahead task is given back after waiting this long to start. */
 const UNSTARTED_MS = 1000;
 
-/** Runs what was claimed, in at most `concurrency` slots: the most urgent that may start does so when a slot is free. */
+/** Runs claimed tasks in at most `concurrency` slots: each free slot takes the most urgent task that may start. */
 export class Executor {
   readonly #ledger: Ledger;
   readonly #host: ExecutorHost;
@@ -56,7 +56,7 @@ export class Executor {
   readonly #timers: AttemptTimers;
   readonly #attempts: AttemptHost;
   #handlers: Handlers;
-  /** Since the event loop last came round. */
+  /** Starts in this turn of the event loop. */
   #startedNow = 0;
   #meanRunMs: number | undefined;
   #meanLength = 0;
@@ -87,22 +87,22 @@ export class Executor {
     return this.#host.concurrency - this.#ledger.running;
   }
 
-  /** How long an attempt takes of late, in milliseconds; undefined: none has ended yet. */
+  /** The recent mean duration of an attempt, in milliseconds; undefined: none has ended yet. */
   get meanRunMs(): number | undefined {
     return this.#meanRunMs;
   }
 
-  /** How long the payloads of the last claim were, in characters; 0: there was none. */
+  /** The mean payload length of the last claim, in characters; 0: there was none. */
   get meanLength(): number {
     return this.#meanLength;
   }
 
-  /** For how long no slot has become free, in milliseconds; 0: one is. */
+  /** How long no slot has become free, in milliseconds; 0: one is free. */
   get busyMs(): number {
     return this.freeSlots > 0 ? 0 : performance.now() - this.#startedAt;
   }
 
-  /** Take in what a claim brought, and start what finds a slot. */
+  /** Enter the tasks that a claim brought, and start those that find a slot. */
   take(reservation: Reservation, tasks: readonly ClaimedTask[]): void {
     this.#ledger.answered(reservation, tasks, performance.now());
     if (tasks.length > 0)
@@ -112,7 +112,7 @@ export class Executor {
     if (this.#ledger.reporting > 0) this.#host.onReport();
   }
 
-  /** Start what finds a slot. */
+  /** Start waiting tasks in the free slots. */
   fill(): void {
     const ledger = this.#ledger;
     for (let next = 0; this.#startedNow < AT_A_TURN && this.freeSlots > 0; ) {
@@ -129,32 +129,32 @@ export class Executor {
     }
   }
 
-  /** Use other handlers from the next start on. */
+  /** Use these handlers for all further starts. */
   exchange(handlers: Handlers): void {
     this.#handlers = handlers;
     this.#attempts.processes.retire();
   }
 
-  /** Give back what has waited too long for its start. */
+  /** Give back tasks that have waited too long to start. */
   releaseStale(): void {
     const limit = performance.now() - UNSTARTED_MS;
     const next = this.#ledger.abandoned === 0 ? this.#ledger.nextLastChance() : undefined;
     this.#release((held) => held.claimedAt < limit && held !== next);
   }
 
-  /** Give back what waits and may not run here now. */
+  /** Give back waiting tasks that may not run here now. */
   releaseUnserved(): void {
     this.#release(({ task }) => !this.#host.serves(task));
   }
 
-  /** Ask everything that runs to end. */
+  /** Ask all running attempts to end. */
   abortAll(reason: AbortReason): void {
     for (const { attempt } of this.#ledger.started()) attempt.abort(reason);
   }
 
   /**
-   * The lease is gone: whatever this worker does with the task changes nothing. One whose outcome is under way answers
-   * for itself.
+   * The lease is gone, so nothing this worker does with the task has any effect. A task whose outcome is in flight
+   * waits for its answer.
    */
   lose(lease: HeldLease): void {
     const held = this.#ledger.find(lease);
@@ -164,8 +164,8 @@ export class Executor {
   }
 
   /**
-   * Somebody asked to cancel the task: what runs is asked to end, and an inline handler that has not after the grace is
-   * abandoned; what waits ends.
+   * The task was cancelled by request. A running attempt is asked to end, and an inline handler that has not ended
+   * after the grace is abandoned; a waiting task ends at once.
    */
   cancel(lease: HeldLease, reason: string | null): void {
     const held = this.#ledger.find(lease);
@@ -175,7 +175,7 @@ export class Executor {
       this.#host.onReport();
   }
 
-  /** Conclude all that still runs as if it had been interrupted, for a worker that ends: it is waited for no longer. */
+  /** Conclude all running attempts as interrupted: the worker is ending and waits for them no longer. */
   giveUp(): void {
     for (const held of this.#ledger.started()) {
       held.attempt.killed = true;
@@ -184,7 +184,7 @@ export class Executor {
     this.#attempts.processes.close();
   }
 
-  /** The event loop has come round. */
+  /** The next turn of the event loop. */
   readonly #beginTurn = (): void => {
     this.#startedNow = 0;
     this.fill();

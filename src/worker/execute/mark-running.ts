@@ -4,8 +4,9 @@ import type { StartedTask } from '../lease/held-task.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 
 /**
- * Mark a task as running in the database, by a heartbeat that names it as started. Asks until the database answers
- * whether it is ours (false: not any more), or until the attempt is to end. `onTrouble`: it did not answer, or refused.
+ * Mark a task as running in the database, with a heartbeat that names it as started. Repeats until the database answers
+ * or the attempt must end. Returns false if another worker has the lease. `onTrouble`: the database did not answer, or
+ * refused.
  */
 export async function markRunning(
   { db, workerId, lease }: RegisteredWorker,
@@ -17,7 +18,7 @@ export async function markRunning(
     try {
       const { answers } = await lease.during((leaseMs) => heartbeat(db, { workerId, leaseMs, held }));
       const answer = answers[0]?.answer;
-      // Busy: somebody has its row locked; for a moment that may be our own other thread, which marks it, too.
+      // Busy: another transaction has its row locked; briefly that may be our own heartbeat thread, which marks it too.
       if (answer !== 'busy') return answer === 'renewed';
     } catch (error) {
       onTrouble(error);

@@ -7,26 +7,26 @@ import type { StartedTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import { isSuspect } from '../lease/suspects.ts';
 
-/** What an attempt needs around it. */
+/** What running an attempt requires. */
 export interface AttemptHost {
-  /** Mark a suspect as running in the database. False: it is not ours any more. */
+  /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
   readonly processes: HandlerProcesses;
   readonly lines: HandlerLog;
-  /** Its handler has ended: the attempt is to be concluded. */
+  /** The handler has ended: conclude the attempt. */
   readonly onEnded: (held: StartedTask, outcome: Outcome) => void;
 }
 
-/** What a handler comes to that does not end before its process does. */
+/** The outcome of a handler that does not end before its process does. */
 export const INTERRUPTED = outcomeOf({ kind: 'threw', thrown: new Error('the worker ended') });
 
-/** Run an attempt: a suspect is marked first; then the handler runs, inline or apart; then it is concluded. */
+/** Run an attempt: mark a suspect first, run the handler inline or in a child process, then conclude the attempt. */
 export function runAttempt(held: StartedTask, handler: Handler, host: AttemptHost): void {
   const ended = isSuspect(held.task) ? markAndRun(held, handler, host) : run(held, handler, host);
   void ended.then((outcome) => host.onEnded(held, outcome));
 }
 
-/** Before it runs the database says so: what takes its worker down again is then to blame for it. */
+/** Mark it in the database before it runs: if the worker is lost again, this task is then to blame. */
 async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
   const { attempt } = held;
   if (!(await host.markRunning(held))) attempt.abort('lost');
@@ -43,7 +43,7 @@ function run(
     : runInline(attempt, handler, new Context(attempt, lines));
 }
 
-/** Conclude an attempt that ended so, and report it. Returns whether there is something to report. */
+/** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */
 export function conclude(ledger: Ledger, held: StartedTask, outcome: Outcome, ranMs: number): boolean {
   const conclusion = held.attempt.conclude(outcome);
   switch (conclusion) {

@@ -4,12 +4,13 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 
 /**
- * Find the handler files of a directory: `send-email.ts` is the handler of `send-email`, `billing/charge.ts` that of
- * `billing/charge`, and a program that starts with `#!`, `thumbnail.py`, that of `thumbnail`. Skipped are names that
- * start with `_` or `.`, tests, type declarations, node_modules, and what is neither a module nor a program. Returns an
- * empty map where the directory does not exist. Throws `no_handlers` where it is a file, `duplicate_handler` where two
- * files would handle one type, `handler_outside` for a link that leads out of the directory, `handler_not_executable`
- * for a program without x bit.
+ * Find the handler files of a directory. `send-email.ts` handles `send-email`, `billing/charge.ts` handles
+ * `billing/charge`, and a program that starts with `#!`, `thumbnail.py`, handles `thumbnail`. Names that start with `_`
+ * or `.`, tests, type declarations, node_modules, and files that are neither a module nor a program are skipped.
+ *
+ * Returns an empty map if the directory does not exist. Throws `no_handlers` if it is a file, `duplicate_handler` if
+ * two files would handle one type, `handler_outside` for a link that leads out of the directory, `handler_broken_link`
+ * for a broken one, `handler_not_executable` for a program without an x bit.
  */
 export async function findHandlerFiles(directory: string): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -28,7 +29,7 @@ function noDirectory(path: string): TaskqError {
   });
 }
 
-/** `seen` are the real directories on the way here: a loop of links ends. */
+/** `seen` holds the real directories on the way here, so that a loop of links ends. */
 async function search(
   root: string,
   directory: string,
@@ -48,7 +49,7 @@ async function search(
   }
 }
 
-/** Whether a file is loaded into a process of ours, by its name; what else is a handler is a program. */
+/** Whether a file is loaded into a process of ours, by its name; other handlers are programs. */
 export function isModule(path: string): boolean {
   return MODULE_EXTENSIONS.some((extension) => path.endsWith(extension));
 }

@@ -4,7 +4,7 @@ import type { StandardSchema } from '../../domain/standard-schema.ts';
 /** Why a handler was asked to end. */
 export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
 
-/** Writes log lines that name the task. What else is given stands in their `fields`. */
+/** Writes log lines that name the task. Values passed beside the message are logged in `fields`. */
 export interface TaskLog {
   /** Written only if `logLevel` is `debug`. */
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -16,7 +16,7 @@ export interface TaskLog {
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
 
-/** What a handler is told besides its payload. */
+/** What a handler receives besides its payload. */
 export interface TaskContext {
   /** The task's number, as text. */
   readonly id: string;
@@ -37,13 +37,13 @@ export interface TaskContext {
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */
 export type Isolation = 'inline' | 'process';
 
-/** What a handler file may say of its type, besides how to run it. */
+/** What a handler file may set for its type, besides how to run it. */
 export interface HandlerOptions {
   /** Time limit of an attempt: `'30s'`, or milliseconds. */
   readonly timeout?: string | number;
   /** How long after its timeout or cancellation it is killed, if it runs in its own process; `'2s'`. */
   readonly killAfter?: string | number;
-  /** Its tasks are not started at all once so long has passed since they were due: `'1h'`, or milliseconds. */
+  /** A task is not started if this long has passed since it was due: `'1h'`, or milliseconds. */
   readonly expires?: string | number;
   /** Attempts before a task becomes a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
@@ -65,8 +65,8 @@ export interface HandlerDefinition<Payload = unknown, Result = unknown, Input = 
 }
 
 /**
- * Say what a handler is. Returns it as it is; it is there for the types: the payload is what the schema makes of it,
- * or what `run` says of its first parameter.
+ * Define a handler. Returns the definition unchanged; it exists for the types: the payload is what the schema returns,
+ * or the type of `run`'s first parameter.
  */
 export function defineHandler<Input, Payload, Result>(
   definition: HandlerDefinition<Payload, Result, Input> & {

@@ -10,27 +10,27 @@ import { isModule } from './find-handlers.ts';
 import type { Isolation, TaskContext } from './handler.ts';
 import { runProgram } from './run-program.ts';
 
-/** A handler, checked. Undefined: it says nothing of that, and what is set elsewhere applies. */
+/** A checked handler. Undefined: the handler does not set the option, so other settings apply. */
 export interface Handler {
   readonly type: string;
-  /** Where it was loaded from; null: it is a function of an application and cannot run in a process of its own. */
+  /** The file it was loaded from; null: it is a function of an application and cannot run in a child process. */
   readonly path: string | null;
   readonly schema: StandardSchema | undefined;
   readonly timeoutMs: number | undefined;
   readonly expiresMs: number | undefined;
   readonly maxAttempts: number | undefined;
-  /** How long after it was asked to end it is killed, where it runs in a process. */
+  /** How long after it is asked to end it is killed, if it runs in a child process. */
   readonly killAfterMs: number | undefined;
   readonly backoff: StoredBackoff | undefined;
   readonly retention: string | undefined;
   readonly isolation: Isolation | undefined;
-  /** What `run` takes the payload as: a program the JSON text that the database has, numbers of any size included. */
+  /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
 /**
- * Load a handler file: a module's default export, or a program, which is run in a process. Throws
+ * Load a handler file: a module's default export, or a program, which runs in a child process. Throws
  * `handler_not_loaded` (exit 2), which names the file and what is wrong with it.
  */
 export async function loadHandler(type: string, path: string): Promise<Handler> {
@@ -40,7 +40,7 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
   }
   try {
     const exports = await loadModule(path);
-    // CommonJS that was compiled from ESM: `module.exports.default`.
+    // CommonJS compiled from ESM: `module.exports.default`.
     const exported = exports.default as { default?: unknown } | undefined;
     const definition = isDefinition(exported) ? exported : (exported?.default ?? exported);
     return handlerOf(type, path, definition, optionsBeside(exports));
@@ -56,7 +56,7 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
 }
 
 /**
- * Check what a file or an application gives as a handler; `beside` are the options of a bare function. Throws TaskqError.
+ * Check a handler given by a file or an application; `beside` holds the options of a bare function. Throws TaskqError.
  */
 export function handlerOf(
   type: string,
@@ -91,7 +91,7 @@ export function handlerOf(
   };
 }
 
-/** The named exports that are options, and those whose names are nearly an option's, for the check to refuse. */
+/** The named exports that are options, and those with names close to an option's, which the check then refuses. */
 function optionsBeside(exports: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isMeant = ([name, value]: [string, unknown]) =>
     OPTIONS.includes(name) || (!isHelper(value) && nearest(name, OPTIONS).length > 0);
@@ -99,7 +99,7 @@ function optionsBeside(exports: Readonly<Record<string, unknown>>): Record<strin
   return Object.fromEntries(named.filter(isMeant));
 }
 
-/** A function that a file exports for others, such as `schemaOf`; a schema may be a function too. */
+/** A function exported for other files, such as `schemaOf`; a schema may be a function too. */
 function isHelper(value: unknown): boolean {
   return typeof value === 'function' && !('~standard' in value);
 }

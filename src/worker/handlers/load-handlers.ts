@@ -6,13 +6,12 @@ import { findHandlerFiles } from './find-handlers.ts';
 import type { Isolation } from './handler.ts';
 import { type Handler, loadHandler } from './load-handler.ts';
 
-/** The handlers of a worker by type. A map: no name of a task can reach anything else. */
+/** A worker's handlers by type. A map, so that no task type can reach anything but a handler. */
 export type Handlers = ReadonlyMap<string, Handler>;
 
 /**
- * Load the handlers of a directory, of the given types only where some are given. `isolation` is for those that do not
- * say. Throws (exit 2) where the directory does not exist or has no handler, where a file does not load, or where a
- * type has no file.
+ * Load the handlers of a directory, or only those of the given types. `isolation` applies to handlers that do not set
+ * it. Throws (exit 2) if the directory does not exist or has no handler, a file does not load, or a type has no file.
  */
 export async function loadHandlers(
   directory: string,
@@ -34,14 +33,14 @@ export async function loadHandlers(
   const handlers = new Map<string, Handler>();
   for (const [type, path] of files) {
     if (types !== null && !types.includes(type)) continue;
-    // One after the other: what two files of TypeScript import would be loaded twice, for each its own.
+    // One after the other: otherwise a module imported by two TypeScript files would be loaded twice, once for each.
     const handler = await loadHandler(type, path);
     handlers.set(type, { ...handler, isolation: handler.isolation ?? isolation });
   }
   return handlers;
 }
 
-/** What the handlers say of their types, as the database keeps it. */
+/** The handlers' settings for their types, as the database stores them. */
 export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
   return Object.fromEntries(
     [...handlers.values()].map(({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention }) => [

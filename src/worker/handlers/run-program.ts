@@ -11,24 +11,26 @@ import type { TaskContext } from './handler.ts';
 /** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */
 const TRY_AGAIN = 75;
 
-/** Of what a program writes to stdout so much is read; a result that can be stored is far smaller. */
+/** Read at most this much of a program's stdout; a result that can be stored is far smaller. */
 const MAX_RESULT_BYTES = 8 * 1024 * 1024;
 const MAX_TAIL_BYTES = 3000;
 const MAX_LINE_BYTES = 2000;
 
 /**
- * Run a program on a task: its payload on stdin, as JSON; `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE` and `TASKQ_ATTEMPT`
- * in the environment of its worker, which it has whole (a database URL, too: it may call taskq), and `TRACEPARENT` where
- * the task has one. Exit code 0: what it wrote to stdout is the result, as
- * JSON where it is JSON, else as text; nothing is no result. 75: try again (throws Retry). All else throws, with the end of what it wrote to stderr. Each
- * line of stderr is logged. Told to end it gets SIGTERM; its worker kills it after `killAfter`.
+ * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
+ * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, and `TRACEPARENT` if
+ * the task has one. Each line of stderr is logged. When asked to end it gets SIGTERM; its worker kills it after
+ * `killAfter`.
+ *
+ * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
+ * throws Retry. Otherwise it throws an error with the end of stderr.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, type, queue, attempt, traceparent } = ctx;
   const program = spawn(path, [], {
     env: {
       ...process.env,
-      // Undefined leaves out the trace in which the worker itself was started.
+      // Undefined removes the trace context in which the worker itself was started.
       TRACEPARENT: traceparent ?? undefined,
       TASKQ_ID: id,
       TASKQ_TYPE: type,
@@ -38,7 +40,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   });
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);
-  // It need not read its payload.
+  // The program need not read its payload.
   program.stdin.on('error', () => {});
   program.stdin.end(payload);
   const result = keepHead(program.stdout, MAX_RESULT_BYTES);
@@ -47,7 +49,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   const closed = once(program, 'close').catch(() => {});
   try {
     const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
-    // What it has started may hold its output open for ever.
+    // Processes that it started may hold its output open for ever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     if (exitCode === 0) return resultOf(result());
     if (exitCode === TRY_AGAIN) throw new Retry({ message: lastLine(tail()) ?? 'it asked for a retry' });
@@ -66,7 +68,7 @@ interface Failure {
   readonly tail: string;
 }
 
-/** A program that did not end with 0. Its stack is the end of what it wrote to stderr. */
+/** A program that did not exit with 0. Its stack is the end of stderr. */
 class ProgramFailed extends Error {
   readonly code: string;
 
@@ -123,7 +125,7 @@ function keepTail(stream: Readable, maxBytes: number): () => string {
   return () => tail.toString();
 }
 
-/** A line that does not end is passed on in pieces. */
+/** Pass on an endless line in pieces. */
 function logLines(stream: Readable, log: (line: string) => void): void {
   const decoder = new StringDecoder();
   let rest = '';

@@ -6,28 +6,28 @@ import { changesBetween, type Snapshot, takeSnapshot } from '../../lib/snapshot.
 import type { Isolation } from './handler.ts';
 import { type Handlers, loadHandlers } from './load-handlers.ts';
 
-/** What became of changed files: a whole set of handlers, or why there is none. */
+/** The result of a change: a complete set of handlers, or why it did not load. */
 export type Reload = {
   /** Relative to the handlers' directory. */
   readonly changed: readonly string[];
 } & ({ readonly handlers: Handlers } | { readonly error: Error });
 
-/** A file that has not finished loading by then counts as one that does not load. */
+/** A file that takes longer than this to load counts as not loading. */
 const LOAD_MS = 10_000;
 
 /**
- * The handlers of a directory, loaded anew when their files change. It compares states of the files instead of
- * waiting for events: those are lost where the directory is deleted and made again, on network and container mounts,
- * and beyond the limit of watches; a state is not.
+ * The handlers of a directory, reloaded when their files change. It compares snapshots of the files instead of waiting
+ * for events, which are lost if the directory is deleted and created again, on network and container mounts, and beyond
+ * the limit on watches.
  */
 export class WatchedHandlers {
   readonly #directory: string;
   readonly #types: readonly string[] | null;
   readonly #isolation: Isolation;
   readonly #modules = new FreshModules();
-  /** The state that was last loaded, or tried. */
+  /** The snapshot that was last loaded, or tried. */
   #loaded: Snapshot | undefined;
-  /** The state at the last look. */
+  /** The snapshot of the last check. */
   #seen: Snapshot | undefined;
 
   constructor(directory: string, types: readonly string[] | null, isolation: Isolation) {
@@ -44,8 +44,8 @@ export class WatchedHandlers {
   }
 
   /**
-   * Look once whether files have changed since the last load, and load a whole set if they have. Undefined: nothing
-   * has changed, or somebody is still writing. A set that was loaded while files changed is not given out.
+   * Check once whether files have changed since the last load, and load a whole set if so. Undefined: nothing has
+   * changed, or files are still being written. A set loaded while files were changing is not returned.
    */
   async reload(signal: AbortSignal): Promise<Reload | undefined> {
     const before = this.#seen!;
@@ -87,7 +87,9 @@ export class WatchedHandlers {
   }
 }
 
-/** Not what a handler may write beside itself: a log file there would keep the directory from ever being quiet. */
+/**
+ * Ignore files that a handler may write beside itself: a log file there would keep the directory from ever settling.
+ */
 function isCode(name: string, mode: number): boolean {
   return CODE.has(extname(name)) || (mode & 0o111) !== 0;
 }

@@ -2,37 +2,37 @@ import type { Orders } from '../../queue/protocol/orders.ts';
 import type { WatchdogSetup } from '../isolation/watchdog.ts';
 import type { HeldLease, LeaseMemory } from '../lease/lease-table.ts';
 
-/** What the heartbeat thread is started with. */
+/** The data the heartbeat thread starts with. */
 export interface HeartbeatSetup extends WatchdogSetup {
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly leases: LeaseMemory;
 }
 
-/** What the main thread tells the heartbeat thread. */
+/** A message from the main thread to the heartbeat thread. */
 export type ToHeartbeat =
   | { readonly kind: 'cursors'; readonly cursors: unknown }
-  /** Beat now: something has just become worth telling. */
+  /** Send a heartbeat now: there is news for the database. */
   | { readonly kind: 'beat' }
-  /** Tasks are leased for so long, and nothing is under way that leases them for as long as before. */
+  /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
   | { readonly kind: 'leaseTaken'; readonly leaseMs: number }
   | { readonly kind: 'stop' };
 
-/** What the heartbeat thread tells the main thread. */
+/** A message from the heartbeat thread to the main thread. */
 export type FromHeartbeat =
   | { readonly kind: 'lost'; readonly lease: HeldLease }
   | { readonly kind: 'cancel'; readonly lease: HeldLease; readonly reason: string | null }
-  /** What operators want, after each heartbeat. */
+  /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
-  /** Lease tasks for so long from now on, and answer `leaseTaken`. */
+  /** Lease tasks for `leaseMs` from now on, and answer `leaseTaken`. */
   | { readonly kind: 'lease'; readonly leaseMs: number; readonly heartbeatMs: number }
-  /** Every lease is of this length now. */
+  /** Every lease now has this length. */
   | { readonly kind: 'leaseSettled'; readonly leaseMs: number }
   | { readonly kind: 'wake'; readonly queue: string; readonly fromUs: number }
-  /** `listening`: a notification to ourselves came back; without it hints do not arrive. */
+  /** `listening`: a notification to ourselves came back; otherwise hints do not arrive. */
   | { readonly kind: 'connected'; readonly listening: boolean }
   | { readonly kind: 'disconnected'; readonly why: string }
   /** A heartbeat was answered. */
   | { readonly kind: 'beaten' }
-  /** A heartbeat was refused, on a connection as good as before. */
+  /** A heartbeat was refused, on a connection that still works. */
   | { readonly kind: 'refused'; readonly why: string };

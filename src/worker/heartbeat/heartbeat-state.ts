@@ -8,7 +8,7 @@ export interface HeartbeatStateOptions {
   readonly slotFreed: Bell;
 }
 
-/** What the heartbeat thread has told last: whether its connection hears hints, and when a heartbeat was answered. */
+/** What the heartbeat thread last reported: whether it receives hints, and when a heartbeat was answered. */
 export class HeartbeatState {
   readonly #options: HeartbeatStateOptions;
   #hearsHints = false;
@@ -24,12 +24,12 @@ export class HeartbeatState {
     return this.#hearsHints;
   }
 
-  /** Without heartbeats what is claimed would be lost again: while it is silent, nothing is. */
+  /** Whether heartbeats have gone unanswered for so long that claimed tasks would be lost again: then claim nothing. */
   get isSilent(): boolean {
     return performance.now() - this.#lastBeatenAt > (this.#options.leaseMs() * 2) / 3;
   }
 
-  /** The connection that listens was tried. Once is told that nothing is heard on it. */
+  /** The listening connection was tested. Logs once that notifications do not arrive on it. */
   connected(hearsHints: boolean): void {
     this.#hearsHints = hearsHints;
     if (hearsHints || this.#isDeafnessTold) return;
@@ -41,7 +41,7 @@ export class HeartbeatState {
     this.#hearsHints = false;
   }
 
-  /** What is held was renewed. */
+  /** A heartbeat was answered: held leases are renewed. */
   beaten(): void {
     const wasSilent = this.isSilent;
     this.#lastBeatenAt = performance.now();

@@ -14,8 +14,8 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-mes
 import { heartbeatFor, LeaseChange } from './lease-change.ts';
 
 /*
- * The entry of a worker's second thread. It renews the leases and listens, on a connection of its own, also while a
- * handler keeps the main thread busy; and it ends the process when the main thread does not come back.
+ * The entry of a worker's second thread. It renews the leases and listens, on a connection of its own, even while a
+ * handler blocks the main thread; and it ends the process if the main thread stays blocked.
  */
 
 const setup = workerData as HeartbeatSetup;
@@ -25,7 +25,7 @@ const stop = new AbortController();
 const bell = new Bell();
 const lease = new LeaseChange(setup);
 let cursors: unknown;
-/** Of what this worker holds, by lease. */
+/** Requests to cancel held tasks, by lease. */
 let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 
 port.on('message', (message: ToHeartbeat) => {
@@ -36,7 +36,7 @@ port.on('message', (message: ToHeartbeat) => {
   } else stop.abort();
 });
 
-/** The main thread does not come back: its leases are let go, for others to take. */
+/** The main thread stays blocked: its leases are no longer renewed, so that other workers can take the tasks. */
 let isLetGo = false;
 const watching = setInterval(async () => {
   isLetGo = await watch(table, setup, cancels);
@@ -55,7 +55,10 @@ for (let failures = 0; !stop.signal.aborted; ) {
 clearInterval(watching);
 port.close();
 
-/** After an outage the others wait for two thirds of a lease before they take this worker for silent. */
+/**
+ * Reconnect within a heartbeat interval: after an outage, others treat this worker as silent after two thirds of a
+ * lease.
+ */
 function reconnecting(): typeof RECONNECTING {
   return { ...RECONNECTING, maxMs: Math.min(RECONNECTING.maxMs, lease.heartbeatMs) };
 }
@@ -82,7 +85,7 @@ async function serve(onAnswer: () => void): Promise<void> {
       bell.ring();
     };
     listener.broken.catch(breaks);
-    // Not waited for: what is held is renewed first.
+    // Do not wait for this: first renew the held leases.
     listener.hears.then((listening) => {
       tell({ kind: 'connected', listening });
       bell.ring(); // orders that came before, nobody has heard
@@ -104,8 +107,9 @@ async function serve(onAnswer: () => void): Promise<void> {
 type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Name every lease. `busy`: another transaction has one of them locked, or the worker's row while that is to say more. Then all are named again after 50 ms, doubling
- * to 1 s: one that is locked for minutes must not keep the others from being renewed. So after a refusal, to no end.
+ * Renew every lease. `busy`: another transaction has locked one of them, or the worker's row while that has more to
+ * record. Then name all again after 50 ms, doubling to 1 s: a row that stays locked for minutes must not keep the
+ * others from being renewed. After a refusal, the wait grows up to the usual interval.
  */
 async function beat(listener: Listener): Promise<Beat> {
   const rows = table.rows();
@@ -160,7 +164,7 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
   );
 }
 
-/** Pass on what was lost, or is to be cancelled. Most of what is not the database's any more has just been settled. */
+/** Report lost leases and requests to cancel. Most leases that the database no longer has were just settled. */
 function passOn(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]): void {
   const news = answers.filter(({ answer, cancelRequested }) => answer === 'lost' || cancelRequested);
   if (news.length === 0) return;
@@ -174,7 +178,7 @@ function passOn(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]):
 
 function onNotification(channel: string, payload: string): void {
   if (channel !== 'taskq_wake') {
-    // Orders may be for all of us.
+    // An empty payload: the orders are for all workers.
     if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === '')) bell.ring();
     return;
   }

@@ -2,15 +2,15 @@ import { Worker } from 'node:worker_threads';
 import type { LeaseTable } from '../lease/lease-table.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 
-/** The heartbeat thread, seen from the main thread. */
+/** The heartbeat thread, as the main thread sees it. */
 export interface Heartbeats {
-  /** Say where our claims are, for workers that start later. */
+  /** Send our claim cursors, from which workers that start later may begin. */
   tellCursors(cursors: unknown): void;
-  /** Beat now. */
+  /** Send a heartbeat now. */
   beat(): void;
-  /** Say that tasks are leased for so long, and nothing is under way that leases them for as long as before. */
+  /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
   leaseTaken(leaseMs: number): void;
-  /** End the thread after what it does. */
+  /** End the thread after its current heartbeat. */
   stop(): Promise<void>;
 }
 
@@ -18,8 +18,8 @@ export interface Heartbeats {
 const PULSE_MS = 250;
 
 /**
- * Start the thread that renews this process's leases and listens. `onMessage` is told what it learns; `onDeath` is
- * called when the thread ends unasked: without heartbeats a worker must not go on.
+ * Start the thread that renews this process's leases and listens. `onMessage` receives its messages. `onDeath` is
+ * called if the thread ends unasked: a worker must not go on without heartbeats.
  */
 export function startHeartbeats(
   setup: Omit<HeartbeatSetup, 'leases'>,
@@ -30,9 +30,9 @@ export function startHeartbeats(
   const workerData: HeartbeatSetup = { ...setup, leases: table.shared };
   const thread = new Worker(new URL('./heartbeat-thread.js', import.meta.url), {
     workerData,
-    // What an application is started with (--import, --input-type) is not for this thread.
+    // The options with which an application was started (--import, --input-type) are not for this thread.
     execArgv: [],
-    // It keeps little: room for more garbage is memory that every process pays for.
+    // It keeps little: a larger young generation would cost memory in every process.
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
   const tell = (message: ToHeartbeat) => thread.postMessage(message);

@@ -1,15 +1,15 @@
-/** With what a heartbeat is sent. */
+/** The lease lengths a heartbeat sends. */
 export interface Beating {
-  /** For how long it renews what is held. */
+  /** How long it renews held leases for. */
   readonly leaseMs: number;
-  /** What is in force: by it others judge whether this worker lives, and which of its leases end too late. */
+  /** The length in force, by which others judge whether this worker lives, and which of its leases end too late. */
   readonly inForceMs: number;
   readonly stage: Stage;
 }
 
 /**
- * `settled`: every lease is of the length in force. `wanted`: others are to know of a longer one before a lease is.
- * `told`: the main thread is to claim for so long. `taken`: it does; what is held is to be renewed.
+ * `settled`: every lease has the length in force. `wanted`: others must know of a longer length before any lease has
+ * it. `told`: the main thread must claim with the new length. `taken`: it does; held leases must be renewed.
  */
 type Stage = 'settled' | 'wanted' | 'told' | 'taken';
 
@@ -18,16 +18,16 @@ export interface LeaseTimes {
   readonly heartbeatMs: number;
 }
 
-/** The time between heartbeats for another lease: a third unless it was set, and never more. */
+/** The heartbeat interval for another lease: a third of it, or the configured interval if that is shorter. */
 export function heartbeatFor(leaseMs: number, from: LeaseTimes): number {
   const third = Math.floor(leaseMs / 3);
   return from.heartbeatMs === Math.floor(from.leaseMs / 3) ? third : Math.min(from.heartbeatMs, third);
 }
 
 /**
- * Takes a worker from one length of its leases to another, so that it never looks silent, and no lease of its overdue or
- * too long: a longer one is in force before a lease is longer, a shorter one once none is longer; and meanwhile heartbeats
- * come as often as the shortest asks for. Whatever fails in between is done again by the next heartbeat.
+ * Moves a worker from one lease length to another, so that it never looks silent and none of its leases looks overdue
+ * or too long. A longer length is in force before any lease has it, a shorter one after no lease is longer; meanwhile
+ * heartbeats come as often as the shortest lease requires. If a step fails, the next heartbeat repeats it.
  */
 export class LeaseChange {
   readonly #from: LeaseTimes;
@@ -43,22 +43,22 @@ export class LeaseChange {
     this.#shortestMs = from.leaseMs;
   }
 
-  /** For the next heartbeat. */
+  /** The values for the next heartbeat. */
   get beating(): Beating {
     return { leaseMs: this.#leaseMs, inForceMs: this.#inForceMs, stage: this.#stage };
   }
 
-  /** How long until the next heartbeat, at most. */
+  /** The longest wait until the next heartbeat. */
   get heartbeatMs(): number {
     return heartbeatFor(this.#shortestMs, this.#from);
   }
 
-  /** The shortest lease that may be of use to somebody now. */
+  /** The shortest length that a lease may have now. */
   get shortestMs(): number {
     return this.#shortestMs;
   }
 
-  /** An operator wants this length. True: it is another one, and a heartbeat is due. */
+  /** An operator wants this length. True: it is a new one, and a heartbeat is due. */
   want(leaseMs: number): boolean {
     if (leaseMs === this.#leaseMs) return false;
     this.#leaseMs = leaseMs;
@@ -68,22 +68,26 @@ export class LeaseChange {
     return true;
   }
 
-  /** The main thread claims for so long, and nothing else is under way. True: a heartbeat is due. */
+  /** The main thread claims with this length, and no other is in flight. True: a heartbeat is due. */
   taken(leaseMs: number): boolean {
     if (this.#stage !== 'told' || leaseMs !== this.#leaseMs) return false;
     this.#stage = 'taken';
     return true;
   }
 
-  /** Others are not known to judge by the longer one yet: whoever has the worker's row locked kept it from being written. */
+  /**
+   * Others may still judge by the shorter length: a lock on the worker's row kept the longer one from being written.
+   */
   get isUnknown(): boolean {
     return this.#stage === 'wanted';
   }
 
   /**
-   * A heartbeat was answered. `all`: nothing of what it named has to be named again; `judgedByMs`: what was in force until
-   * then. `tell`: the main thread is to claim for so long. `settled`: the change is complete, and in force with the next
-   * heartbeat, which is due.
+   * A heartbeat was answered. `all`: none of its leases must be named again; `judgedByMs`: the length in force until
+   * then.
+   *
+   * `tell`: the main thread must claim with the new length. `settled`: the change is complete, and in force with the
+   * next heartbeat, which is due.
    */
   beaten({ leaseMs, stage }: Beating, all: boolean, judgedByMs: number): 'tell' | 'settled' | undefined {
     if (leaseMs !== this.#leaseMs) return undefined;

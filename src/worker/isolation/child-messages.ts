@@ -6,20 +6,20 @@ import type { HandlerLine } from '../log/events.ts';
 
 /** A task for a handler's process. */
 export interface RunRequest {
-  /** Of the handler's file. */
+  /** The path of the handler's file. */
   readonly path: string;
   readonly task: AttemptTask;
 }
 
-/** What a handler's process is sent. */
+/** A message to a handler's process. */
 export type ToChild =
   | ({ readonly kind: 'run' } & RunRequest)
   | { readonly kind: 'abort'; readonly reason: AbortReason };
 
-/** What it sends back. */
+/** A message from a handler's process. */
 export type FromChild =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
-  /** Something in it went wrong that nobody caught: no other task is to run in it. */
+  /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }
   | {
       readonly kind: 'log';

@@ -9,14 +9,14 @@ import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
 
 /*
- * The entry of a process in which handlers run: it runs one task after the other, reports each outcome, and is ended
- * by its worker. When the worker is gone, so is it.
+ * The entry of a child process in which handlers run: it runs one task after the other and reports each outcome. Its
+ * worker ends it, and it ends when its worker is gone.
  */
 
 endWithParent();
-// With what it has started: it leads a process group.
+// With everything it started: it leads a process group.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
-// The group is killed by the worker; a Ctrl-C meant for the worker is no business of the handler.
+// The worker kills the group; a Ctrl-C meant for the worker must not reach the handler.
 process.on('SIGINT', () => {});
 
 const LINES: HandlerLog = {
@@ -24,7 +24,7 @@ const LINES: HandlerLog = {
     send({ kind: 'log', level, message, line: { ...line, fields: plain(line.fields) } }),
 };
 
-/** By path. */
+/** Handlers by path. */
 const loaded = new Map<string, Promise<Handler>>();
 let current: Attempt | undefined;
 
@@ -51,7 +51,7 @@ async function run({ path, task }: RunRequest): Promise<void> {
   if (current === attempt) report(outcome);
 }
 
-/** Send what the task came to that runs now. What comes of it later is too late. */
+/** Send the outcome of the running task. Later outcomes of the same task are ignored. */
 function report(outcome: Outcome): void {
   if (current === undefined) return;
   current = undefined;
@@ -66,7 +66,7 @@ function load(type: string, path: string): Promise<Handler> {
   return loading;
 }
 
-/** Only what can be sent; a log line is no reason to fail. */
+/** Only what can be sent; a log line must not fail the attempt. */
 function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   try {
     return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;

@@ -3,13 +3,13 @@ import { leaseKey } from '../../domain/task.ts';
 import type { TableRow } from '../lease/lease-table.ts';
 import type { Busy } from './inspect-main-thread.ts';
 
-/** A request to cancel a task that this worker holds, and when it was heard of (`wallClock()`). */
+/** A request to cancel a task that this worker holds, and when it arrived (`wallClock()`). */
 export interface CancelRequest {
   readonly heardAt: number;
   readonly reason: string | null;
 }
 
-/** By lease. */
+/** Requests by lease. */
 export type CancelRequests = ReadonlyMap<string, CancelRequest>;
 
 /** What is known of a main thread that does not answer. */
@@ -26,31 +26,31 @@ export interface Silence {
 }
 
 export type Verdict =
-  /** Whoever keeps the thread may do so for so long. */
+  /** The running code may keep the thread for this long. */
   | { readonly kind: 'wait'; readonly ms: number }
   | {
       readonly kind: 'end';
       /** Undefined: no task is to blame. */
       readonly blamed: { readonly row: TableRow; readonly ended: Ended } | undefined;
-      /** What is in neither is left to its lease: it may have been to blame, and is a suspect from now on. */
+      /** Leases that are neither blamed nor given back run out: their tasks may be to blame, and become suspects. */
       readonly givenBack: readonly TableRow[];
     };
 
-/** How long the main thread may be silent while it runs a task without a deadline, or nobody's. */
+/** How long the main thread may be silent in a task without a deadline, or in code of no task. */
 const WITHOUT_DEADLINE_MS = 300_000;
 
-/** Beyond timeout and grace. */
+/** Added to timeout and grace. */
 const ALLOWANCE_MS = 2000;
 
-/** How long nobody can be to blame yet, in milliseconds; not above 0: it is time to ask who it is. */
+/** How long no task can be to blame yet, in milliseconds; 0 or less: ask which one it is. */
 export function patienceWith(silence: Silence): number {
   const patience = runningHere(silence).map((row) => leftTo(row, silence));
   return Math.min(WITHOUT_DEADLINE_MS - silence.silentMs, ...patience);
 }
 
 /**
- * Decide what is to be done about a silent main thread that is busy with this; undefined: it could not be asked, and
- * then who entered last is taken for the one.
+ * Decide what to do about a silent main thread that is busy with `busy`; undefined: it could not be asked, and the task
+ * entered last is blamed.
  */
 export function decideUnresponsive(silence: Silence, busy: Busy | undefined): Verdict {
   const here = runningHere(silence);
@@ -68,7 +68,7 @@ function runningHere({ rows }: Silence): TableRow[] {
   return rows.filter(({ startedAt, isApart }) => startedAt > 0 && !isApart);
 }
 
-/** Undefined: what runs is nobody's. */
+/** Undefined row: the running code belongs to no task. */
 function leftTo(row: TableRow | undefined, { now, silentMs, graceMs, cancels }: Silence): number {
   const untilLimit = WITHOUT_DEADLINE_MS - silentMs;
   if (row === undefined) return untilLimit;

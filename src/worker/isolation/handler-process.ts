@@ -7,13 +7,15 @@ import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
-/** How a run in a process ended. `died`: without a word, in whatever way the outcome says. */
+/**
+ * How a run in a process ended. `died`: the process ended without reporting an outcome, in the way `outcome` describes.
+ */
 export interface EndOfRun {
   readonly outcome: Outcome;
   readonly died: boolean;
 }
 
-/** A process of its own, and a process group, in which handlers run: one task at a time, and then perhaps the next. */
+/** A child process, leader of its own process group, in which handlers run one task at a time. */
 export class HandlerProcess {
   readonly #child: ChildProcess;
   readonly #events: EventLog;
@@ -31,7 +33,7 @@ export class HandlerProcess {
     );
   }
 
-  /** How many tasks it has run, or begun to run. */
+  /** How many tasks it has started to run. */
   get runs(): number {
     return this.#runs;
   }
@@ -41,7 +43,7 @@ export class HandlerProcess {
     return !this.#spent && this.#child.connected;
   }
 
-  /** Run a handler. Whatever happens to the process is an outcome; never rejects. */
+  /** Run a handler. Anything that happens to the process becomes an outcome; never rejects. */
   run(request: RunRequest): Promise<EndOfRun> {
     this.#runs += 1;
     this.#child.ref();
@@ -57,22 +59,22 @@ export class HandlerProcess {
     this.#send({ kind: 'abort', reason });
   }
 
-  /** Let no other task run in it. */
+  /** Run no other task in it. */
   spend(): void {
     this.#spent = true;
   }
 
-  /** End it, with whatever its handlers have left running. */
+  /** Kill it, with everything its handlers have left running. */
   kill(): void {
     this.#spent = true;
     try {
       if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
     } catch {
-      // It is gone.
+      // It is already gone.
     }
   }
 
-  /** Let it wait for its next task, and keep nobody from ending. */
+  /** Let it wait for its next task, without keeping the worker's process alive. */
   rest(): void {
     this.#child.unref();
     this.#child.channel?.unref();

@@ -5,24 +5,24 @@ import type { Handler } from '../handlers/load-handler.ts';
 import type { EventLog } from '../log/events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
 
-/** A handler that was loaded from a file: another process can load it too. */
+/** A handler that was loaded from a file, so that another process can load it too. */
 export type LoadedHandler = Handler & { readonly path: string };
 
 export function isLoaded(handler: Handler): handler is LoadedHandler {
   return handler.path !== null;
 }
 
-/** A process that has had no task for so long is ended. */
+/** A process without a task for this long is ended. */
 const IDLE_MS = 30_000;
 
 /**
- * The processes in which handlers run that are not to share the worker's. Starting one takes as long as starting
- * Node; so each runs one task after the other, and there are as many as have run at a time.
+ * The child processes in which isolated handlers run. Starting one takes as long as starting Node, so each runs one
+ * task after the other, and there are as many as have run at the same time.
  */
 export class HandlerProcesses {
   readonly #killAfterMs: number;
   readonly #events: EventLog;
-  /** Those without a task, the one that has just run last. */
+  /** Processes without a task, the most recently used last. */
   #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
   readonly #busy = new Set<HandlerProcess>();
 
@@ -32,11 +32,11 @@ export class HandlerProcesses {
   }
 
   /**
-   * Run a handler in a process, which is killed with all that it has started where it does not end when it is asked to:
-   * after the time that the handler says, else the worker. Never rejects.
+   * Run a handler in a process. If it does not end when asked to, the process is killed with everything it started,
+   * after the handler's `killAfter` or else the worker's. Never rejects.
    *
-   * A process that dies may have died of what an earlier task has left in it. So where one dies that has run others,
-   * the task is run again in a fresh one before anything is held against it.
+   * A process may die of something that an earlier task left in it. So if one that has run other tasks dies, this task
+   * runs again in a fresh process before its death counts as a failure.
    */
   async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
     try {
@@ -45,12 +45,12 @@ export class HandlerProcesses {
       if (!died || process.runs === 1 || attempt.aborted !== undefined) return outcome;
       return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
     } catch (thrown) {
-      // There is no memory for another process, say.
+      // For example, there is no memory for another process.
       return outcomeOf({ kind: 'threw', thrown });
     }
   }
 
-  /** Let no process that has loaded the handlers' old code run another task. */
+  /** Run no more tasks in processes that have loaded the handlers' old code. */
   retire(): void {
     for (const { process, timer } of this.#idle) {
       clearTimeout(timer);
@@ -60,7 +60,7 @@ export class HandlerProcesses {
     for (const process of this.#busy) process.spend();
   }
 
-  /** End all of them. */
+  /** End all processes. */
   close(): void {
     this.retire();
     for (const process of this.#busy) process.kill();
@@ -72,7 +72,7 @@ export class HandlerProcesses {
     let callOff = () => {};
     attempt.onAbort = (reason) => {
       process.abort(reason);
-      // Somebody else has the task already, or is about to: there is nothing to be gracious about.
+      // Another worker has the task already, or soon will: kill at once.
       const patienceMs = reason === 'lost' || reason === 'shutdown' ? 0 : killAfterMs;
       callOff();
       callOff = after(patienceMs, () => {
@@ -92,7 +92,7 @@ export class HandlerProcesses {
     return end;
   }
 
-  /** For one task and no other. */
+  /** Start a process for exactly one task. */
   #startForOne(): HandlerProcess {
     const process = new HandlerProcess(this.#events);
     process.spend();

@@ -3,16 +3,16 @@ import { CURRENT_LEASE } from './show-current-lease.ts';
 
 /** What the main thread is busy with. */
 export interface Busy {
-  /** The lease (as `leaseKey` writes it) of the attempt whose code runs; null: it is nobody's. */
+  /** The lease (as `leaseKey` writes it) of the attempt whose code runs; null: the code belongs to no attempt. */
   readonly lease: string | null;
-  /** Where it is, as in the stack of an error. */
+  /** Its position, as in the stack of an error. */
   readonly stack: string;
 }
 
 /**
- * Ask the main thread, from another, what it is busy with: through the debugger, which interrupts even a loop without
- * end. It runs on afterwards. Undefined: it did not answer within `limitMs`, as in a system call that does not return, or
- * cannot be asked.
+ * Ask the main thread, from another thread, what it is busy with, through the debugger, which interrupts even an
+ * endless loop. The main thread continues afterwards. Undefined: it did not answer within `limitMs`, for example in a
+ * system call that does not return, or it cannot be asked.
  */
 export async function inspectMainThread(limitMs: number): Promise<Busy | undefined> {
   const session = new Session();

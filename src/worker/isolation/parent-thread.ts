@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 
 /*
- * The entry of the second thread of a handler's process; see end-with-parent.ts. A process whose parent has ended is
- * given another one.
+ * The entry of the second thread of a handler's process; see end-with-parent.ts. A process whose parent has ended gets
+ * another parent.
  */
 
 const LOOK_MS = 500;
@@ -17,7 +17,7 @@ function end(): void {
   try {
     process.kill(-process.pid, 'SIGKILL');
   } finally {
-    // It leads no group where somebody else has started it.
+    // It leads no group if something other than a worker started it.
     process.kill(process.pid, 'SIGKILL');
   }
 }

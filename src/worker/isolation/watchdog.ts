@@ -22,30 +22,31 @@ export interface WatchdogSetup {
   readonly synchronousCommit: SynchronousCommit;
   readonly workerId: number;
   readonly graceMs: number;
-  /** In a shared one the watchdog ends nothing; the leases of a main thread that does not come back are let go. */
+  /** In a shared process the watchdog ends nothing: it lets the leases of a blocked main thread run out. */
   readonly process: 'own' | 'shared';
-  /** Where it writes its last line: the main thread cannot. */
+  /** Where the watchdog writes the last log line, because the main thread cannot. */
   readonly logDescriptor: number;
 }
 
-/** A look that comes so much later than the last one says that this thread did not run either. */
+/** If two checks are this far apart, this thread did not run either. */
 const STOPPED_MS = 2000;
 
 const ASK_MS = 1000;
 
 let lookedAt = 0;
 let awakeSince = 0;
-/** Nothing is to be decided before then, of the silence that began with that beat. */
+/** Decide nothing before `until` about the silence that began with this beat. */
 let decided = { beat: 0, at: 0, until: 0 };
 let isAsking = false;
-/** The beat since which a process that is not ours should have been ended. */
+/** The beat after which a process that is not ours should have been ended. */
 let endless: number | undefined;
 
 /**
- * End the process when the main thread does not come back: when the handler that keeps it has run two seconds longer
- * than the grace after its timeout or a request to cancel its task, or for five minutes without either. Its outcome is
- * written with its fence, the other tasks are given back, and the process is killed: nothing in it can be asked any
- * more. Called from the other thread, every half second. True: it would be ended, but the process is not ours to end.
+ * End the process if the main thread is blocked: when the handler that blocks it has run two seconds longer than the
+ * grace after its timeout or cancellation, or for five minutes without either.
+ *
+ * Its outcome is written under its lease, the other tasks are given back, and the process is killed, since nothing in
+ * it can answer. Called from the other thread every half second. True: the process should end, but is not ours to end.
  */
 export async function watch(
   table: LeaseTable,
@@ -53,7 +54,7 @@ export async function watch(
   cancels: CancelRequests,
 ): Promise<boolean> {
   const now = wallClock();
-  // A process that was stopped (SIGSTOP, a frozen container) has two silent threads, and the main one is not to blame.
+  // A process that was stopped (SIGSTOP, a frozen container) has two silent threads; its main thread is not to blame.
   if (now - lookedAt > STOPPED_MS) awakeSince = now;
   lookedAt = now;
   const { lastBeat, lastEntered } = table;
@@ -91,12 +92,12 @@ export async function watch(
 type End = Verdict & { readonly kind: 'end' };
 
 async function end(setup: WatchdogSetup, verdict: End): Promise<void> {
-  // What could not be written is left to the leases.
+  // Tasks that could not be written are left until their leases run out.
   await record(setup, verdict).catch(() => {});
   try {
     writeSync(setup.logDescriptor, lastLine(setup, verdict.blamed?.row));
   } catch {
-    // Nobody reads it any more, or not fast enough.
+    // Nothing reads the log, or not fast enough.
   }
   process.kill(process.pid, 'SIGKILL');
 }
@@ -121,7 +122,7 @@ async function record(setup: WatchdogSetup, { blamed, givenBack }: End): Promise
   await whileBusy(() => giveBack(db, setup.workerId, given));
 }
 
-/** Ask again, for at most two seconds: a heartbeat of ours, still under way, may have some of them locked. */
+/** Retry for at most two seconds: a heartbeat of ours, still in flight, may have locked some of the rows. */
 async function whileBusy(ask: () => Promise<readonly { readonly answer: string }[]>): Promise<void> {
   for (let asked = 0; asked < 40; asked++) {
     const answers = await ask();

@@ -2,7 +2,7 @@ import { formatDuration } from '../../lib/duration.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Fields that every line has, or that the sentence or what stands before it already says. */
+/** Fields that every line has, or that the message or the other parts already contain. */
 const SAID = new Set([
   'level',
   'time',
@@ -19,7 +19,7 @@ const SAID = new Set([
   'fields',
 ]);
 
-/** Say a log line for a person: the event, the task, what else there is, and of an error what it says and where. */
+/** Format a log line for a person: the event, the task, the other fields, and an error's message and position. */
 export function describeLine(line: Line): string {
   const {
     event,

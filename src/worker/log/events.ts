@@ -1,8 +1,8 @@
 import type { Level } from '../../lib/level.ts';
 
 /**
- * Every event a worker logs: its level, what it tells, and the fields that its line may have besides `event` and `msg`. The
- * README's table is written from it. The names of fields are those of columns.
+ * Every event a worker logs: its level, its message, and the fields that its line may have besides `event` and `msg`.
+ * The README's table is generated from it. Fields are named like columns.
  */
 export const EVENTS = {
   'supervisor.started': ['info', 'the supervisor starts its worker processes', ['pid', 'processes']],
@@ -180,7 +180,7 @@ export const EVENTS = {
 
 export type EventName = keyof typeof EVENTS;
 
-/** What went wrong, of an attempt or of the worker itself: of an error that was thrown all, else what is said of it. */
+/** An error of an attempt or of the worker itself: of a thrown error everything, otherwise what is known of it. */
 export interface LoggedError {
   readonly message: string;
   readonly name?: string;
@@ -189,15 +189,15 @@ export interface LoggedError {
   readonly cause?: unknown;
 }
 
-/** Every field that a line may have, and what it is, in whichever event. */
+/** Every field that a line may have, with the same meaning in every event. */
 export interface EventFields {
   readonly task_id: string;
-  /** At most a hundred of them. */
+  /** At most a hundred ids. */
   readonly task_ids: readonly string[];
   readonly tasks: number;
   readonly type: string;
   readonly queue: string;
-  /** `all`, or these. */
+  /** `all`, or the names. */
   readonly queues: 'all' | readonly string[];
   readonly types: readonly string[];
   readonly attempt: number;
@@ -206,7 +206,7 @@ export interface EventFields {
   readonly status: string;
   readonly error: LoggedError;
   readonly reason: string | null;
-  /** What a handler gave to its log. */
+  /** The values a handler passed to its log. */
   readonly fields: Readonly<Record<string, unknown>>;
   readonly started: boolean;
   readonly worker_id: number;
@@ -233,9 +233,9 @@ export interface EventFields {
   readonly given_back: number;
   readonly running: number;
   readonly waiting: number;
-  /** Slots whose handlers ignore their signals. */
+  /** Slots whose handlers ignore their abort signals. */
   readonly abandoned: number;
-  /** What still waits, by why. */
+  /** Tasks that still wait, counted by reason. */
   readonly left: object;
   readonly partition: string;
   readonly partitions_made: number;
@@ -254,12 +254,12 @@ export interface EventFields {
   readonly changed: readonly string[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
-  /** Which of the worker's two. */
+  /** Which of the worker's two connections. */
   readonly connection: string;
   readonly lost_ms: number;
 }
 
-/** What the line of an event may have. */
+/** The fields that the line of an event may have. */
 export type FieldsOf<Name extends EventName> = {
   readonly [Field in (typeof EVENTS)[Name][2][number]]?: EventFields[Field] | undefined;
 };
@@ -271,11 +271,11 @@ export interface HandlerLine {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Writes one line. The level may be another than the event's own, for a handler's own words. */
+/** Writes one line. A handler's own line may have another level than its event. */
 export interface EventLog {
-  /** Whether anybody hears of what is told at level debug, as every single task is. */
+  /** Whether lines at level debug, such as those of single tasks, are written. */
   readonly tellsDebug: boolean;
   event<Name extends EventName>(name: Name, fields?: FieldsOf<Name>): void;
-  /** A handler's own line. What it brings is `fields` of it, apart from what the worker says of every line. */
+  /** Write a handler's own line. Its values go into `fields`, apart from the worker's own fields. */
   say(level: Level, message: string, line: HandlerLine): void;
 }

@@ -5,14 +5,14 @@ import { EVENTS, type EventLog } from './events.ts';
 
 export interface LogOptions {
   readonly level: Level;
-  /** Coloured lines for a person; else one JSON object per line. */
+  /** Colored lines for a person; otherwise one JSON object per line. */
   readonly pretty: boolean;
   readonly colour: boolean;
-  /** On every line. */
+  /** Fields of every line. */
   readonly about: Readonly<Record<string, unknown>>;
 }
 
-/** Make the daemon's log. */
+/** Create the daemon's log. */
 export function createLog({ level, about }: LogOptions, stream: DestinationStream): EventLog {
   const logger = pino(
     {
@@ -35,7 +35,7 @@ export function createLog({ level, about }: LogOptions, stream: DestinationStrea
   };
 }
 
-/** Open stdout for a log. Lines of JSON that are written to it come out as the options say. */
+/** Open stdout for a log. JSON lines written to it are formatted as the options require. */
 export async function openLogStream({ pretty, colour }: LogOptions): Promise<DestinationStream> {
   if (!pretty) return pino.destination({ fd: 1, sync: true });
   const { default: prettyStream } = await import('pino-pretty');

@@ -3,7 +3,7 @@ import type { EndedTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
 import type { End } from './tally.ts';
 
-/** Log what became of an attempt, and say what to count it as. */
+/** Log what became of an attempt, and return what to count it as. */
 export function logOutcome(
   events: EventLog,
   { task, outcome, ranMs }: EndedTask,

@@ -13,59 +13,62 @@ import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import { judgeRefusal } from './judge-refusal.ts';
 
 export interface ReporterHooks {
-  /** The outcome has its answer. */
+  /** The database has answered the outcome. */
   readonly onSettled: (held: EndedTask, answer: SettleAnswer) => void;
   /** The task waits in the queue again. */
   readonly onGivenBack: (held: HeldTask) => void;
-  /** The database refused the data of this outcome and has stored that instead. */
+  /** The database refused the data of this outcome and has stored `notStored` in its place. */
   readonly onNotStored: (held: HeldTask, error: unknown) => void;
-  /** The database refuses that as well; the task is left to its lease. */
+  /** The database refuses `notStored` as well; the task is left until its lease runs out. */
   readonly onRefused: (held: HeldTask, error: unknown) => void;
-  /** A statement failed; it is sent again. */
+  /** A statement failed and will be sent again. */
   readonly onTrouble: (error: unknown) => void;
-  /** What was sent last is dealt with: there may be room for more. */
+  /** The last batch is finished: there may be room for more tasks. */
   readonly onSent: () => void;
 }
 
-/** More in one statement gains nothing. */
+/** A larger statement gains nothing. */
 const MOST_AT_ONCE = 2000;
-/** Nor is a statement to be much longer than this many characters of results. */
+/** Limit the results in one statement to about this many characters. */
 const MOST_LENGTH = 16_000_000;
-/** Of those that are sent alone, at most this many between two statements of the others. */
+/** At most this many reports that are sent alone go between two statements of the others. */
 const MOST_ALONE_AT_ONCE = 4;
 
-/** A report that could not be taken is sent again after 50 ms, doubling to this. Locked by another transaction. */
+/**
+ * A report that could not be taken is sent again after 50 ms, doubling up to this while another transaction locks its
+ * row.
+ */
 const MOST_BUSY_MS = 1000;
-/** It waits for somebody to make a partition. */
+/** The same, while its partition does not exist. */
 const MOST_UNPLACED_MS = 30_000;
-/** It is refused by itself, for a reason that may pass. */
+/** The same, when it is refused by itself for a reason that may pass. */
 const MOST_ALONE_MS = 30_000;
 
-/** When the server has refused a batch this often, with a reason that may pass, one row may be to blame. */
+/** If the server refuses a batch this often for a reason that may pass, one row may be to blame. */
 const REFUSALS = 3;
-/** Halving finds it within this many refusals on end; else the trouble is everybody's. */
+/** Halving finds that row within this many consecutive refusals; with more, the trouble is not one row's. */
 const REFUSALS_IN_SEARCH = 40;
-/** So it is when more than this many are refused by themselves. */
+/** Likewise if more reports than this are refused by themselves. */
 const MOST_ALONE = 20;
 
-/** What a refusal says of one outcome. */
+/** What a refusal means for a single outcome. */
 type RefusalOfOne = 'data' | 'no partition' | 'one row';
 
 /**
- * Reports to the database what stands at `reporting`: outcomes, and tasks to be given back. It sends natural batches: one
- * is under way at a time, and what arrives meanwhile goes together in the next. Nothing is dropped: a report stays in the
- * ledger until the database has answered it.
+ * Sends the ledger's reports to the database: outcomes, and tasks to give back. Batches form naturally: one is in
+ * flight at a time, and reports that arrive meanwhile go together in the next. Nothing is dropped: a report stays in
+ * the ledger until the database has answered it.
  */
 export class Reporter {
   readonly #worker: Omit<RegisteredWorker, 'lease'>;
   readonly #ledger: Ledger;
   readonly #hooks: ReporterHooks;
   readonly #arrived = new Bell();
-  /** Not rung by what arrives: as long as the database refuses, that is no reason to ask it again. */
+  /** Not rung by new reports: they are no reason to retry while the database refuses. */
   readonly #retry = new Bell();
-  /** How often on end nothing could be sent. */
+  /** Consecutive batches that could not be sent completely. */
   #failures = 0;
-  /** How often on end the server itself has refused outcomes, for a reason that may pass. */
+  /** Consecutive refusals of outcomes by the server itself, for a reason that may pass. */
   #refusals = 0;
   #search: Search = newSearch();
 
@@ -75,22 +78,22 @@ export class Reporter {
     this.#hooks = hooks;
   }
 
-  /** True while the database takes no reports: then nothing new should be started. */
+  /** True while the database takes no reports; then start nothing new. */
   get isStuck(): boolean {
     return this.#failures > 0 || this.#ledger.sentAlone > MOST_ALONE;
   }
 
-  /** There is something new to report. */
+  /** There is a new report. */
   wake(): void {
     this.#arrived.ring();
   }
 
-  /** The database answers again: what failed is tried at once. */
+  /** The database answers again: retry failed reports at once. */
   retry(): void {
     if (this.#failures > 0) this.#retry.ring();
   }
 
-  /** Report until the signal ends it. */
+  /** Report until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const batch = this.#takeBatch();
@@ -116,7 +119,7 @@ export class Reporter {
     });
   }
 
-  /** False: the database could not take it all now; the rest waits again. */
+  /** False: the database could not take all of it now; the rest waits again. */
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
     const outcomes = batch.filter(isEnded);
     const released = outcomes.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
@@ -143,7 +146,7 @@ export class Reporter {
 
   async #record(batch: readonly EndedTask[], signal: AbortSignal): Promise<void> {
     this.#search = newSearch(signal);
-    // Told apart now: the search sets more aside, for later.
+    // Separate them now: the search below sets more aside, for later.
     const alone = batch.filter(isAlone);
     const together = alone.length === 0 ? batch : batch.filter((held) => !isAlone(held));
     try {
@@ -156,9 +159,7 @@ export class Reporter {
     }
   }
 
-  /**
-   * What cannot be stored is found by halving, so that it holds up no other outcome.
-   */
+  /** Record outcomes, and find one that cannot be stored by halving, so that it delays no other. */
   async #settle(batch: readonly EndedTask[]): Promise<void> {
     if (batch.length === 0) return;
     const { db, workerId } = this.#worker;
@@ -191,7 +192,7 @@ export class Reporter {
     }
   }
 
-  /** What refuses an empty batch as well is no task's fault; nor is a missing partition that could be made. */
+  /** If the server refuses an empty batch too, no task is to blame; nor is one if a missing partition can be made. */
   async #judge(batch: readonly EndedTask[], error: unknown): Promise<'trouble' | RefusalOfOne> {
     const refusal = judgeRefusal(error);
     if (refusal === 'unclear') {
@@ -207,8 +208,8 @@ export class Reporter {
   }
 
   /**
-   * Whether a refusal that speaks of the server's trouble, or of a conflict, may be that of one row: a trigger of the
-   * application may raise any state. The server has refused the batch again and again, and takes an empty one.
+   * Whether a single row may have caused a refusal that reports trouble or a conflict: a trigger of the application may
+   * raise any SQLSTATE. True if the server keeps refusing the batch but takes an empty one.
    */
   async #isOfOneRow(batch: readonly EndedTask[], error: unknown): Promise<boolean> {
     const search = this.#search;
@@ -236,8 +237,9 @@ export class Reporter {
   }
 
   /**
-   * It reads nothing of the task's settings. If even that cannot be stored, something else forbids to write the row (a
-   * constraint of the application's, say): then the task is let go, so that no other outcome waits for it.
+   * Store a replacement outcome, which reads none of the task's settings. If even that cannot be stored, something else
+   * blocks the row, for example a constraint of the application: then let the task go, so that no other outcome waits
+   * for it.
    */
   async #settleWithoutData(held: EndedTask, error: unknown): Promise<void> {
     if (held.delivery?.refusal !== undefined) {
@@ -267,7 +269,7 @@ export class Reporter {
       this.#hooks.onNotStored(held, delivery.refusal);
   }
 
-  /** What the server refuses of these holds up nothing else. */
+  /** A refusal by the server delays only these tasks. */
   async #giveBack(batch: readonly HeldTask[]): Promise<void> {
     const { db, workerId } = this.#worker;
     const asked = batch.map(({ id, leaseNo, attempt }) => ({ id, leaseNo, started: attempt !== undefined }));
@@ -292,15 +294,15 @@ export class Reporter {
   }
 }
 
-/** What one sending of outcomes has found out. */
+/** The state of one attempt to send outcomes. */
 interface Search {
-  /** They need a partition that cannot be made now. */
+  /** Some rows need a partition that cannot be made now. */
   isUnplaced: boolean;
   /** The server takes an empty batch. */
   isAnswering: boolean;
-  /** Refusals on end that speak of trouble. */
+  /** Consecutive refusals that report trouble. */
   refusals: number;
-  /** Aborted when there is no time for halving any more. */
+  /** Aborted when no time is left for halving. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -324,13 +326,13 @@ function lengthOf(outcome: Outcome): number {
   return ('result' in outcome && outcome.result?.length) || 0;
 }
 
-/** What becomes of a task whose own outcome the database refuses, and what the database says of it. */
+/** The outcome of a task whose own outcome the database refuses, with the server's error. */
 function notStored(error: unknown): Outcome {
   const code = isServerError(error) ? (error.code ?? null) : null;
   return outcomeOf({ kind: 'notStored', refusal: sayRefusal(error), code });
 }
 
-/** Say what the server has refused a statement with: its words, and SQLSTATE. */
+/** Format a server's refusal: its message and SQLSTATE. */
 export function sayRefusal(error: unknown): string {
   const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';
   return `${messageOf(error)}${state}`;

@@ -1,6 +1,6 @@
 export type End = 'completed' | 'failed' | 'died' | 'snoozed' | 'cancelled' | 'lost' | 'given_back';
 
-/** Counts how attempts ended, in all and since somebody last looked. */
+/** Counts how attempts ended, in total and since the last `takeNews`. */
 export class Tally {
   readonly total = zero();
   #since = zero();
@@ -16,7 +16,7 @@ export class Tally {
     return Object.values(ended).reduce((sum, count) => sum + count, 0);
   }
 
-  /** What came since the last call, without the zeros; undefined: nothing did. */
+  /** The counts since the last call, without zeros; undefined: all are zero. */
   takeNews(): Partial<Record<End, number>> | undefined {
     const news = Object.entries(this.#since).filter(([, count]) => count > 0);
     this.#since = zero();

@@ -6,28 +6,28 @@ import type { SuperviseOptions } from './supervise.ts';
 import type { FromSupervised, ToSupervised } from './supervised-messages.ts';
 
 export interface WorkerProcessOptions extends Pick<SuperviseOptions, 'start' | 'onLine' | 'stop' | 'hurry'> {
-  /** It claims tasks. */
+  /** The worker claims tasks. */
   readonly onStarted: () => void;
 }
 
 export interface WorkerProcessEnd {
   readonly pid: number | undefined;
-  /** Null: it was ended by a signal, or could not be made at all. */
+  /** Null: a signal ended it, or it could not be started. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It ended because it was asked to, or had nothing more to do, and left nothing behind. */
+  /** It was asked to end or had nothing more to do, and left nothing behind. */
   readonly inOrder: boolean;
-  /** It got so far as to claim tasks. */
+  /** It got as far as claiming tasks. */
   readonly started: boolean;
   readonly livedMs: number;
 }
 
-/** One that was hurried and has not ended by then is killed: its main thread does not answer. */
+/** A hurried worker that has not ended by then is killed: its main thread does not answer. */
 const HURRIED_MS = 5000;
-/** Whatever a handler has left running may keep the pipe open; that is no reason to wait. */
+/** Processes that a handler left running may keep the pipe open; do not wait for them longer than this. */
 const LAST_LINES_MS = 500;
 
-/** Run one worker process to its end; what it is asked meanwhile is passed on. Never rejects. */
+/** Run one worker process to its end, passing on `stop` and `hurry`. Never rejects. */
 export async function runWorkerProcess(options: WorkerProcessOptions): Promise<WorkerProcessEnd> {
   const { stop, hurry, onLine, onStarted } = options;
   const startedAt = performance.now();
@@ -59,7 +59,7 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
   return { pid, exitCode, signal, inOrder, started: told.has('started'), livedMs };
 }
 
-/** Until it is gone and its last lines are in. */
+/** Resolves when the process is gone and its last lines are read. */
 async function endOf(child: ChildProcess): Promise<void> {
   const closed = once(child, 'close').catch(() => {});
   try {
@@ -78,6 +78,6 @@ function killGroup(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It is gone.
+    // It is already gone.
   }
 }

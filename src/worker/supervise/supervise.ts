@@ -6,32 +6,35 @@ import { runWorkerProcess } from './run-worker-process.ts';
 
 export interface SuperviseOptions {
   readonly processes: number;
-  /** Starts one more worker in a process group of its own, with a channel and a pipe for its stdout. */
+  /** Starts another worker in its own process group, with an IPC channel and a pipe for its stdout. */
   readonly start: () => ChildProcess;
-  /** Told every line that a worker prints, whole. */
+  /** Called with every complete line that a worker prints. */
   readonly onLine: (line: string) => void;
   readonly events: EventLog;
   /** Ask the workers to drain, and start no more. */
   readonly stop: AbortSignal;
-  /** Ask them to wait no longer. */
+  /** Ask the workers to stop waiting. */
   readonly hurry: AbortSignal;
 }
 
-/** One that dies is started again after up to a second, doubling with each further death to half a minute. */
+/** A worker that dies is started again after up to a second, doubling with each further death up to half a minute. */
 const RESTARTING = { baseMs: 1000, maxMs: 30_000 };
-/** One that lived so long has not died in a row. */
+/** A worker that lived this long resets the count of deaths in a row. */
 const LIVED_MS = 60_000;
 
 /**
- * Keep so many worker processes running, until each has ended in order. The first shows whether any can start. Where
- * all of them last failed to start, the others are not waited for either: whoever started this has to know. Resolves
- * to the exit code: 0, 1 where one did not end in order when it was asked to, or that of those that cannot start.
+ * Keep `processes` worker processes running until each has ended in order. The first one shows whether any can start.
+ * Once the last start has failed in every place, the remaining places are given up too, so that the caller learns of
+ * it.
+ *
+ * Resolves to the exit code: 0; 1 if a worker did not end in order when asked to; or the exit code of workers that
+ * cannot start.
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
   const { processes, events } = options;
   const giveUp = new AbortController();
   const stop = AbortSignal.any([options.stop, giveUp.signal]);
-  /** The places that are to be filled, each with the exit code of its last worker if that could not start. */
+  /** The places to keep filled, each with the exit code of its last worker if that worker could not start. */
   const places = new Map<number, number | undefined>();
   const firstUp = new Bell();
 

@@ -1,11 +1,11 @@
-/** What a supervisor asks of a worker process. */
+/** What a supervisor asks a worker process to do. */
 export type ToSupervised =
-  /** As the first signal does. */
+  /** Like the first signal. */
   | { readonly kind: 'stop' }
-  /** As a second one does. */
+  /** Like the second signal. */
   | { readonly kind: 'hurry' };
 
-/** What it is told: the worker claims tasks; it has ended in order, with nothing left behind. */
+/** What a worker process reports: it claims tasks, or it has ended in order and left nothing behind. */
 export interface FromSupervised {
   readonly kind: 'started' | 'stopped';
 }

@@ -3,15 +3,15 @@ import { EVENTS } from '../log/events.ts';
 
 export interface ExitWatchOptions {
   readonly workerId: number;
-  /** The ids of the tasks that run now. */
+  /** The ids of the running tasks. */
   readonly running: () => readonly string[];
-  /** Aborted where the process may exit before its worker has ended. */
+  /** Aborted when the process may exit before its worker has ended. */
   readonly hurry: AbortSignal;
 }
 
 /**
- * See to it that a process in which somebody calls `process.exit` before its worker has ended exits with 1 and says so:
- * its supervisor starts another. Returns what ends the watch.
+ * Make the process exit with 1, and log it, if something calls `process.exit` before the worker has ended: its
+ * supervisor then starts another. Returns a function that ends the watch.
  */
 export function watchExit({ workerId, running, hurry }: ExitWatchOptions): () => void {
   const onExit = (code: number) => {
@@ -30,7 +30,7 @@ export function watchExit({ workerId, running, hurry }: ExitWatchOptions): () =>
     try {
       writeSync(1, `${JSON.stringify(line)}\n`);
     } catch {
-      // It has no reader, or a slow one.
+      // Nothing reads the log, or not fast enough.
     }
   };
   process.on('exit', onExit);
