@@ -4,7 +4,7 @@ import { buildProgram } from './program.ts';
 import type { Environment } from './run/environment.ts';
 import type { GlobalOptions } from './run/global-options.ts';
 
-/** Run one command line. Returns the exit code; errors have been printed. */
+/** Run one command line. Returns the exit code, after printing any error. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
   let code: number = EXIT.done;
   const program = await buildProgram(argv, async (command, commander) => {
@@ -17,7 +17,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   } catch (error) {
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.done;
-    // Help that was not asked for: a command without the name of its subcommand. It has been printed.
+    // A command without the name of its subcommand: commander has printed the help.
     if (error.code === 'commander.help') return EXIT.usage;
     const { usageError } = await import('./run/usage-error.ts');
     const { createOutput } = await import('./run/output.ts');
@@ -30,7 +30,7 @@ function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }
 
-/** How an error is to be printed when the options could not be read. */
+/** How to print an error when the options could not be read. */
 function earlyOptions(argv: readonly string[]): GlobalOptions {
   const end = argv.indexOf('--');
   const given = end === -1 ? argv : argv.slice(0, end);

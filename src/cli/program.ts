@@ -4,12 +4,12 @@ import { COMMANDS } from './commands.ts';
 import type { CliCommand, CommandEntry } from './run/command.ts';
 import { declareGlobalOptions } from './run/global-options.ts';
 
-/** Told which command was called; it is commander's own object that knows what with. */
+/** Called with the command that the user named; commander's own object holds its arguments and options. */
 export type OnCall = (command: CliCommand, commander: Command) => Promise<void>;
 
 /**
- * Build the command line. Commands that `argv` does not name are known by name and summary alone: their files are not
- * loaded, which keeps `--help` fast. What commander would print as an error, the program throws.
+ * Build the command line. Commands that `argv` does not name have only a name and a summary: their files are not
+ * loaded, which keeps `--help` fast. Throws the errors that commander would print.
  */
 export async function buildProgram(argv: readonly string[], onCall: OnCall): Promise<Command> {
   const program = declareGlobalOptions(new Command('taskq'))
@@ -30,7 +30,9 @@ export async function buildProgram(argv: readonly string[], onCall: OnCall): Pro
   return program.helpCommand('help [command]', 'print the help of a command').addHelpText('after', EXAMPLES);
 }
 
-/** That nobody reads it any more is no fault; a command hears of that itself, and help is none. */
+/**
+ * Help whose reader has gone is not an error; commands handle a closed stdout themselves, but help is not a command.
+ */
 function printHelp(text: string): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -64,7 +66,7 @@ async function addCommand(
   if (command.run !== undefined) made.action(() => onCall(command, made));
 }
 
-/** `taskq dead revive [options] <id...>`: global options are not said again for every parent. */
+/** `taskq dead revive [options] <id...>`: does not repeat the global options for every parent. */
 function usageOf(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());

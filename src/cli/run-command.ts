@@ -9,7 +9,7 @@ import { createOutput, type Output } from './run/output.ts';
 import { reportError } from './run/report-error.ts';
 import { exitCodeOf, untilStopped } from './run/until-stopped.ts';
 
-/** Run a command whose options `commander` has read. Returns the exit code; errors have been printed. */
+/** Run a command whose options `commander` has read. Returns the exit code, after printing any error. */
 export async function runCommand(command: CliCommand, commander: Command, env: Environment): Promise<number> {
   const options = commander.optsWithGlobals<GlobalOptions>();
   const output = createOutput(env, options);
@@ -30,7 +30,7 @@ function exitCode({ signal }: Context, code: number): number {
   return signal.aborted ? exitCodeOf(signal.reason) : code;
 }
 
-/** A statement under way would hold up one who pressed Ctrl-C. */
+/** Closing would wait for a running statement, and a user who pressed Ctrl-C must not wait. */
 async function closeUnlessHurried(context: Context, output: Output): Promise<void> {
   if (context.signal.aborted) return;
   await context.close().catch((error: unknown) => reportError(context.explain(error), output));

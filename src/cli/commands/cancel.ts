@@ -16,13 +16,13 @@ import {
 import { filterSuggestions } from '../select/task-filter.ts';
 
 interface CancelOptions extends BulkOptions {
-  /** Why; what is live was not cancelled for a reason yet. */
+  /** The reason to record. It cannot filter: no live task has been cancelled yet. */
   readonly reason?: string;
   readonly wait?: string;
   readonly yes?: true;
 }
 
-/** `taskq cancel`: by id, or all that fit. */
+/** `taskq cancel`: cancel tasks by id, or all that fit. */
 export const cancel: CliCommand<CancelOptions> = {
   suggestions: filterSuggestions(FILTERED.cancel),
   declare(command) {
@@ -58,7 +58,7 @@ command only requests the cancellation of running tasks, and exits with 0.`,
   },
 };
 
-/** With the default lease and grace, so long after a worker has died or was asked its tasks have ended. */
+/** With the default lease and grace, tasks have ended this long after their worker died or was asked to cancel them. */
 const USUAL_WAIT_MS = 45_000;
 
 async function cancelMatches(

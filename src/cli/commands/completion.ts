@@ -7,7 +7,10 @@ import type { CliCommand } from '../run/command.ts';
 
 const NAMES = Object.keys(SHELLS);
 
-/** `taskq completion`: the script that teaches a shell to complete our command lines, and what that script asks. */
+/**
+ * `taskq completion`: the script that teaches a shell to complete our command lines, and the answers that script
+ * requests.
+ */
 export const completion: CliCommand = {
   suggestions: { shell: NAMES },
   declare(command) {

@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq config`: every setting with its value and where it comes from. */
+/** `taskq config`: every setting with its value and its source. */
 export const config: CliCommand = {
   async run(context) {
     const { describeConfig } = await import('../../config/describe-config.ts');

@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq db …`: the PostgreSQL of our own that is used where none is configured. */
+/** `taskq db …`: our own PostgreSQL, used where no database is configured. */
 export const db: CliCommand = {
   subcommands: [
     {

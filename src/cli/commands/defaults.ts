@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq defaults …`: what applies where nothing else says it. */
+/** `taskq defaults …`: the settings that apply where nothing else sets a value. */
 export const defaults: CliCommand = {
   subcommands: [
     {

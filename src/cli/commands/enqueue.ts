@@ -9,7 +9,7 @@ interface EnqueueOptions extends TaskOptions {
   readonly file?: string;
   readonly envelope?: true;
   readonly skipBad?: true;
-  /** True: for as long as it takes. */
+  /** True: without a time limit. */
   readonly wait?: string | true;
   readonly allowUnknown?: true;
 }

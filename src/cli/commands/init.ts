@@ -8,7 +8,7 @@ import { describeProject } from '../init/project.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 
-/** `taskq init`: the files to begin with, where there are none. */
+/** `taskq init`: write the first files, where they are missing. */
 export const init: CliCommand = {
   declare(command) {
     command.addHelpText(
@@ -55,7 +55,7 @@ tsconfig.json. Existing files are not changed.`,
   },
 };
 
-/** What was there before, of a configuration file and of handlers. */
+/** The configuration file and handlers that existed before. */
 function keptOf(
   { cwd }: Context,
   { config, handlers }: { readonly config: string; readonly handlers: string },
@@ -68,7 +68,7 @@ function keptOf(
   ];
 }
 
-/** False: there is such a file. */
+/** Write a file. False: it already exists. */
 async function written(path: string, text: string): Promise<boolean> {
   try {
     await mkdir(dirname(path), { recursive: true });

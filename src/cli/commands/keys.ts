@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq keys …`: keys that are held beyond the end of their tasks. */
+/** `taskq keys …`: keys held beyond the end of their tasks. */
 export const keys: CliCommand = {
   subcommands: [
     {

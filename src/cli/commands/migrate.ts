@@ -33,7 +33,7 @@ export const migrate: CliCommand<MigrateOptions> = {
   },
 };
 
-/** What is due, on stdout; that there is nothing, on stderr. */
+/** Print the SQL that is due on stdout; if none is, a line on stderr. */
 async function printSql(context: Context, steps: readonly MigrationStep[]): Promise<void> {
   const due = steps.filter(({ applied }) => !applied);
   if (due.length === 0) context.output.talk('nothing to do: the schema is up to date');

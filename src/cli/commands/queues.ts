@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq queues …`: the lanes, their pauses and their settings. */
+/** `taskq queues …`: queues, their pauses and their settings. */
 export const queues: CliCommand = {
   subcommands: [
     {

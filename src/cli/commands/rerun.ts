@@ -38,7 +38,7 @@ interface Options extends BulkOptions {
   readonly yes?: true;
 }
 
-/** `taskq rerun`: finished tasks once more, as new ones. */
+/** `taskq rerun`: run finished tasks again, as new tasks. */
 export const rerun: CliCommand<Options> = {
   suggestions: filterSuggestions(FILTERED.rerun),
   declare(command) {
@@ -90,7 +90,7 @@ function runAgain(which: string): string {
   return `run ${which} again`;
 }
 
-/** As when they are enqueued: what a handler's schema takes may have changed since. */
+/** Check payloads as enqueue does: the handler's schema may have changed since. */
 async function checkPayloads(context: Context, ids: readonly string[], payload: string | undefined) {
   const check = await fitsSchema(context);
   const db = await context.database();
@@ -101,7 +101,7 @@ async function checkPayloads(context: Context, ids: readonly string[], payload: 
   }
 }
 
-/** What ended up elsewhere since it was looked for is none of them. */
+/** Tasks that stopped matching after the search are not failures. */
 async function rerunMatches(
   context: Context,
   { db }: Asked,

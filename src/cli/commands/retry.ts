@@ -9,7 +9,7 @@ import type { Context } from '../run/context.ts';
 import { type Asked, actOnSelection, askedOf, type BulkOptions, declareVerb } from '../select/bulk.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
-/** `taskq retry`: waiting tasks run now, by id or all that fit. */
+/** `taskq retry`: run waiting tasks now, by id or all that fit. */
 export const retry: CliCommand<BulkOptions> = {
   suggestions: filterSuggestions(FILTERED.retry),
   declare(command) {
@@ -45,7 +45,7 @@ async function retryIds(
   return refused.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** What has begun to run, or ended, since it was looked for is none of them. */
+/** Tasks that started or ended after the search are not failures. */
 async function retryMatches(
   context: Context,
   asked: Asked,

@@ -5,7 +5,7 @@ import { unknownTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import { parseId } from '../select/task-filter.ts';
 
-/** `taskq show`: all there is to know of one task. */
+/** `taskq show`: everything known about one task. */
 export const show: CliCommand = {
   declare(command) {
     command.argument('<id>', 'id of the task');
@@ -23,7 +23,7 @@ export const show: CliCommand = {
   },
 };
 
-/** For an id that nothing is known of. */
+/** The error for an unknown id. */
 export function noSuchTask(id: string): TaskqError {
   return new TaskqError('no_such_task', unknownTask(id));
 }

@@ -1,6 +1,6 @@
 import type { CliCommand } from '../run/command.ts';
 
-/** `taskq types …`: the types of tasks that are known. */
+/** `taskq types …`: the known types of tasks. */
 export const types: CliCommand = {
   subcommands: [
     {

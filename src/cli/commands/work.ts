@@ -171,7 +171,7 @@ function maxTasksOf(text: string): number {
   });
 }
 
-/** Who is in a hurry waits no longer than this for a database that does not answer. */
+/** Once hurried, wait no longer than this for a database that does not answer. */
 const HURRIED_MS = 1800;
 
 function afterHurry(hurry: AbortSignal): Promise<'late'> {
@@ -180,7 +180,7 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
   });
 }
 
-/** What the configuration says of tasks. */
+/** The settings for tasks in the configuration. */
 function saidOfTasks(config: Config): SaidOfTasks {
   const { maxAttempts, backoff, timeoutMs, expiresMs, retention, taskTypes, queueSettings } = config;
   return {

@@ -5,7 +5,7 @@ import { collect } from '../select/task-filter.ts';
 import { findPlace, optionNamed, type Place } from './find-place.ts';
 import { type Known, knownBy, type NamesOf } from './names.ts';
 
-/** A word that may stand where the cursor is. */
+/** A completion of the word at the cursor. */
 export interface Offer {
   readonly value: string;
   /** One line; may be empty. */
@@ -14,13 +14,12 @@ export interface Offer {
 
 export type Completion =
   | { readonly kind: 'offers'; readonly offers: readonly Offer[] }
-  /** The name of a file is wanted, which the shell knows better. */
+  /** Complete a file name, which the shell does better. */
   | { readonly kind: 'files' };
 
 /**
- * What may stand in place of the last of these words, which are those after `taskq`, the last one up to the cursor (it
- * may be empty): commands, options and fixed values, and what the database knows by name. Only what the words name is
- * loaded.
+ * Complete the last of these words: the words after `taskq`, the last one up to the cursor (it may be empty). Offers
+ * commands, options, fixed values and names from the database. Loads only the commands that the words name.
  */
 export async function complete(words: readonly string[], namesOf: NamesOf): Promise<Completion> {
   const current = words.at(-1) ?? '';
@@ -41,10 +40,10 @@ export async function complete(words: readonly string[], namesOf: NamesOf): Prom
   return { kind: 'offers', offers: unique };
 }
 
-/** The line is about another database than the settings name. */
+/** The line names another database than the settings. */
 const ELSEWHERE = /^--(database-url|config|env-file)\b/;
 
-/** What may stand there, or whose names the database has to be asked for. */
+/** The completions, or the kind of names to ask the database for. */
 type Asked = Completion | { readonly kind: 'known'; readonly known: Known; readonly prefix: string };
 
 function offersAt(place: Place, current: string, before: readonly string[]): Asked {
@@ -67,7 +66,7 @@ function valuesOf({ cli, command }: Place, option: Option): Asked {
   return valuesNamed(cli.suggestions, command, option.attributeName());
 }
 
-/** The names of the commands below, or the values of the operand whose turn it is. */
+/** The names of the subcommands, or the values of the next operand. */
 function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Asked {
   if (entries.length > 0 && (operandsBefore === 0 || isHelp)) {
     const help = command.parent === null && !isHelp ? [HELP] : [];
@@ -79,7 +78,7 @@ function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Ask
   return argument === undefined ? NONE : valuesNamed(cli.suggestions, command, argument.name());
 }
 
-/** Fixed ones, else those that the database knows. */
+/** The fixed values; if there are none, the names in the database. */
 function valuesNamed(suggestions: Suggestions | undefined, command: Command, name: string): Asked {
   const fixed = suggestions?.[name];
   const known = fixed === undefined ? knownBy(command, name) : undefined;
@@ -88,7 +87,7 @@ function valuesNamed(suggestions: Suggestions | undefined, command: Command, nam
 
 const HELP: Offer = { value: 'help', about: 'print the help of a command' };
 
-/** Those that may be given and have not been. */
+/** The options that may still be given. */
 function optionsOf({ command, standIn }: Place, before: readonly string[]): Offer[] {
   const visible = [command, ...(standIn === undefined ? [] : [standIn])].flatMap((at: Command) => {
     const help = at.createHelp();

@@ -2,25 +2,25 @@ import type { Command, Option } from 'commander';
 import { COMMANDS } from '../commands.ts';
 import type { CliCommand, CommandEntry } from '../run/command.ts';
 
-/** Where in the tree of commands the cursor of a command line is. */
+/** Where in the tree of commands the cursor is. */
 export interface Place {
   readonly command: Command;
   readonly cli: CliCommand;
-  /** The commands below it. */
+  /** Its subcommands. */
   readonly entries: readonly CommandEntry[];
-  /** The one below it that is meant where none is named. */
+  /** The default subcommand, if it has one. */
   readonly standIn: Command | undefined;
-  /** How many operands stand before the cursor. */
+  /** The number of operands before the cursor. */
   readonly operandsBefore: number;
-  /** The option just before the cursor whose value is to come, or (`optional`) may come. */
+  /** The option just before the cursor that must, or (`optional`) may, be followed by its value. */
   readonly awaiting: Option | undefined;
-  /** `--` stands before the cursor. */
+  /** `--` precedes the cursor. */
   readonly optionsOver: boolean;
-  /** `taskq help` stands there: the name of a command is to come. */
+  /** `taskq help` precedes the cursor: the name of a command follows. */
   readonly isHelp: boolean;
 }
 
-/** Follow the words that stand before the cursor. */
+/** Follow the words before the cursor. */
 export async function findPlace(program: Command, words: readonly string[]): Promise<Place> {
   let command = program;
   let cli: CliCommand = {};
@@ -52,7 +52,7 @@ export async function findPlace(program: Command, words: readonly string[]): Pro
   return { command, cli, entries, standIn, operandsBefore, awaiting, optionsOver, isHelp };
 }
 
-/** The option of this name, of the command or of one above it. */
+/** Find the option of this name, of the command or of one above it. */
 export function optionNamed(command: Command, name: string): Option | undefined {
   for (let at: Command | null = command; at !== null; at = at.parent) {
     const found = at.options.find(({ long, short }) => long === name || short === name);
@@ -61,7 +61,7 @@ export function optionNamed(command: Command, name: string): Option | undefined 
   return undefined;
 }
 
-/** The option, if the next word is, or may be, its value. */
+/** Find the option that takes, or may take, the next word as its value. */
 function valueAfter(command: Command, word: string): Option | undefined {
   const option = word.includes('=') ? undefined : optionNamed(command, word);
   return option?.required || option?.optional ? option : undefined;

@@ -3,13 +3,13 @@ import type { Queryable } from '../../lib/database.ts';
 import type { Context } from '../run/context.ts';
 import type { Offer } from './complete.ts';
 
-/** What the database knows the names of. */
+/** A kind of names that the database stores. */
 export type Known = 'types' | 'queues' | 'workers' | 'dead letters';
 
-/** Gives the names of one kind; none where the database is not there, or does not answer soon. */
+/** Lists the names of one kind; empty where the database is absent or does not answer soon. */
 export type NamesOf = (known: Known) => Promise<readonly Offer[]>;
 
-/** What the value of an option or argument of this name is a name of; undefined: of nothing that is stored. */
+/** The kind of names that an option or argument takes; undefined: it takes none from the database. */
 export function knownBy(command: Command, name: string): Known | undefined {
   if (name === 'ids' || (name === 'id' && command.name() === 'show'))
     return command.parent?.name() === 'dead' ? 'dead letters' : undefined;
@@ -24,11 +24,11 @@ const BY_NAME: Readonly<Record<string, Known>> = {
   workers: 'workers',
 };
 
-/** Somebody has pressed a key and waits. */
+/** The user has pressed a key and waits. */
 const PATIENCE_MS = 1000;
 const MOST = 100;
 
-/** Make what asks the database that the settings name: a configured one, or the local server where it runs. */
+/** Make a function that asks the database of the settings: the configured one, or the local server while it runs. */
 export function namesFrom(context: Context): NamesOf {
   return async (known) => {
     let timer: NodeJS.Timeout | undefined;
@@ -59,7 +59,7 @@ async function read(context: Context, known: Known): Promise<readonly Offer[]> {
   }
 }
 
-/** No server is started for it. */
+/** Completion starts no server. */
 async function urlOf({ config, cwd }: Context): Promise<string | undefined> {
   const { databaseUrl, stateDir } = (await config()).values;
   if (databaseUrl !== null) return databaseUrl;

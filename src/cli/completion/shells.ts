@@ -4,13 +4,13 @@ export type Shell = 'bash' | 'zsh' | 'fish';
 
 interface ShellSupport {
   /**
-   * Asks us for the completions of the words up to the cursor and hands them on. The words reach us as they were
-   * typed: nothing of them is evaluated. The line `:files` asks for the shell's own completion of file names.
+   * Asks us for the completions of the words up to the cursor and passes them on. We receive the words as typed: the
+   * shell evaluates none of them. The line `:files` requests the shell's own completion of file names.
    */
   readonly script: string;
   /** The words as a command would get them. */
   readonly wordsOf: (words: readonly string[]) => readonly string[];
-  /** A completion as the script takes it. */
+  /** A completion in the form that the script reads. */
   readonly lineOf: (offer: Offer) => string;
 }
 
@@ -77,7 +77,7 @@ complete -c taskq -f -a '(__taskq_complete)'
   },
 };
 
-/** bash cuts `--status=pen` into three words. */
+/** Rejoin words: bash cuts `--status=pen` into three. */
 function joined(words: readonly string[]): readonly string[] {
   const whole: string[] = [];
   let goesOn = false;

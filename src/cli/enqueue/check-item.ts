@@ -12,17 +12,17 @@ import { mergedOptions } from './task-options.ts';
 export type CheckedItem = { readonly task: NewTask } | { readonly problem: string };
 
 export interface ItemRules {
-  /** Of items that do not name one. */
+  /** The type of items that name none. */
   readonly type: string | undefined;
   readonly form: 'payload' | 'envelope';
-  /** What the command line says of every task. */
+  /** The command line's options, for every task. */
   readonly said: Record<string, unknown>;
   readonly lookUp: LookUpType;
 }
 
 /**
- * Make what checks items, each by itself, and makes tasks of them: at once, unless a type has to be looked up first or
- * its handler has a schema. (To wait for each of a million lines would take longer than to check them.)
+ * Make a function that checks one item and makes a task of it: synchronously, unless it must first look up a type or
+ * the handler has a schema. (Awaiting each of a million lines would take longer than checking them.)
  */
 export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem | Promise<CheckedItem> {
   const optionsByType = new Map<string, StoredEnqueueOptions>();
@@ -54,7 +54,7 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
   };
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
-    // `--key-for` is about the keys that lines have, and not every line has one.
+    // `--key-for` applies to the keys of lines, and not every line has one.
     if ('key' in own) return mergedOptions(type.place, rules.said, own);
     const said = { ...rules.said, keyFor: undefined };
     if (Object.keys(own).length > 0) return mergedOptions(type.place, said, own);
@@ -79,7 +79,7 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
   };
 }
 
-/** These are no fault of the item. */
+/** These are not the item's fault. */
 const FATAL = ['handler_not_loaded', 'connection_failed', 'deadline_passed'];
 
 interface Envelope {
@@ -104,7 +104,7 @@ function envelopeOf(text: string, value: unknown): Envelope {
   };
 }
 
-/** Where in the input: the place of a JSON fault is that in the file. */
+/** Say where in the input: a JSON error's position is given within the file. */
 function placeOf(item: InputItem, error: TaskqError): string {
   const isLine = item.kind === 'line';
   const name = `${item.kind} ${item.number}`;

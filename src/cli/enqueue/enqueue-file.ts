@@ -23,8 +23,8 @@ export interface FileOfTasks {
 }
 
 /**
- * Enqueue a task for every item of a file. All of it is read and checked first: unless bad items are to be skipped,
- * nothing is enqueued when there is one.
+ * Enqueue a task for every item of a file. Reads and checks the whole file first: if an item is bad, enqueues nothing,
+ * unless bad items are to be skipped.
  */
 export async function enqueueFile(context: Context, source: FileOfTasks): Promise<void> {
   const spool = await Spool.open();
@@ -41,18 +41,18 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
   }
 }
 
-/** So many bad items are named, and the rest counted. */
+/** Name at most this many bad items, and count the rest. */
 const MAX_NAMED = 20;
 
-/** Put every good item into the spool. Returns how many bad ones were left out. */
+/** Put every good item into the spool. Returns how many bad ones it left out. */
 async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Promise<number> {
   const { type, file, options } = source;
   const said = saidOnTheCommandLine(options, 'in lines');
   const input = await openInput(file);
-  // It would be a pity to read a million lines first.
+  // Connect first: a failure after a million lines would waste the reading.
   await context.database();
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
-  // Before the first line: it is most likely the one of all.
+  // Look up the type before the first line: most lines will have it.
   if (type !== undefined) await lookUp(type);
   const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', said, lookUp });
   const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
@@ -75,7 +75,7 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   } finally {
     progress.end();
   }
-  // Not before: the spinner has the line.
+  // Report only now: the spinner had the line.
   if (bad > MAX_NAMED) named.push(`and ${withCommas(bad - MAX_NAMED)} more`);
   for (const problem of named) {
     reportError(new TaskqError('bad_item', `${nameOf(file)}: ${problem}`), context.output);

@@ -21,11 +21,11 @@ export interface OneTask {
   /** JSON text, or `-` for stdin. */
   readonly payload: string | undefined;
   readonly options: TaskOptions & { readonly allowUnknown?: true };
-  /** True: wait for as long as it takes. */
+  /** True: wait without a time limit. */
   readonly wait: string | true | undefined;
 }
 
-/** Enqueue one task, print its id, and wait for its end if asked to. Returns the exit code. */
+/** Enqueue one task, print its id, and wait for its end if requested. Returns the exit code. */
 export async function enqueueOne(context: Context, task: OneTask): Promise<number> {
   const { type, options, wait } = task;
   checkedName('type', type);
@@ -42,7 +42,7 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
 
   const db = await context.database();
   const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
-  // The type was looked up: here first, where the database may not know of it yet.
+  // Allow unknown types: the lookup has checked the type, here first, and the database may not know it yet.
   const enqueued = await enqueue(db, { type, payload: payload.text, options: told }, true);
   if (!enqueued.created)
     context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
@@ -58,8 +58,8 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
 }
 
 /**
- * Say why no worker can take the task. That none runs yet is worth a line only to one who waits for the end. A role that
- * may enqueue need not be allowed to look, so a refusal is no fault.
+ * Say why no worker can take the task. Mention that no worker runs only if the caller waits for the end. A role that
+ * may enqueue may lack the right to look, so ignore a refusal.
  */
 async function noteObstacles(context: Context, id: string, to: 'enqueued' | 'awaited'): Promise<void> {
   if (context.output.isQuiet) return;
@@ -84,7 +84,7 @@ function waitOf(wait: string | true): number {
   try {
     return parseDuration(wait, '--wait');
   } catch (error) {
-    // `--wait '{"a":1}'`: the payload was taken for the duration.
+    // `--wait '{"a":1}'`: the payload was parsed as the duration.
     if (!(error instanceof TaskqError) || !/^[[{"]/.test(wait)) throw error;
     throw new TaskqError(error.code, error.message, {
       exitCode: EXIT.usage,

@@ -2,19 +2,19 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import type { Context } from '../run/context.ts';
 import { typeLookUp } from './known-types.ts';
 
-/** Say what the schema of a type's handler, if it is here, has against a payload; null: nothing. */
+/** Says why the schema of a type's local handler refuses a payload; null: it accepts it, or there is none here. */
 export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
 
-/** Make what checks payloads as an enqueue does. */
+/** Make a function that checks payloads as enqueue does. */
 export async function problemFinder(context: Context): Promise<FindProblem> {
   const lookUp = await typeLookUp(context, 'allowed');
   return async (type, payload) => (await (await lookUp(type)).check?.(payload)) ?? null;
 }
 
-/** Throw TaskqError (exit 2) where the schema of a type's handler, if it is here, has something against a payload. */
+/** Throws TaskqError (exit 2) where the schema of a type's local handler refuses a payload. */
 export type CheckFits = (type: string, payload: unknown) => Promise<void>;
 
-/** Make what checks payloads as an enqueue does. */
+/** Make a function that checks payloads as enqueue does. */
 export async function fitsSchema(context: Context): Promise<CheckFits> {
   const find = await problemFinder(context);
   return async (type, payload) => {

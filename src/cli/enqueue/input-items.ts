@@ -4,8 +4,8 @@ import { splitArray } from './split-array.ts';
 import { splitLines } from './split-lines.ts';
 
 /**
- * Cut input into items, some at a time: NDJSON line by line, blank ones left out, or a JSON array by its elements. It
- * is an array if it begins with `[`, unless its name says NDJSON. Memory is bound by the longest item.
+ * Cut input into items, several at a time: NDJSON by line without blank ones, or a JSON array by element. The input is
+ * an array if it begins with `[`, unless its name says NDJSON. The longest item bounds the memory.
  */
 export async function* inputItems(input: AsyncIterable<Buffer>, path: string): AsyncGenerator<InputItem[]> {
   const { first, chunks } = await peek(input);
@@ -13,7 +13,7 @@ export async function* inputItems(input: AsyncIterable<Buffer>, path: string): A
   else yield* splitLines(chunks);
 }
 
-/** The first byte that is no blank, undefined for none; and the chunks without a byte order mark. */
+/** Find the first byte that is not blank (undefined: none). Also returns the chunks without a byte order mark. */
 async function peek(
   input: AsyncIterable<Buffer>,
 ): Promise<{ first: number | undefined; chunks: AsyncIterable<Buffer> }> {

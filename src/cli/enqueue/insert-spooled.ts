@@ -9,13 +9,13 @@ import type { Spool, SpooledBulk } from './spool.ts';
 
 export interface Inserted {
   readonly created: number;
-  /** Their key was held. */
+  /** The number of tasks whose key was held. */
   readonly existing: number;
 }
 
 /**
- * Enqueue what is spooled, a transaction per batch. A failure or a signal in the middle throws TaskqError, which says
- * how many are in and where the rest begins.
+ * Enqueue the spooled tasks, a transaction per batch. A failure or a signal midway throws TaskqError, which says how
+ * many are in and where the rest begins.
  */
 export async function insertSpooled(context: Context, spool: Spool): Promise<Inserted> {
   const db = await context.database();
@@ -24,7 +24,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Ins
   const all = withCommas(spool.count);
   let [done, created] = [0, 0];
   try {
-    // The server stores one batch while the next is read.
+    // The server stores one batch while we read the next.
     for await (const spooled of prefetchOne(spool.bulks())) {
       if (context.signal.aborted) throw interrupted(context, done, spooled, all);
       try {
@@ -47,7 +47,7 @@ interface Middle {
   readonly all: string;
 }
 
-/** Unless the server itself refused, nobody knows whether it has stored the batch. */
+/** Unless the server itself refused, the batch may or may not have been stored. */
 function inTheMiddle(error: unknown, wasRefused: boolean, { done, spooled, all }: Middle): unknown {
   if (!(error instanceof TaskqError)) return error;
   const doubt = wasRefused ? '' : `, the next ${withCommas(spooled.bulk.count)} may be`;

@@ -13,19 +13,19 @@ import { type Place, placeInConfig } from './task-options.ts';
 /** A type that a task may have. */
 export interface KnownType {
   readonly name: string;
-  /** What the configuration here says of where its tasks go, where the database knows nothing of it. */
+  /** The configuration's place for its tasks, where the database has none. */
   readonly place: Place;
-  /** What the handler's schema has against a payload; null: nothing. Undefined: it has no schema. */
+  /** Says why the handler's schema refuses a payload; null: it accepts it. Undefined: there is no schema. */
   readonly check: ((payload: unknown) => Promise<string | null>) | undefined;
 }
 
-/** Looks types up, each once: the second time the answer is there. */
+/** Looks up a type; answers a repeated name at once. */
 export type LookUpType = (name: string) => KnownType | Promise<KnownType>;
 
 /**
- * Make what looks types up: among the handlers here, then among those that some worker has registered. It throws
- * TaskqError (exit 2), with the nearest names, for a type that neither knows, unless `unknown` is allowed; or for a
- * handler that cannot be loaded.
+ * Make a function that looks types up: among the handlers here, then among those that workers have registered. It
+ * throws TaskqError (exit 2), with the nearest names, for a type that neither knows, unless `unknown` is allowed; or
+ * for a handler that cannot be loaded.
  */
 export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed'): Promise<LookUpType> {
   const { values } = await context.config();
@@ -54,7 +54,7 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
   };
 }
 
-/** What workers have registered, or an operator has set, is resolved by SQL for every producer, and wins. */
+/** Leave out what workers registered or an operator set: SQL resolves that for every producer, and it wins. */
 async function unlessRegistered(
   context: Context,
   type: string,

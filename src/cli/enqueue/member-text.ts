@@ -1,6 +1,6 @@
 /**
- * The text of a member of a JSON object as it stands there, without blanks around it; of several of the same name the
- * last, as every parser has it. Undefined: there is none. The object must be valid JSON.
+ * The text of a member of a JSON object, unchanged, without blanks around it; the last one if the name occurs several
+ * times, as in every parser. Undefined: there is none. The object must be valid JSON.
  */
 export function memberText(object: string, name: string): string | undefined {
   let found: string | undefined;
@@ -17,14 +17,14 @@ export function memberText(object: string, name: string): string | undefined {
   }
 }
 
-/** Behind the closing quote. */
+/** The index after the closing quote. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
   while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at + 1;
 }
 
-/** At the comma or brace behind a value. */
+/** The index of the comma or brace after a value. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; ; ) {

@@ -5,7 +5,7 @@ import type { Context } from '../run/context.ts';
 /** Escapes can make a text six times as long as what is stored. */
 const MAX_TEXT_BYTES = 8 * MAX_PAYLOAD_BYTES;
 
-/** Read a payload from stdin, to its end. Throws TaskqError (exit 2) for what is no text, or no payload. */
+/** Read a payload from stdin, to its end. Throws TaskqError (exit 2) for input that is not text, or not a payload. */
 export async function readStdin(context: Context): Promise<string> {
   if (process.stdin.isTTY)
     context.output.talk('reading the payload from the terminal; press Ctrl-D to end it');

@@ -1,13 +1,13 @@
 import { fstatSync, type Stats } from 'node:fs';
 import { badOption } from '../run/bad-option.ts';
 
-/** So long a pipe may take to say something, or that it has nothing to say. */
+/** How long a pipe may take to deliver data, or to close. */
 const PATIENCE_MS = 2000;
 
 /**
- * Make sure that there is nothing on stdin where it is not asked for: `echo '{"a":1}' | taskq enqueue type` means its
- * payload, and not `{}`. It is not simply read: in a shell's `while read`, it would be the next lines. Throws TaskqError
- * (exit 2); so too for a pipe that stays open and silent.
+ * Make sure that stdin is empty where the command does not read it: `echo '{"a":1}' | taskq enqueue type` intends its
+ * payload, not `{}`. Reading stdin by default would be wrong: in a shell's `while read`, it holds the next lines.
+ * Throws TaskqError (exit 2); so too for a pipe that stays open and silent.
  */
 export async function refuseUnreadStdin(): Promise<void> {
   const stat = stdinStat();

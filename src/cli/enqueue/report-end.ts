@@ -6,7 +6,7 @@ import type { EndRow } from '../../queue/protocol/get-ends.ts';
 import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
 
-/** Print how the task that was waited for ended: its result on stdout, what went wrong on stderr. Returns 0 or 1. */
+/** Print how the awaited task ended: its result on stdout, its failure on stderr. Returns 0 or 1. */
 export async function reportEnd(
   context: Context,
   { id, created }: Enqueued,

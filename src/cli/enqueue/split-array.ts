@@ -3,8 +3,8 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 
 /**
- * Cut the bytes of a JSON array into its elements, those of each chunk together. What an element is made of is not
- * looked at beyond strings and brackets. Throws TaskqError `bad_json` (exit 2) where the array itself is broken.
+ * Cut the bytes of a JSON array into its elements, those of each chunk together. Reads only strings and brackets within
+ * an element. Throws TaskqError `bad_json` (exit 2) where the array itself is broken.
  */
 export async function* splitArray(chunks: AsyncIterable<Buffer>): AsyncGenerator<InputItem[]> {
   const cutter = new ArrayCutter();
@@ -22,17 +22,17 @@ const NEWLINE = 0x0a;
 
 type Step = 'array begins' | 'element ends' | 'array ends' | 'goes on';
 
-/** Where it is in the array. Chunks may end anywhere. */
+/** The position in the array. Chunks may end anywhere. */
 class ArrayCutter {
   /** Open brackets, the array's own included. */
   #depth = 0;
   #place: 'before' | 'inside' | 'after' = 'before';
   #string: 'none' | 'inside' | 'escape' = 'none';
   #count = 0;
-  /** The element so far; what is too long is counted and not kept. */
+  /** The element so far; an element that is too long is counted, not kept. */
   #parts: Buffer[] = [];
   #bytes = 0;
-  /** Where the element begins; undefined before its first byte that is no blank. */
+  /** Where the element begins; undefined before its first byte that is not blank. */
   #start: { readonly line: number; readonly column: number } | undefined;
   #line = 1;
   #column = 0;

@@ -4,12 +4,12 @@ import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 const NEWLINE = 0x0a;
 
 /**
- * Cut bytes into the lines of a text, those of each chunk together; blank ones are counted and left out. Of a line that
- * is too long no text is kept.
+ * Cut bytes into lines of text, those of each chunk together. Counts blank lines but leaves them out, and keeps no text
+ * of a line that is too long.
  */
 export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<InputItem[]> {
   let line = 0;
-  /** The line that goes on in the next chunk. */
+  /** The line that continues in the next chunk. */
   let begun: Buffer[] = [];
   let begunBytes = 0;
   const begin = (bytes: Buffer) => {
@@ -38,7 +38,7 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator
   for await (const chunk of chunks) {
     const [first, last] = [chunk.indexOf(NEWLINE), chunk.lastIndexOf(NEWLINE)];
     const begunBefore = first === -1 ? [] : finish(chunk.subarray(0, first));
-    // Together: a million lines that are decoded one by one take twice as long.
+    // Decode all lines together: decoding a million one by one takes twice as long.
     const whole = last > first ? itemsOf(textsOf(chunk.subarray(first + 1, last))) : [];
     begin(chunk.subarray(last + 1));
     if (begunBefore.length + whole.length > 0) yield [...begunBefore, ...whole];
@@ -54,7 +54,7 @@ interface Unreadable {
 const TOO_LONG: Unreadable = { problem: `longer than ${MAX_ITEM_BYTES} bytes` };
 const NOT_TEXT: Unreadable = { problem: 'not UTF-8 text' };
 
-/** Whole lines, without the end of the last one. */
+/** Decode whole lines, without the end of the last one. */
 function textsOf(lines: Buffer): (string | Unreadable)[] {
   if (isUtf8(lines)) return lines.toString('utf8').split('\n');
   const texts: (string | Unreadable)[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
 import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/protocol/enqueue.ts';
 
-/** Tasks for one statement, with the line of the input where they begin. */
+/** Tasks for one statement, with the input line where they begin. */
 export interface SpooledBulk {
   readonly bulk: Bulk;
   readonly line: number;
@@ -20,23 +20,25 @@ interface Written {
   bytes: number;
 }
 
-/** So many tasks, or so much text of payloads, become a piece of a bulk; memory holds not many more. */
+/**
+ * A piece of a bulk ends at this many tasks, or this many characters of payloads; memory holds little more than one.
+ */
 const PIECE_TASKS = 1000;
 const PIECE_LENGTH = 1024 * 1024;
 
 /**
- * Checked tasks on disk, in a file that no longer has a name: it is gone with the process, however that ends. They are
- * written as they go to the database.
+ * Checked tasks on disk, in an unlinked file that vanishes with the process, however it ends. It holds them in the form
+ * that is sent to the database.
  */
 export class Spool {
   readonly #file: FileHandle;
   readonly #written: Written[] = [];
-  /** Pieces that are not on disk yet. */
+  /** Pieces not yet on disk. */
   #waiting: SpooledBulk[] = [];
-  /** The piece that is being gathered. */
+  /** The piece being filled. */
   #tasks: NewTask[] = [];
   #length = 0;
-  /** Where it begins in the input. */
+  /** The line where that piece begins in the input. */
   #line = 0;
   #bytes = 0;
   #count = 0;
@@ -57,7 +59,7 @@ export class Spool {
     return this.#count;
   }
 
-  /** Keep a task in memory, until the next `write`. */
+  /** Keep a task in memory until the next `write`. */
   add(task: NewTask, line: number): void {
     if (this.#tasks.length === 0) this.#line = line;
     this.#tasks.push(task);
@@ -66,7 +68,7 @@ export class Spool {
     if (this.#tasks.length >= PIECE_TASKS || this.#length >= PIECE_LENGTH) this.#endPiece();
   }
 
-  /** Write to disk what was added, but for the piece that is being gathered. */
+  /** Write the added tasks to disk, except the piece being filled. */
   async write(): Promise<void> {
     for (const piece of this.#waiting.splice(0)) await this.#writePiece(piece);
   }
@@ -85,13 +87,13 @@ export class Spool {
   }
 
   #endPiece(): void {
-    // Their types were looked up when they were checked.
+    // Allow unknown types: the check has looked them up.
     this.#waiting.push({ bulk: bulkOf(this.#tasks, true), line: this.#line });
     this.#tasks = [];
     this.#length = 0;
   }
 
-  /** It goes on with the last bulk where its tasks have the same in common. */
+  /** Append to the last bulk if its tasks have the same common options. */
   async #writePiece({ bulk, line }: SpooledBulk): Promise<void> {
     const { count, values } = bulk;
     const [tasks, options] = values;
@@ -123,14 +125,14 @@ export class Spool {
     return buffer.toString('utf8', 0, bytes);
   }
 
-  /** The same for all: what is garbage outside of V8's heap stays long. */
+  /** Share one buffer: V8 frees memory outside its heap late. */
   #bufferOf(bytes: number): Buffer {
     if (this.#buffer.length < bytes) this.#buffer = Buffer.allocUnsafe(2 * bytes);
     return this.#buffer;
   }
 }
 
-/** A full disk, most likely. */
+/** The usual cause is a full disk. */
 function unwritable(cause: NodeJS.ErrnoException): never {
   throw new TaskqError(
     'spool_failed',

@@ -7,7 +7,7 @@ import {
 } from '../../domain/enqueue-options.ts';
 import { parseTags } from '../select/task-filter.ts';
 
-/** The options of `taskq enqueue` that say something of a task. */
+/** The options of `taskq enqueue` that describe a task. */
 export interface TaskOptions {
   readonly queue?: string;
   readonly priority?: string;
@@ -24,7 +24,7 @@ export interface TaskOptions {
   readonly retention?: string;
 }
 
-/** Read what the command line says of a task. Throws TaskqError that names an option as it was typed. */
+/** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
 export function saidOnTheCommandLine(
   options: TaskOptions,
   keys: 'typed' | 'in lines',
@@ -32,13 +32,13 @@ export function saidOnTheCommandLine(
   const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, tag, retention } = options;
   const said = {
     ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, retention },
-    // All else that JSON has, it has as the command line does.
+    // The other JSON values have the same form on the command line.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),
     }),
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
-  // For the lines of a file, `--key-for` is about the keys that they have.
+  // For the lines of a file, `--key-for` applies to their own keys.
   normaliseEnqueueOptions(keys === 'in lines' ? { ...said, keyFor: undefined } : said, flagOf);
   return said;
 }
@@ -49,12 +49,12 @@ function flagOf(option: keyof EnqueueOptions): string {
   return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** What of a task is settled when it is enqueued, and its type may say. */
+/** The options that are resolved at enqueue and that a type may set. */
 export type Place = Pick<EnqueueOptions, 'queue' | 'priority' | 'expires'>;
 
 /**
- * Where the configuration says that tasks of a type go, how urgent they are, and how long they may wait: settled when they
- * are enqueued, so it counts before a worker has registered it. All else that the configuration says, workers register, and SQL resolves.
+ * The queue, priority and expiry that the configuration sets for a type: resolved at enqueue, so they apply before a
+ * worker has registered them. Workers register everything else in the configuration, and SQL resolves it.
  */
 export function placeInConfig({ taskTypes }: Config, type: string): Place {
   const said = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
@@ -66,12 +66,12 @@ export function placeInConfig({ taskTypes }: Config, type: string): Place {
   };
 }
 
-/** Lay what is said over each other, the strongest last, and check it. Throws TaskqError that names the option. */
+/** Merge sets of options, the strongest last, and check the result. Throws TaskqError that names the option. */
 export function mergedOptions(...said: readonly object[]): StoredEnqueueOptions {
   const merged: Record<string, unknown> = {};
   for (const options of said) {
     const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
-    // These two say the same in two ways: the stronger wins.
+    // `delay` and `at` set the same time: the stronger one wins.
     if (given.some(([name]) => name === 'at')) delete merged.delay;
     if (given.some(([name]) => name === 'delay')) delete merged.at;
     Object.assign(merged, Object.fromEntries(given));

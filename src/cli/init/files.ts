@@ -3,10 +3,10 @@ export const SAMPLE_TYPE = 'hello';
 
 export type Language = 'TypeScript' | 'JavaScript';
 
-/** With what a project runs its tests. */
+/** The runner of a project's tests. */
 export type TestRunner = 'node:test' | 'vitest';
 
-/** The files to begin with, in the language of the project. */
+/** The first files, in the language of the project. */
 export function sampleFiles(
   language: Language,
   runner: TestRunner,
@@ -22,7 +22,7 @@ export function sampleFiles(
   };
 }
 
-/** How their names end. */
+/** The endings of the file names. */
 export const ENDINGS = {
   TypeScript: { config: '.ts', handler: '.ts', test: '.test.ts' },
   JavaScript: { config: '.mjs', handler: '.mjs', test: '.test.mjs' },

@@ -3,14 +3,14 @@ import type { Environment } from '../run/environment.ts';
 import { isInteractive } from '../run/is-interactive.ts';
 import { SAMPLE_TYPE, type TestRunner } from './files.ts';
 
-/** The commands to go on with, each as it can be typed. */
+/** The next commands, each ready to be typed. */
 export function nextCommands(
   env: Environment,
   config: Config,
   types: ReadonlySet<string>,
   tests: readonly SampleTest[],
 ): string[] {
-  // As it was started: `npx taskq` is on nobody's PATH.
+  // Name the binary as it was started: `npx taskq` is not on the PATH.
   const taskq = env.npm_command === 'exec' ? 'npx taskq' : 'taskq';
   const isDatabaseMeant =
     config.databaseUrl !== null || config.database === 'embedded' || isInteractive(env, process);
@@ -32,7 +32,7 @@ export function nextCommands(
   ];
 }
 
-/** A test that was written, by its path. */
+/** The path of a test that was written. */
 export interface SampleTest {
   readonly path: string;
   readonly runner: TestRunner;
@@ -40,6 +40,6 @@ export interface SampleTest {
 
 function testCommand({ path, runner }: SampleTest): string {
   if (runner === 'vitest') return `npx vitest run ${path}`;
-  // Node itself reads no TypeScript before 22.18, and of a package of CommonJS none that is written as a module.
+  // Node itself reads TypeScript only from 22.18 on, and in a CommonJS package none written as a module.
   return `node ${path.endsWith('.ts') ? '--import jiti/register ' : ''}--test ${path}`;
 }

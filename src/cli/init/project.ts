@@ -2,13 +2,13 @@ import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Language, TestRunner } from './files.ts';
 
-/** What the project around a directory is written in, and with what it runs its tests. */
+/** The language of the project around a directory, and the runner of its tests. */
 export interface Project {
   readonly language: Language;
   readonly runner: TestRunner;
 }
 
-/** Look from the directory upwards to the nearest package.json: for a tsconfig.json, and for vitest among its packages. */
+/** Search from the directory up to the nearest package.json: for a tsconfig.json, and for vitest among its packages. */
 export async function describeProject(directory: string): Promise<Project> {
   let language: Language = 'JavaScript';
   for (let at = directory; ; at = dirname(at)) {

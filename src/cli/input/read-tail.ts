@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** No more than this is read, from the end. */
+/** The most that is read, from the end. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Read the last lines of a file that may be large. Undefined: there is no such file. */

@@ -8,7 +8,7 @@ import { parseDuration } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { badOption } from '../run/bad-option.ts';
 
-/** What can be set of tasks: for all, for those of a type, or for those of a queue. */
+/** The settings for tasks: for all, for those of a type, or for those of a queue. */
 export interface SettingOptions {
   readonly maxAttempts?: string;
   readonly timeout?: string;
@@ -32,18 +32,18 @@ interface SettingOption {
   readonly parse: (text: string, flag: string) => unknown;
 }
 
-/** Declare those that can be set here. */
+/** Declare the options for these settings. */
 export function declareSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) command.option(OPTIONS[name].flags, OPTIONS[name].about);
   return command;
 }
 
-/** What completion offers for them. */
+/** The completions for these settings. */
 export function settingSuggestions(names: readonly SettingName[]): Record<string, readonly string[]> {
   return Object.fromEntries(names.map((name) => [name, [...OPTIONS[name].suggestions, 'default']]));
 }
 
-/** Read what is to be set, by column; null: taken away. Throws TaskqError (exit 2), also where nothing is. */
+/** Read the settings to change, by column; null: remove it. Throws TaskqError (exit 2), also where none is given. */
 export function readSettings(
   options: SettingOptions,
   names: readonly SettingName[],
@@ -140,7 +140,7 @@ function period(text: string, flag: string): string {
   }
 }
 
-/** A dead letter is one for somebody to decide on: without any time to do it there would be none. */
+/** Refuse to keep dead letters for no time: an operator must have time to decide on them. */
 function deadPeriod(text: string, flag: string): string {
   const days = text === 'none' ? null : period(text, flag);
   if (days !== null) return days;

@@ -29,7 +29,7 @@ function errorOf(task: TaskRow): string {
   return error === null ? '-' : cut(`${String(error.name)}: ${String(error.message)}`);
 }
 
-/** A payload has a megabyte, an error two thousand characters. */
+/** A payload can have a megabyte, an error two thousand characters. */
 function cut(text: string): string {
   return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }

@@ -20,7 +20,7 @@ export function formatKeys(keys: readonly ListedKey[], screen: Screen): string {
   );
 }
 
-/** Say which keys tasks hold on that are gone now, and how to free them. */
+/** List the keys that deleted tasks still hold, and how to free them. */
 export function tellHeldKeys(
   { format, talk }: Output,
   answers: readonly { readonly id: string; readonly held_key: HeldKey | null }[],

@@ -3,7 +3,7 @@ import type { Screen } from '../run/output.ts';
 import { attemptsText, backoffText, durationText } from './settings-text.ts';
 import { formatTable } from './table.ts';
 
-/** A table of settings with who said them; empty when there are none. */
+/** A table of settings with their sources; empty when there are none. */
 export function formatSettings(settings: Readonly<Record<string, SetSetting>>, screen: Screen): string {
   const rows = Object.entries(settings);
   if (rows.length === 0) return '';

@@ -6,7 +6,7 @@ import { obstacleText } from './obstacle-text.ts';
 import { type Column, formatTable } from './table.ts';
 import { roughly } from './times.ts';
 
-/** Two tables, by queue and by type, and what stands out in a line each. */
+/** Two tables, by queue and by type, and a line for each anomaly. */
 export function formatStats(stats: Stats, sinceMs: number, screen: Screen): string {
   const window = formatDuration(sinceMs);
   const parts = [
@@ -20,7 +20,7 @@ export function formatStats(stats: Stats, sinceMs: number, screen: Screen): stri
 }
 
 const STATUSES = ['blocked', 'pending', 'leased', 'running', 'dead'] as const;
-/** What is not there mostly is no column while it is not there. */
+/** Show a column for these rare statuses only when a task has one. */
 const RARE: readonly string[] = ['blocked', 'leased'];
 
 function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<QueueStats>[] {
@@ -98,7 +98,7 @@ function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
   ].join('\n');
 }
 
-/** Why what is due does not run, with how many; and the types of tasks that will be due and have no handler. */
+/** Why due tasks do not run, with how many; and the types of future tasks that no worker handles. */
 function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
   const due = new Map<string, number>();
   for (const one of stalled) {

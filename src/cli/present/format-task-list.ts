@@ -29,7 +29,7 @@ export function formatTaskList(tasks: readonly TaskRow[], screen: Screen): strin
   );
 }
 
-/** `1/3`: so many of the attempts it has. */
+/** `1/3`: the attempts used, of those allowed. */
 export function failedOf({ attempts, applies }: TaskRow): string {
   return `${attempts}/${applies.max_attempts.value}`;
 }

@@ -8,7 +8,7 @@ import { printable, printableLines } from './printable.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** A task as a record for people: what is not said of it is left out. `stalled` is why no worker can take it, if so. */
+/** Format a task as a record for people, without empty fields. `stalled` says why no worker can take it, if so. */
 export function formatTask(task: ShownTask, stalled: string, screen: Screen): string {
   const { paint } = screen;
   const head = `${paint.bold(`task ${task.id}`)}  ${printable(task.type)}  ${paintStatus(task.status, task.status, paint)}`;
@@ -20,7 +20,7 @@ export function formatTask(task: ShownTask, stalled: string, screen: Screen): st
     section('progress', pretty(task.progress), paint),
     section('result', pretty(task.result ?? task.result_note), paint),
     ...history(task, screen),
-    // A dead letter's last error stands among the attempts, where there was one.
+    // A dead letter's last error is among its attempts, if there was one.
     task.errors.length === 0 ? section('error', errorText(task.error as ErrorJson), paint) : '',
   ];
   return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
@@ -64,20 +64,20 @@ function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: str
   ];
 }
 
-/** What became of the handler of a cancelled task, where it did not end by itself. */
+/** What happened to the handler of a cancelled task that did not end by itself. */
 function endingOf(ending: unknown): string {
   if (ending === 'killed') return 'its handler did not end in time and was killed';
   return ending === 'worker_lost' ? 'when its worker was lost' : '';
 }
 
-/** What holds for the task and whose setting it is: `8 (queue)`; its own without that. Empty: there is none. */
+/** The value in effect with its source: `8 (queue)`; the task's own value has no source. Empty: there is none. */
 function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: Value) => string): string {
   if (value === null) return '';
   return from === 'task' ? say(value) : `${say(value)} (${from})`;
 }
 
 function tookOf(task: ShownTask): string {
-  // What was put away by hand ended when a person said so, however long after its last attempt.
+  // A dead letter added by hand ended when a person added it, however long after its last attempt.
   if (task.by_hand === true) return '';
   if (isNothing(task.started_at) || isNothing(task.finished_at)) return '';
   return roughly(Date.parse(String(task.finished_at)) - Date.parse(String(task.started_at)));
@@ -95,7 +95,7 @@ function tagsOf(tags: unknown): string {
     .join(' ');
 }
 
-/** Its failed attempts and what people did to it, in the order of time. */
+/** Its failed attempts and the actions of operators, in the order of time. */
 function history({ errors, actions }: ShownTask, screen: Screen): string[] {
   return [
     ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
@@ -124,7 +124,7 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
   const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
-  // What burns no attempt has no number of its own.
+  // An attempt that does not count has no number of its own.
   const title =
     failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
@@ -141,7 +141,7 @@ type ErrorJson = {
   readonly cause?: unknown;
 } | null;
 
-/** The stack, which begins with name and message, else these two; and the same of its cause. */
+/** The stack, which begins with name and message, else these two; and the same for its cause. */
 function errorText(error: ErrorJson | undefined): string {
   if (error === null || error === undefined) return '';
   const line = `${String(error.name)}: ${String(error.message)}`;

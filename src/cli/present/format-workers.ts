@@ -40,7 +40,7 @@ function runsOf({ running, concurrency, stopped_at }: ListedWorker): string {
   return stopped_at === null ? `${running}/${concurrency}` : '-';
 }
 
-/** With who and when, where somebody is behind it. */
+/** The status, with who requested it and when, if anyone did. */
 function statusText(worker: ListedWorker, now: number): string {
   switch (worker.status) {
     case 'paused':

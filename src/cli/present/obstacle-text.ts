@@ -3,7 +3,7 @@ import { findObstacles, type Obstacle, type Place } from '../../queue/inspect/fi
 import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { printable } from './printable.ts';
 
-/** Say why a task that is due does not start, as a sentence without its end. */
+/** Say why a due task does not start, as a sentence without a full stop. */
 export function obstacleText({ queue, type, reason }: Obstacle): string {
   const [shownQueue, shownType] = [printable(queue), printable(type)];
   switch (reason) {
@@ -22,12 +22,12 @@ export function obstacleText({ queue, type, reason }: Obstacle): string {
   }
 }
 
-/** Whether only the want of a worker can keep a task from starting. */
+/** Whether the task is due and waits only for a worker. */
 export function isDue({ status, available_at }: TaskRow, now: number): boolean {
   return status === 'pending' && Date.parse(String(available_at)) <= now;
 }
 
-/** Say what keeps tasks at these places from starting: a sentence for each reason, none where workers can take them all. */
+/** Say what keeps tasks at these places from starting: a sentence for each reason. Empty: workers can take them all. */
 export async function obstaclesTo(db: Queryable, places: readonly Place[]): Promise<string[]> {
   return [...new Set((await findObstacles(db, places)).map(obstacleText))];
 }

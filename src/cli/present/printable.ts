@@ -1,6 +1,6 @@
 /**
- * A text on one line of a terminal: line ends and tabs become blanks, every other control character is written as
- * its escape. A payload or an error may hold anyone's escape sequences.
+ * Fit a text on one line of a terminal: line ends and tabs become blanks, every other control character becomes its
+ * escape. A payload or an error may hold a stranger's escape sequences.
  */
 export function printable(text: string): string {
   return text.replaceAll(/\s*[\r\n\t]\s*/g, ' ').replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, escaped);

@@ -1,14 +1,14 @@
 import type { Output } from '../run/output.ts';
 
-/** Something under way that is shown to people. */
+/** Progress shown to people. */
 export interface Progress {
-  /** Say how far it is. */
+  /** Show the progress so far. */
   update(text: string): void;
-  /** Take it from the screen. What came of it is said by the caller. */
+  /** Remove it from the screen. The caller reports the result. */
   end(): void;
 }
 
-/** So often a line is written where there is no terminal. */
+/** How often to write a line where there is no terminal. */
 const EVERY_MS = 5000;
 
 /** Show progress on stderr: a spinner on a terminal, a line now and then elsewhere, nothing with --quiet. */

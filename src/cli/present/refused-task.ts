@@ -1,7 +1,7 @@
 import type { Output } from '../run/output.ts';
 import { printable } from './printable.ts';
 
-/** What to do with a task that a verb refused, as a sentence without its end, by what the task is. */
+/** What to do with a task that a verb refused, by the task's state, as a sentence without a full stop. */
 export interface Advice {
   readonly waiting?: string;
   /** Blocked, about to run, or running. */
@@ -11,8 +11,8 @@ export interface Advice {
 }
 
 /**
- * Say in a line what a task is that a verb refused, and which verb is the one for it; `<id>` in an advice is the task's.
- * Status null: nothing is known of the task.
+ * Say in a line the state of a task that a verb refused, and which verb to use instead; `<id>` in an advice is the
+ * task's. Status null: the task is not known.
  */
 export function refusedTask(id: string, status: string | null, advice: Advice): string {
   const what = status === null ? unknownTask(id) : `task ${id} ${sayStatus(status)}`;
@@ -20,7 +20,7 @@ export function refusedTask(id: string, status: string | null, advice: Advice): 
   return `taskq: ${what}${hint === undefined ? '' : ` — ${hint}`}`;
 }
 
-/** Say so of each, where people read it; a document of --json has it already. */
+/** Print that for each, for people; a document of --json already has it. */
 export function complainOfRefused(
   { format, complain }: Output,
   refused: readonly { readonly id: string; readonly status: string | null }[],
@@ -30,12 +30,12 @@ export function complainOfRefused(
   for (const { id, status } of refused) complain(refusedTask(id, status, advice));
 }
 
-/** Of an id that nothing is known of. */
+/** The text for an unknown id. */
 export function unknownTask(id: string): string {
   return `no task ${id}: it never existed, or was deleted by purge, discard or its retention`;
 }
 
-/** What a task is, as the end of a sentence about it. */
+/** The state of a task, as the end of a sentence about it. */
 export function sayStatus(status: string): string {
   switch (status) {
     case 'pending':

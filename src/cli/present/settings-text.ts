@@ -1,13 +1,13 @@
 import { UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
 import { formatDuration } from '../../lib/duration.ts';
 
-/** What is set, in few words; `-` where it is not. */
+/** A setting in few words; `-` where it is not set. */
 export function attemptsText(maxAttempts: number | null): string {
   if (maxAttempts === null) return '-';
   return maxAttempts >= UNLIMITED_ATTEMPTS ? 'unlimited' : String(maxAttempts);
 }
 
-/** `fixed 10m`; what grows with its cap: `exponential 5s to 1h`. */
+/** `fixed 10m`; a growing back-off with its cap: `exponential 5s to 1h`. */
 export function backoffText(backoff: Readonly<Record<string, unknown>> | null): string {
   if (backoff === null) return '-';
   const { kind, base_ms, max_ms } = backoff;

@@ -9,15 +9,15 @@ export interface Column<Row> {
   readonly align?: 'right';
   /** Wraps the padded cell in colour. */
   readonly paint?: (text: string, row: Row) => string;
-  /** It gives way when the table is wider than the terminal, down to this many columns. */
+  /** Shrink this column, down to this width, when the table is wider than the terminal. */
   readonly shrinksTo?: number;
-  /** It is left out where that is not enough: the one with the least number first. Absent: it stays. */
+  /** Leave this column out where that is not enough: the lowest number first. Absent: keep it. */
   readonly leaves?: number;
 }
 
 /**
- * Lay out rows under their titles, aligned. No line is longer than a terminal's: what may shrink does, then columns are
- * left out in the order of `leaves`, then all are cut. Where there is no terminal nothing is.
+ * Lay out rows under their titles, aligned. Keeps lines within the terminal: first shrinks the columns that may shrink,
+ * then leaves columns out in the order of `leaves`, then cuts all. Without a terminal it does none of that.
  */
 export function formatTable<Row>(
   all: readonly Column<Row>[],
@@ -50,7 +50,7 @@ export function formatTable<Row>(
 
 const GAP = '  ';
 
-/** The columns that have room beside each other when those that may shrink have. */
+/** The columns that fit beside each other once those that may shrink have shrunk. */
 function fitting<Row>(
   all: readonly Column<Row>[],
   rows: readonly Row[],
@@ -75,7 +75,7 @@ function fitting<Row>(
   return columns;
 }
 
-/** The widest of those that may shrink gives way first; where that is not enough, the widest of all. */
+/** Narrow the widest column that may shrink; where that is not enough, the widest of all. */
 function fitted(
   columns: readonly Column<never>[],
   natural: readonly number[],
@@ -104,7 +104,7 @@ function padded(text: string, width: number, column: Column<never>, isLast: bool
   return isLast ? cut : cut + blanks;
 }
 
-/** Cut to a width on the screen; what is cut ends in an ellipsis. */
+/** Cut to a width on the screen; a cut text ends in an ellipsis. */
 export function cutTo(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let cut = '';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../lib/duration.ts';
 
-/** Say when an instant is as people do: `3m ago`, `in 2h`, `now`. Empty for null. */
+/** Express an instant relative to now: `3m ago`, `in 2h`, `now`. Empty for null. */
 export function relativeTime(iso: string | null | undefined, now: number): string {
   if (iso === null || iso === undefined) return '';
   if (!Number.isFinite(Date.parse(iso))) return iso; // `infinity`
@@ -10,7 +10,7 @@ export function relativeTime(iso: string | null | undefined, now: number): strin
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 
-/** A duration in its largest unit, and the next below it while that says something: `45s`, `3m`, `2h5m`, `4d`. */
+/** A duration in its largest unit, and the next smaller one while that matters: `45s`, `3m`, `2h5m`, `4d`. */
 export function roughly(ms: number): string {
   const unit = UNITS.find((size) => ms >= 10 * size) ?? 1;
   return formatDuration(Math.floor(ms / unit) * unit);
@@ -19,7 +19,7 @@ export function roughly(ms: number): string {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** What is below the unit is left out from ten of it on. */
+/** From ten of a unit on, smaller units are left out. */
 const UNITS = [DAY, HOUR, MINUTE, 1000, 100, 10, 1];
 
 /** An instant for people, in their time zone: `2030-01-31 09:00:00`. Empty for null. */

@@ -9,7 +9,9 @@ import type { Output } from './output.ts';
 
 export interface ChosenDatabase {
   readonly url: string;
-  /** A connection past a pooler, for LISTEN and migrate; the same as `url` unless the settings say otherwise. */
+  /**
+   * A connection that bypasses a pooler, for LISTEN and migrate; the same as `url` unless the settings name another.
+   */
   readonly directUrl: string;
   readonly kind: 'configured' | 'embedded';
 }
@@ -22,9 +24,9 @@ export interface ChoiceOptions {
 }
 
 /**
- * Decide which database is meant: the configured one, always first; else the embedded one, started and migrated, if
- * it is asked for or somebody sits at a terminal. Never a fallback: a container whose secret is missing must not
- * start a throw-away database. Throws TaskqError (exit 2) where neither is meant.
+ * Choose the database: a configured one always wins; else the embedded one, started and migrated, if it is requested or
+ * the command runs at a terminal. Never a fallback: a container whose secret is missing must not start a throw-away
+ * database. Throws TaskqError (exit 2) where neither applies.
  */
 export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenDatabase> {
   const { config, env } = options;

@@ -5,31 +5,31 @@ import type { Environment } from './environment.ts';
 import type { GlobalOptions } from './global-options.ts';
 import type { Output } from './output.ts';
 
-/** What a command is given to work with. Nothing is read or opened before it is asked for. */
+/** What a command works with. Reads and opens nothing before a command asks for it. */
 export interface Context {
   readonly cwd: string;
   readonly env: Environment;
   readonly output: Output;
   /** Aborted by SIGINT or SIGTERM, with its name as the reason. */
   readonly signal: AbortSignal;
-  /** Every setting and where it comes from. */
+  /** Every setting and its source. */
   config(): Promise<LoadedConfig>;
-  /** Which database the settings mean, without a look at its schema; an embedded one is started. */
+  /** The database of the settings, its schema unchecked; starts an embedded one. */
   databaseToMigrate(): Promise<ChosenDatabase>;
-  /** The same; an embedded one is migrated, a configured one is not looked at. */
+  /** The same; migrates an embedded one, and does not check a configured one. */
   chosenDatabase(): Promise<ChosenDatabase>;
-  /** The database, its schema checked; closed when the command ends. */
+  /** The database, with its schema checked; closed when the command ends. */
   database(): Promise<Database>;
   onSignal(): OnSignal;
-  /** From now on the command ends by itself, soon, when `signal` is aborted. A second signal ends it all the same. */
+  /** From now on an aborted `signal` lets the command end by itself, soon. A second signal still ends it at once. */
   catchSignals(): void;
   abort(signal: NodeJS.Signals): void;
-  /** The error as an operator should read it, where it is one of a database; else as it is. */
+  /** A database error in words for an operator; any other error unchanged. */
   explain(error: unknown): unknown;
   close(): Promise<void>;
 }
 
-/** What a first SIGINT or SIGTERM does: it ends the command at once, or the command finishes what it is at. */
+/** What a first SIGINT or SIGTERM does: end the command at once, or let it finish its work. */
 export type OnSignal = 'end' | 'finish';
 
 export interface ContextOptions {

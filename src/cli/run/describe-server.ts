@@ -8,7 +8,7 @@ export interface DescribedServer {
   readonly pid: number;
   /** The OS user it runs as. */
   readonly user: string;
-  /** Of the project of the working directory. */
+  /** The database of the project in the working directory. */
   readonly database: string;
   readonly url: string;
   readonly data_dir: string;

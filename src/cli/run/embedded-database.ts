@@ -8,7 +8,7 @@ export interface EmbeddedDatabase {
   readonly url: string;
 }
 
-/** Start the local server if it does not run, and make the database of the project in `cwd` if it is not there. */
+/** Start the local server unless it runs, and create the database of the project in `cwd` unless it exists. */
 export async function openEmbeddedDatabase(from: {
   readonly cwd: string;
   readonly config: Pick<Config, 'stateDir'>;
@@ -26,7 +26,7 @@ export async function openEmbeddedDatabase(from: {
   return { server, database, url: server.url(database) };
 }
 
-/** Where the local server of this user is. */
+/** Where this user's local server is. */
 export function embeddedOptions({ stateDir }: Pick<Config, 'stateDir'>): EmbeddedOptions {
   return stateDir === null ? {} : { stateDir };
 }

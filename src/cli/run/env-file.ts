@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 
 /**
- * Read a file of variables into the environment of this process, as `node --env-file` does: what is set already stays.
+ * Read a file of variables into the environment of this process, as `node --env-file` does: variables already set stay.
  * Throws TaskqError (exit 2) where it cannot be read.
  */
 export function readEnvFile(path: string): void {
@@ -19,7 +19,7 @@ export function readEnvFile(path: string): void {
   }
 }
 
-/** Whether a `.env` lies in the directory that names a database. */
+/** Whether the directory has a `.env` that names a database. */
 export async function hasEnvFile(directory: string): Promise<boolean> {
   const text = await readFile(join(directory, '.env'), 'utf8').catch(() => '');
   return /^\s*(?:export\s+)?(?:TASKQ_)?DATABASE_URL\s*=/m.test(text);

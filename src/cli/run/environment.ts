@@ -1,2 +1,2 @@
-/** The environment of the process, as `bin` hands it in. */
+/** The environment of the process, passed in by `bin`. */
 export type Environment = Readonly<Record<string, string | undefined>>;

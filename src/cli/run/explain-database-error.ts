@@ -3,8 +3,7 @@ import { redactUrl } from '../../lib/redact-url.ts';
 import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
 
 /**
- * Say what an error of the server or of the way to it means for an operator. An error that only a bug of ours can
- * cause is returned as it is.
+ * Explain a server or connection error to an operator. Returns an error that only a bug of ours can cause unchanged.
  */
 export function explainDatabaseError(error: unknown, databaseUrl: string): unknown {
   if (error instanceof TaskqError || !(error instanceof Error)) return error;
@@ -32,7 +31,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     case '22023':
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
     case '23514':
-      // Without a constraint's name: no partition of history for the row, not even the one that takes all.
+      // Without a constraint's name: no partition of history takes the row, not even the default one.
       return error.constraint === undefined
         ? refused(
             `${error.message} (${where})`,
@@ -42,7 +41,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     case '55P03':
       return refused(`another transaction holds a lock this command needs: ${error.message}`, 'try again');
     default:
-      // A conflict with others is nobody's fault.
+      // Nobody is at fault in a conflict with other transactions.
       if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
       return serverTrouble(error, databaseUrl) ?? error;
   }

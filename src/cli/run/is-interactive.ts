@@ -1,11 +1,11 @@
 import type { Environment } from './environment.ts';
 
 interface Stream {
-  /** Absent for what is no terminal. */
+  /** Absent where there is no terminal. */
   readonly isTTY?: boolean;
 }
 
-/** Whether somebody sits at a terminal, who would see that a local database is started. */
+/** Whether a person at a terminal would see that a local database is started. */
 export function isInteractive(
   env: Environment,
   streams: { readonly stdin: Stream; readonly stderr: Stream },

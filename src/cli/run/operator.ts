@@ -6,12 +6,12 @@ export interface ActingOptions {
   readonly by?: string;
 }
 
-/** Declare how to say who acts. */
+/** Declare the option that names who acts. */
 export function declareActing(command: Command): Command {
   return command.option('--by <name>', 'your name for the record; default: user@host of this shell');
 }
 
-/** The name to keep beside the role of the session. Throws TaskqError (exit 2). */
+/** The name to record beside the role of the session. Throws TaskqError (exit 2). */
 export async function actingOf({ by }: ActingOptions): Promise<string> {
   if (by === undefined) return operatorName();
   const name = by.trim();

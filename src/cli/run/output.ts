@@ -5,31 +5,31 @@ import type { GlobalOptions } from './global-options.ts';
 
 export type Paint = ReturnType<typeof pc.createColors>;
 
-/** What text for people is written for. */
+/** The properties of the terminal that text for people is written for. */
 export interface Screen {
   readonly paint: Paint;
-  /** Null: no terminal; nothing is cut. */
+  /** Null: no terminal, so nothing is cut. */
   readonly columns: number | null;
   /** Epoch milliseconds, for `3m ago`. */
   readonly now: number;
-  /** Told which columns of a table had no room. */
+  /** Called with the titles of the columns that had no room. */
   leftOut(titles: readonly string[]): void;
 }
 
-/** stdout is data, stderr is talk. */
+/** Data goes to stdout, messages to stderr. */
 export interface Output {
   readonly format: 'text' | 'json';
   /** For stderr. */
   readonly paint: Paint;
-  /** stderr is a terminal with columns, and talk is wanted. */
+  /** stderr is a terminal that can show progress, and messages are wanted. */
   readonly canAnimate: boolean;
-  /** Nothing may be said but data and errors. */
+  /** Print only data and errors. */
   readonly isQuiet: boolean;
-  /** Print the answer of a command: with --json `document`, else what `write` makes of it for people. */
+  /** Print the answer of a command: with --json `document`, else the text that `write` makes for people. */
   answer(document: unknown, write: (screen: Screen) => string | Promise<string>): Promise<void>;
   /** Print a line of data that is text in either format. */
   data(line: string): void;
-  /** Say a line on stderr; not with --quiet. */
+  /** Print a message on stderr; not with --quiet. */
   talk(line: string): void;
   /** Print an error or a warning on stderr. */
   complain(line: string): void;

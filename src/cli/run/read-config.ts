@@ -3,7 +3,7 @@ import { VALUE_CHECKS } from '../../domain/value-checks.ts';
 import type { Environment } from './environment.ts';
 import type { GlobalOptions } from './global-options.ts';
 
-/** Gather the settings of one run of the binary. Throws TaskqError (exit 2). */
+/** Read the settings of one run of the binary. Throws TaskqError (exit 2). */
 export function readConfig(from: {
   readonly cwd: string;
   readonly env: Environment;

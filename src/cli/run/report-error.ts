@@ -8,7 +8,7 @@ export function reportError(error: unknown, output: Output): number {
     output.complain(output.format === 'json' ? asJson(error) : asLine(error, output));
     return error.exitCode;
   }
-  // A bug. Only the stack: other properties of an error may hold a connection string.
+  // A bug. Print only the stack: other properties of an error may hold a connection string.
   const stack = hidePasswords(error instanceof Error ? (error.stack ?? error.message) : String(error));
   output.complain(
     output.format === 'json'
@@ -23,7 +23,7 @@ function asLine(error: TaskqError, { paint }: Output): string {
   return paint.red(`taskq: ${oneLine(error.message)}`) + oneLine(hint);
 }
 
-/** The server's and other people's messages may have several. */
+/** Messages of the server and of other packages may have several lines. */
 function oneLine(text: string): string {
   return hidePasswords(text.replaceAll(/\s*\n\s*/g, ' '));
 }
@@ -42,7 +42,7 @@ function bugAsJson(error: unknown, stack: string): string {
 /** A database URL, or the password of a key=value connection string. */
 const SECRETIVE = /postgres(?:ql)?:\/\/\S+|\b\w*(?:password|passwd|pwd)\s*=\s*(?:'(?:\\.|[^'\\])*'|\S+)/gi;
 
-/** The last line of defence: whatever an error quotes. */
+/** The last line of defense: redact whatever an error quotes. */
 function hidePasswords(text: string): string {
   return text.replaceAll(SECRETIVE, (quoted) => redactUrl(quoted));
 }

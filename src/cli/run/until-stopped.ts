@@ -5,8 +5,8 @@ import type { Context } from './context.ts';
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Run a command until it ends, or until a signal or the reader of its output ends it. Returns the exit code: 130 or
- * 143 after a signal, 0 when nobody reads stdout any more.
+ * Run a command until it ends, a signal stops it, or the reader of its output goes away. Returns the exit code: 130 or
+ * 143 after a signal, 0 once stdout has no reader.
  */
 export async function untilStopped(
   command: CliCommand,

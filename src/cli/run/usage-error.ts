@@ -14,11 +14,11 @@ export function usageError(error: CommanderError, program: Command, argv: readon
 
 function messageOf(error: CommanderError): string {
   const [what = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n');
-  // The suggestion goes on in the same sentence.
+  // The suggestion continues the same sentence.
   return `${what.replace(/\.$/, '')} ${suggestion.replace('(Did', '(did')}`.trim();
 }
 
-/** `workers pasue 3`: what names no command was taken for operands of the one that is meant where none is named. */
+/** `workers pasue 3`: commander takes an unknown command name as an operand of the default subcommand. */
 function unknownBelow(error: CommanderError, command: Command, argv: readonly string[]): string | undefined {
   if (error.code !== 'commander.excessArguments' || command.commands.length === 0) return undefined;
   const word = argv[argv.indexOf(command.name()) + 1] ?? '';

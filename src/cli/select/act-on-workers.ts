@@ -5,14 +5,14 @@ import { printable } from '../present/printable.ts';
 import { relativeTime, roughly } from '../present/times.ts';
 import type { Context } from '../run/context.ts';
 
-/** What became of an order to a worker: what was done, or why it is none. */
+/** The result of an order to a worker: what was done, or why nothing was. */
 export interface Ordered {
   readonly answer: string;
   /** About the worker, as the end of a sentence. */
   readonly said: string;
 }
 
-/** Do something with each of the workers named, by number or name, and say what. Throws (exit 1) for an unknown one. */
+/** Act on each named worker, by number or name, and print the results. Throws (exit 1) for an unknown one. */
 export async function actOnWorkers(
   context: Context,
   names: readonly string[],
@@ -37,14 +37,14 @@ export async function actOnWorkers(
   return refused.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** What is to be said of a worker that does not hear an order at once. */
+/** The note for a worker that will not receive an order at once. */
 export function hearing({ status, heartbeat_at }: ListedWorker): string {
   if (status !== 'silent') return '';
   const silentFor = roughly(Date.now() - Date.parse(heartbeat_at));
   return `; it has been silent for ${silentFor} and will follow when it is back`;
 }
 
-/** The answer of every order to a worker that has ended. */
+/** The answer to every order to a worker that has ended. */
 export function ended({ stopped_at }: ListedWorker): Ordered {
   return {
     answer: 'ended',
@@ -66,7 +66,7 @@ async function findWorkers(context: Context, names: readonly string[]): Promise<
         hint: 'taskq workers --all lists all workers',
       });
     }
-    // Several may have been given one name: all that live are meant, else the last that did.
+    // Workers may share a given name: it means all that live, else the last one that had it.
     const alive = named.filter(({ stopped_at }) => stopped_at === null);
     found.push(...(alive.length > 0 ? alive : named.slice(0, 1)));
   }

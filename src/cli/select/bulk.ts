@@ -19,16 +19,16 @@ import {
 
 export interface BulkOptions extends SelectionOptions, ActingOptions {}
 
-/** A verb that was asked for: on which tasks, and by whom. */
+/** A verb that the user requested: on which tasks, and as whom. */
 export interface Asked {
   readonly verb: BulkVerb;
   readonly selection: TaskSelection;
-  /** The name to keep beside the role of the session. */
+  /** The name to record beside the role of the session. */
   readonly by: string;
   readonly db: Database;
 }
 
-/** The answer where a filter chose nothing. */
+/** The answer where a filter selects nothing. */
 export const NO_TASK_FITS = 'no task fits';
 
 /** Declare what all verbs take that act on tasks. */
@@ -36,7 +36,7 @@ export function declareVerb(command: Command, verb: BulkVerb): Command {
   return declareActing(declareSelection(command, verb));
 }
 
-/** Read it. Throws TaskqError (exit 2). */
+/** Read those options. Throws TaskqError (exit 2). */
 export async function askedOf(
   context: Context,
   { args, options }: Call<BulkOptions>,
@@ -46,21 +46,21 @@ export async function askedOf(
   return { verb, selection, by: await actingOf(options), db: await context.database() };
 }
 
-/** What `--by-hand` says of dead letters chosen by a filter; undefined: those named are meant, whatever they are. */
+/** The value of `--by-hand` for a filter; undefined for named tasks, which are all meant. */
 export function byHandOf({ selection }: Asked): boolean | undefined {
   return selection.kind === 'filter' ? selection.filter.by_hand : undefined;
 }
 
-/** What is to be confirmed. */
+/** What the user must confirm. */
 export interface Question {
   /** `--yes` */
   readonly isSure: true | undefined;
-  /** What is counted in it; `task` unless told. */
+  /** The noun to count; `task` by default. */
   readonly noun?: string;
   readonly ask: (which: string) => string | Promise<string>;
 }
 
-/** Make sure that a verb is meant, where `--yes` does not say so. False: it would act on none, and nobody was asked. */
+/** Confirm a verb unless `--yes` is given. False: it would act on no task, so there was no question. */
 export async function isMeant(
   context: Context,
   asked: Asked,
@@ -73,8 +73,8 @@ export async function isMeant(
 }
 
 /**
- * Act on the tasks that are meant, if that is meant. Where the verb would act on none nothing is done, and what was named
- * is refused with what it is.
+ * Act on the selected tasks if the user confirms. Where the verb would act on none, refuse the named ones, each with
+ * its status.
  */
 export async function actIfMeant<Answer extends BulkAnswer, Refusal extends string>(
   context: Context,
@@ -88,7 +88,7 @@ export async function actIfMeant<Answer extends BulkAnswer, Refusal extends stri
     : refuseAll(asked, refusal);
 }
 
-/** Act on the tasks that are meant; of those that fit a filter, `keeps` says which answers are listed. */
+/** Act on the selected tasks; if a filter selected them, `keeps` chooses the answers to list. */
 export function actOnSelection<Answer extends BulkAnswer>(
   context: Context,
   { selection, db }: Asked,
@@ -111,7 +111,7 @@ export async function actOnIds<Answer extends BulkAnswer>(
   return { counts, answers };
 }
 
-/** Act on pages of what fits, and show how far it is. Ends early, with what it has done, when a signal asks to. */
+/** Act on pages of matching tasks, and show progress. A signal ends it early; what is done stays done. */
 export async function actOnPages<Task, Answer extends BulkAnswer>(
   context: Context,
   pages: AsyncIterable<readonly Task[]>,
@@ -132,8 +132,8 @@ export async function actOnPages<Task, Answer extends BulkAnswer>(
 }
 
 /**
- * How many tasks a verb would act on, as text for a question: exact up to 10,000. Null: it would act on none, and there
- * is nothing to ask.
+ * Count the tasks that a verb would act on, as text for a question: exact up to 10,000. Null: it would act on none, so
+ * there is nothing to ask.
  */
 async function countSelected({ verb, selection, db }: Asked, noun = 'task'): Promise<string | null> {
   if (selection.kind === 'filter') {
@@ -181,13 +181,13 @@ interface Refused<Refusal extends string> extends BulkAnswer {
   readonly held_key: null;
 }
 
-/** What a bulk leaves alone: ` (3 put away by hand stay)`; empty where that is nothing. */
+/** What a bulk leaves alone: ` (3 added by hand stay)`; empty where that is nothing. */
 export async function sparedByHand(asked: Asked): Promise<string> {
   const spared = await countSpared(asked);
   return spared === null ? '' : ` (${spared.many} added by hand ${spared.one ? 'stays' : 'stay'})`;
 }
 
-/** The same after the bulk, with what is for them; empty where that is nothing. */
+/** The same after the bulk, with the option that includes them; empty where nothing was left out. */
 export async function leftOutByHand(asked: Asked): Promise<string> {
   const spared = await countSpared(asked);
   if (spared === null) return '';

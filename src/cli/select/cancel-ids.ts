@@ -9,7 +9,7 @@ import { whyStillRunning } from '../present/why-still-running.ts';
 import type { Context } from '../run/context.ts';
 import { waitForEnds } from './wait-for-ends.ts';
 
-/** What became of a task that was to be cancelled. `requested`: nobody waited for its end. */
+/** The result of cancelling a task. `requested`: the command did not wait for its end. */
 interface Cancelled {
   readonly id: string;
   readonly answer:
@@ -20,11 +20,11 @@ interface Cancelled {
     | 'still_running'
     | 'requested'
     | 'not_live';
-  /** Null: nothing is known of it. */
+  /** Null: the task is not known. */
   readonly status: string | null;
 }
 
-/** Cancel tasks, wait up to `waitMs` for those that run, and say what became of each. Returns the exit code. */
+/** Cancel tasks, wait up to `waitMs` for those that run, and print the result of each. Returns the exit code. */
 export async function cancelIds(
   context: Context,
   ids: readonly string[],
@@ -83,7 +83,7 @@ function whatBecameOf({ id, answer, status }: CancelAnswer, waited: Waited | und
   }
 }
 
-/** What is no success is said on stderr. */
+/** The texts for stdout. The other answers go to stderr. */
 const SAID: Partial<Record<Cancelled['answer'], string>> = {
   cancelled: 'cancelled',
   killed: 'cancelled: its handler did not end in time and was killed',

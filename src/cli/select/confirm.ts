@@ -3,8 +3,8 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import type { Context } from '../run/context.ts';
 
 /**
- * Make sure that a destructive command is meant: ask at a terminal. Throws TaskqError where the answer is no (exit 1),
- * or where there is nobody to ask (exit 2).
+ * Ask at a terminal whether a destructive command is meant. Throws TaskqError where the answer is no (exit 1), or where
+ * there is no terminal (exit 2).
  */
 export async function confirm(context: Context, what: string): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
@@ -15,7 +15,7 @@ export async function confirm(context: Context, what: string): Promise<void> {
   }
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    // readline takes Ctrl-C for itself.
+    // readline handles Ctrl-C itself, so pass it on.
     asking.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     const answer = await asking.question(`This will ${what}. Continue? [y/N] `, { signal: context.signal });
     if (/^y(es)?$/i.test(answer.trim())) return;

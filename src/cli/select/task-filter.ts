@@ -13,7 +13,7 @@ import {
 import { badOption } from '../run/bad-option.ts';
 import type { Suggestions } from '../run/command.ts';
 
-/** The options by which tasks are chosen, wherever tasks are listed or acted on. */
+/** The options that select tasks, wherever tasks are listed or acted on. */
 export interface FilterOptions {
   readonly status?: readonly string[];
   readonly failed?: true;
@@ -32,7 +32,7 @@ interface FilterOption<Option extends keyof FilterOptions, Name extends FilterNa
   readonly flags: string;
   readonly about: string;
   readonly option: Option;
-  /** For one that may be given many times. */
+  /** For an option that may be repeated. */
   readonly read?: (given: NonNullable<FilterOptions[Option]>) => ListFilter[Name];
 }
 
@@ -46,7 +46,7 @@ const OPTIONS: {
     flags: '--status <status>',
     about: 'only these',
     option: 'status',
-    // What is none is refused where all filters are checked.
+    // Unknown statuses are refused where all filters are checked.
     read: (given) => given.flatMap((text) => text.split(',')) as TaskStatus[],
   },
   failed: {
@@ -79,8 +79,8 @@ const OPTIONS: {
 };
 
 /**
- * Declare the options that choose tasks. Those that make no sense there are declared too, and refused with the reason;
- * but not what the command has an option of its own for.
+ * Declare the options that select tasks. Those that make no sense for the command are declared too, and refused with
+ * the reason, unless the command has an option of its own by that name.
  */
 export function declareFilter(
   command: Command,
@@ -106,14 +106,14 @@ function aboutOf(name: FilterName, { statuses }: Filtered): string {
   return name === 'before' ? `only tasks that ${happened(statuses)} before then` : about;
 }
 
-/** What the time is of by which these tasks are chosen. */
+/** Which event the time filters refer to for these tasks. */
 function happened(statuses: readonly TaskStatus[]): string {
   const areLive = statuses.includes('pending');
   if (statuses.includes('dead')) return areLive ? 'ended (live tasks: were created)' : 'died';
   return areLive ? 'were created' : 'ended';
 }
 
-/** Read them: what was given, unchecked. */
+/** Read the filter options: as given, unchecked. */
 export function filterOf(options: FilterOptions, own: readonly FilterName[] = []): ListFilter {
   const given = FILTER_NAMES.filter((name) => !own.includes(name)).flatMap((name) => {
     const { option, read }: { option: keyof FilterOptions; read?: (value: never) => unknown } = OPTIONS[name];
@@ -123,19 +123,19 @@ export function filterOf(options: FilterOptions, own: readonly FilterName[] = []
   return Object.fromEntries(given);
 }
 
-/** The name of a filter as it is typed: `--by-hand`. */
+/** The name of a filter as typed: `--by-hand`. */
 export function flagOf(name: FilterName): string {
   return OPTIONS[name].flags.split(' ')[0]!;
 }
 
-/** Those that are taken: `--queue, --type`. */
+/** The accepted filters: `--queue, --type`. */
 export function filterFlags({ not }: Filtered): string {
   return FILTER_NAMES.filter((name) => not[name] === undefined)
     .map(flagOf)
     .join(', ');
 }
 
-/** What a shell may offer for them. */
+/** The completions for the filter options. */
 export function filterSuggestions({ statuses }: Filtered): Suggestions {
   return {
     status: statuses,
@@ -143,7 +143,7 @@ export function filterSuggestions({ statuses }: Filtered): Suggestions {
   };
 }
 
-/** Collect an option that may be given many times. */
+/** Collect an option that may be repeated. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
@@ -159,7 +159,7 @@ export function parseTags(given: readonly string[]): Record<string, string> {
   );
 }
 
-/** Read the number of a task. Throws TaskqError (exit 2). */
+/** Read the id of a task. Throws TaskqError (exit 2). */
 export function parseId(text: string, what = 'id'): string {
   return checkedTaskId(text, what);
 }
@@ -178,7 +178,7 @@ export function declarePage(command: Command): Command {
     .option('--after <place>', 'show the next page; the previous page prints the value');
 }
 
-/** Read `--after`, which the page before printed. Throws TaskqError (exit 2). */
+/** Read `--after`, which the previous page printed. Throws TaskqError (exit 2). */
 export function parsePlace(text: string | undefined, { status }: TaskFilter): string | null {
   if (text === undefined) return null;
   if (status?.join() !== 'dead') return parseId(text, '--after');

@@ -23,15 +23,15 @@ export interface SelectionOptions extends FilterOptions {
   readonly limit?: string;
 }
 
-/** Which tasks are meant: those named, or all that fit, up to a limit. */
+/** The selected tasks: those named, or all that fit, up to a limit. */
 export type TaskSelection =
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
   | { readonly kind: 'filter'; readonly filter: TaskFilter; readonly limit: number | undefined };
 
-/** Filters whose names are options of another meaning there. */
+/** Filters whose names the verb uses for another option. */
 const OWN: { readonly [Verb in BulkVerb]?: readonly FilterName[] } = { cancel: ['reason'] };
 
-/** Declare the ways to say which tasks a verb is for. */
+/** Declare the ways to select the tasks of a verb. */
 export function declareSelection(command: Command, verb: BulkVerb): Command {
   const filtered: Filtered = FILTERED[verb];
   const isDead = filtered.statuses.includes('dead');
@@ -53,7 +53,7 @@ It selects the tasks that match all of them.${
     );
 }
 
-/** Read them. Throws TaskqError (exit 2) unless either ids or a filter are given. */
+/** Read the selection. Throws TaskqError (exit 2) unless either ids or a filter are given. */
 export function selectionOf(
   ids: readonly string[],
   options: SelectionOptions,

@@ -2,7 +2,7 @@ import { EndWatch, type Waited } from '../../queue/protocol/end-watch.ts';
 import type { Context } from '../run/context.ts';
 
 /**
- * Wait until these tasks have ended, for at most `limitMs` or until the user ends it. `onEnd` is told of each as it
+ * Wait until these tasks have ended, for at most `limitMs` or until the user interrupts. Calls `onEnd` for each as it
  * ends. Returns how each wait ended, by id.
  */
 export async function waitForEnds(
@@ -22,7 +22,7 @@ export async function waitForEnds(
   const wait = async (id: string): Promise<void> => {
     const end = await watch.wait(id, { timeoutMs: limitMs });
     waited.set(id, end);
-    // What is still running when the time is over has not ended.
+    // A task that still runs at the deadline has not ended.
     if (end.kind === 'deadline') return;
     stillWaiting -= 1;
     onEnd(stillWaiting);

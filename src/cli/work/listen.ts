@@ -1,13 +1,13 @@
 import { constants } from 'node:os';
 import type { ToSupervised } from '../../worker/supervise/supervised-messages.ts';
 
-/** What asks a worker to end. */
+/** The requests to end a worker. */
 export interface WorkSignals {
-  /** Claim no more. */
+  /** Claim no more tasks. */
   readonly stop: AbortSignal;
-  /** Wait no longer. */
+  /** Stop waiting. */
   readonly hurry: AbortSignal;
-  /** That of a worker that was hurried: 130 or 143. */
+  /** The exit code of a hurried worker: 130 or 143. */
   exitCode(): number;
   close(): void;
 }
@@ -18,8 +18,8 @@ const SECOND_SIGNAL_MS = 500;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Listen to who may end a worker. The first signal asks it to stop, the second to hurry; so does its supervisor, where
- * it has one. That this is gone, or that nobody reads stdout any more, is a reason to stop.
+ * Listen for requests to end a worker. The first signal requests a stop, the second hurry; its supervisor, if it has
+ * one, may request either. A lost supervisor or a closed stdout also stops it.
  */
 export function listen(): WorkSignals {
   const stop = new AbortController();
@@ -46,7 +46,7 @@ export function listen(): WorkSignals {
     stop: stop.signal,
     hurry: hurry.signal,
     exitCode: () => 128 + constants.signals[first?.signal ?? 'SIGTERM'],
-    // One more signal is still heard: what ends in order is not to be ended by it.
+    // Keep the signal handlers: another signal must not kill a worker that is ending in order.
     close() {
       process.off('message', onMessage);
       process.off('disconnect', onGone);

@@ -4,13 +4,13 @@ import { supervise } from '../../worker/supervise/supervise.ts';
 import type { Context } from '../run/context.ts';
 import { listen } from './listen.ts';
 
-/** `taskq work --processes n`: this command line, in so many processes. Returns the exit code. */
+/** `taskq work --processes n`: run this command line in n processes. Returns the exit code. */
 export async function superviseWorkers(
   context: Context,
   processes: number,
   logOptions: LogOptions,
 ): Promise<number> {
-  // Chosen once for all: the embedded one is started and migrated here.
+  // Choose the database once for all processes: this starts and migrates an embedded one.
   const { url } = await context.chosenDatabase();
   const stream = await openLogStream(logOptions);
   const events = createLog(logOptions, stream);

@@ -1,7 +1,7 @@
 import type { CliCommand } from '../../run/command.ts';
 import { embeddedOptions } from '../../run/embedded-database.ts';
 
-/** `taskq db status`: does it run, and where. Exit 0 either way. */
+/** `taskq db status`: whether it runs, and where. Exits 0 either way. */
 export const dbStatus: CliCommand = {
   async run(context) {
     const { embeddedStatus } = await import('../../../embedded/status.ts');

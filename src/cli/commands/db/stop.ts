@@ -1,7 +1,7 @@
 import type { CliCommand } from '../../run/command.ts';
 import { embeddedOptions } from '../../run/embedded-database.ts';
 
-/** `taskq db stop`: whoever is connected. */
+/** `taskq db stop`: stop the server, even while clients are connected. */
 export const dbStop: CliCommand = {
   async run(context) {
     const { stopEmbedded } = await import('../../../embedded/stop.ts');

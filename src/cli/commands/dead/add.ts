@@ -5,7 +5,7 @@ import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { parseId } from '../../select/task-filter.ts';
 
-/** `taskq dead add`: put a waiting task aside, or say something else of a dead one. */
+/** `taskq dead add`: make a waiting task a dead letter, or change the reason of a dead one. */
 export const addDead: CliCommand<ActingOptions & { readonly reason: string }> = {
   declare(command) {
     declareActing(

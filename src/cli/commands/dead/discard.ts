@@ -22,7 +22,7 @@ interface DiscardOptions extends BulkOptions {
   readonly yes?: true;
 }
 
-/** `taskq dead discard`: delete for good. */
+/** `taskq dead discard`: delete dead letters for good. */
 export const discardDead: CliCommand<DiscardOptions> = {
   suggestions: filterSuggestions(FILTERED['dead discard']),
   declare(command) {

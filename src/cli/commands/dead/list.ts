@@ -42,7 +42,7 @@ export const listDead: CliCommand<ListOptions> = {
   },
 };
 
-/** The columns of `taskq.dead_tasks` that say what died of what. */
+/** The columns of `taskq.dead_tasks` that say which task died, and why. */
 function columnsOf(task: TaskRow): object {
   const { id, type, queue, priority, attempts, losses, reason, by_hand, error, payload, tags, unique_key } =
     task;

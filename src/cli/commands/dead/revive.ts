@@ -29,7 +29,7 @@ interface Options extends BulkOptions {
   readonly maxAttempts?: string;
 }
 
-/** `taskq dead revive`: the same id and history, all attempts anew. */
+/** `taskq dead revive`: the same id and history, with all attempts again. */
 export const reviveDead: CliCommand<Options> = {
   suggestions: { ...filterSuggestions(FILTERED['dead revive']), maxAttempts: ['unlimited'] },
   declare(command) {
@@ -65,7 +65,7 @@ function reviveOptions({ payload, delay, maxAttempts }: Options): ReviveOptions 
   };
 }
 
-/** Make what refuses a new payload that does not fit the type of one of these tasks, as enqueue does. */
+/** Make a check that refuses a new payload that does not fit the type of one of these tasks, as enqueue does. */
 async function payloadCheck(
   context: Context,
   payload: string | undefined,
@@ -80,7 +80,7 @@ async function payloadCheck(
   };
 }
 
-/** One that somebody else revived meanwhile is none, unless it was named. */
+/** Count the refusals. A task that another session revived meanwhile is one only if it was named. */
 function refusals({ counts }: BulkResult<ReviveAnswer>, selection: TaskSelection): number {
   return (counts.key_held ?? 0) + (selection.kind === 'ids' ? (counts.not_dead ?? 0) : 0);
 }

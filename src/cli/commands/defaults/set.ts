@@ -20,7 +20,7 @@ const SETTINGS: readonly SettingName[] = [
   'deadRetention',
 ];
 
-/** `taskq defaults set`: above what workers say. */
+/** `taskq defaults set`: override the defaults of workers. */
 export const defaultsSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {

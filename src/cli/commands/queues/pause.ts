@@ -15,7 +15,7 @@ interface PauseOptions extends ActingOptions {
   readonly for?: string;
 }
 
-/** `taskq queues pause`: nothing of the queue starts. */
+/** `taskq queues pause`: start no more tasks of the queue. */
 export const queuesPause: CliCommand<PauseOptions> = {
   declare(command) {
     declareActing(command.argument('<queue>', 'its name'))
@@ -33,7 +33,7 @@ enqueued. Pausing a paused queue replaces the name, the reason and the end of th
     const forMs = options.for === undefined ? null : parseDuration(options.for, '--for');
     if (forMs === 0) throw badOption('--for 0s: expected more than 0');
     const db = await context.database();
-    // First of all: to count tasks takes up to half a second.
+    // Pause first: counting tasks takes up to half a second.
     const isNew = await pauseQueue(db, name, {
       by: await actingOf(options),
       reason: options.reason?.trim() || null,

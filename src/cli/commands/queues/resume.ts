@@ -4,7 +4,7 @@ import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
-/** `taskq queues resume`: a paused queue goes on. */
+/** `taskq queues resume`: resume a paused queue. */
 export const queuesResume: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<queue>', 'its name'));

@@ -21,7 +21,7 @@ const SETTINGS: readonly SettingName[] = [
   'backoff',
 ];
 
-/** `taskq queues set`: what applies to the tasks of a queue. */
+/** `taskq queues set`: the settings for the tasks of a queue. */
 export const queuesSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {

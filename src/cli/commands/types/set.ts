@@ -22,7 +22,7 @@ const SETTINGS: readonly SettingName[] = [
   'priority',
 ];
 
-/** `taskq types set`: what applies to the tasks of a type, above what workers say. */
+/** `taskq types set`: settings for the tasks of a type that override those of workers. */
 export const typesSet: CliCommand<SettingOptions & ActingOptions> = {
   suggestions: settingSuggestions(SETTINGS),
   declare(command) {

@@ -36,7 +36,7 @@ if the worker receives no notifications.`,
     const limit = parseLimit(options.limit);
     const after = options.after === undefined ? null : parseAfter(options.after);
     const db = await context.database();
-    // One more than asked for says whether there is another page.
+    // Fetch one more than the limit, to know whether there is another page.
     const found = await listWorkersNow(db, options.all ? { all: true } : {}, limit + 1, after);
     const workers = found.slice(0, limit);
     const nextAfter = found.length > limit ? workers.at(-1)!.id : null;

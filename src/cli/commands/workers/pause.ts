@@ -3,7 +3,7 @@ import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
-/** `taskq workers pause`: they claim nothing. */
+/** `taskq workers pause`: let workers claim nothing. */
 export const workersPause: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<workers...>', 'ids or names of the workers')).addHelpText(

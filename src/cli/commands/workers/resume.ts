@@ -3,7 +3,7 @@ import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
-/** `taskq workers resume`: they claim again. */
+/** `taskq workers resume`: let paused workers claim again. */
 export const workersResume: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<workers...>', 'ids or names of the workers'));

@@ -16,7 +16,7 @@ interface SetOptions extends ActingOptions {
   readonly allQueues?: true;
 }
 
-/** `taskq workers set`: change them while they run. */
+/** `taskq workers set`: change workers while they run. */
 export const workersSet: CliCommand<SetOptions> = {
   suggestions: { batch: ['auto'] },
   declare(command) {
@@ -61,7 +61,7 @@ function settingsOf({ concurrency, poll, lease, batch, queues, allQueues }: SetO
   };
 }
 
-/** As for a worker that is started. */
+/** Read a value as at the start of a worker. */
 function settingValue(field: 'concurrency' | 'pollMs' | 'leaseMs' | 'batch', text: string): number {
   const { flag, expects, parse } = SETTINGS[field];
   const value = parse(text);

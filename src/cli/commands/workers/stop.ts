@@ -3,7 +3,7 @@ import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
 
-/** `taskq workers stop`: they drain and exit 0. */
+/** `taskq workers stop`: let workers drain and exit 0. */
 export const workersStop: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<workers...>', 'ids or names of the workers')).addHelpText(
@@ -19,7 +19,7 @@ with 0. Whether a new worker starts is up to its supervisor.`,
     return actOnWorkers(context, args, async (worker) => {
       if (await stopWorker(db, worker.id, by))
         return { answer: 'asked', said: `was asked to stop${hearing(worker)}` };
-      // That is what was wanted.
+      // An ended worker is the wanted result.
       return { ...ended(worker), answer: 'stopped' };
     });
   },
