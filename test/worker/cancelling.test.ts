@@ -3,7 +3,7 @@ import { event, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Starts a worker and a task in it. */
+/** Starts a worker and waits until it runs a task of this type. */
 async function running(type: string, payload: object, args: readonly string[] = [], options: object = {}) {
   const id = await queue.enqueue(type, payload, options);
   const worker = queue.work(['--grace', '300ms', ...args]);
@@ -61,7 +61,7 @@ describe('taskq cancel, of a running task, says what became of it:', () => {
     await queue.saw(other, 'start');
     const id = await queue.enqueue('spin', {});
     await queue.saw(id, 'start');
-    // Longer than anybody waits for the other one: it was asked who keeps the event loop, and who may.
+    // By then the watchdog has lost patience with the other task, and asked which one blocks the event loop.
     await queue.rows('select pg_sleep(8)');
     expect(await queue.run('cancel', id)).toMatchObject({ code: 0, stdout: `${id} ${KILLED}\n` });
     expect(await worker.exit).toEqual({ code: null, signal: 'SIGKILL' });

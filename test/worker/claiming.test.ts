@@ -5,7 +5,7 @@ const queue = useWorkers();
 
 const COUNTED = 'table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)';
 
-/** The tasks in the order of their starts. */
+/** The tasks in the order they started. */
 function startsOf(worker: ReturnType<typeof queue.work>): unknown[] {
   return eventsOf(worker, 'task.started').map((line) => line.task_id);
 }
@@ -120,7 +120,7 @@ test('a worker that stays awake wants no hints: it is marked as idle when it sle
   const isMarked = () => queue.value<boolean>('select exists (select from taskq.idle_marks)');
   await worker.waitForLog(event('worker.started'));
   await until(isMarked, async () => 'the worker does not fall asleep');
-  // More than it ever claims ahead of a slow handler.
+  // More than a worker ever claims ahead of a slow handler.
   const ids = await queue.enqueueSome(40, 'wait', { ms: 100 });
   await queue.saw(ids[0]!, 'start');
   await until(
@@ -179,7 +179,7 @@ describe('what is claimed', () => {
     const worker = queue.work(['--until-idle', '--concurrency', '1', '--batch', '1', '--queues', 'a,b,c']);
     await worker.exit;
     const order = eventsOf(worker, 'task.completed').map((line) => line.queue);
-    // A claim that finds nothing takes its turn, too.
+    // A claim that finds nothing takes its turn too.
     for (const name of queues) {
       expect(order.slice(0, 9).filter((served) => served === name).length).toBeGreaterThanOrEqual(2);
     }
@@ -217,7 +217,10 @@ describe('what is claimed', () => {
     await queue.hasStatus(id, 'completed');
   });
 
-  /** A task that only a worker of its queue takes, started for it: time passes, and things are claimed. */
+  /**
+   * Enqueues a task for a worker of another queue, started here; once it is taken, time has passed and tasks were
+   * claimed.
+   */
   async function enqueueForAnother(): Promise<string> {
     const id = await queue.enqueue('hello-js', {}, { queue: 'other' });
     queue.work(['--queues', 'other']);
@@ -241,7 +244,7 @@ test('a fixed batch of slow tasks is given back once where it cannot start, and 
   const [first, ...others] = ids as [string, ...string[]];
   await queue.saw(first, 'start');
   for (const id of others) await worker.waitForLog(event('task.given_back', id));
-  // Two such times more.
+  // Long enough to give back twice more.
   await queue.rows('select pg_sleep(3)');
   expect(eventsOf(worker, 'task.given_back')).toHaveLength(4);
   for (const id of others) expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2 });

@@ -53,7 +53,7 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
   const value = async <T>(text: string, ...values: unknown[]): Promise<T> =>
     Object.values((await client.query(text, values)).rows[0]!)[0] as T;
 
-  /** Waits until it is so; the limit is far beyond what it takes. */
+  /** Waits until the query returns true; the limit is far above the time it takes. */
   const becomes = (what: string, ...values: unknown[]) =>
     until(
       () => value<boolean>(what, ...values),
@@ -72,10 +72,10 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
   const enqueue = (type: string, payload: object) =>
     value<string>('select id from taskq.enqueue($1, $2, \'{"allow_unknown": true}\')', type, payload);
 
-  /** Four tasks that the two workers run until told, and two that a worker holds which is never heard of again. */
+  /** Four tasks that the two workers run until `go`, and two held by a worker that then stays silent. */
   async function begin(): Promise<{ running: string[]; abandoned: string[]; deadWorker: number }> {
     const about = { host: 'gone', pid: 1, unique_part: 'x', lease_ms: LEASE_MS, concurrency: 2, types: {} };
-    // As one: the others would take them.
+    // In one transaction: otherwise the others would take them.
     await client.query('begin');
     const deadWorker = await value<number>('select worker_id from taskq.register_worker($1)', about);
     const abandoned = [await enqueue('hello-js', {}), await enqueue('hello-js', {})];
@@ -88,7 +88,7 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
     return { running, abandoned, deadWorker };
   }
 
-  /** What was running runs on as if nothing had happened, and all else starts. */
+  /** Running tasks continue undisturbed, and all other tasks start. */
   async function expectUndisturbed(
     { running, abandoned }: Awaited<ReturnType<typeof begin>>,
     due: readonly string[],
@@ -96,12 +96,12 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
     await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
     const done =
       "select count(*) = $2 from taskq.finished_tasks where id = any ($1) and status = 'completed'";
-    // While both wait for `go`, nothing else has a slot: the abandoned ones wait for these.
+    // While both wait for `go`, no other task has a slot, so the abandoned ones wait.
     await becomes(
       'select count(*) = 2 from taskq.tasks where id = any ($1) and losses = 1 and lease_owner is null',
       abandoned,
     );
-    // And whoever would rob the living has looked often enough.
+    // And every worker that could wrongly rescue live tasks has scanned often enough.
     const scans = new Set<string>();
     await until(
       async () => scans.add(await value('select started_at::text from taskq.rescue_scan')).size > 8,
@@ -144,7 +144,7 @@ describe.runIf(canStep)('when the clock of the server makes a step', () => {
   test('a leap that is corrected leaves no lease for a day, neither of the living nor of the dead', async () => {
     const begun = await begin();
     await server.step(DAY_MS);
-    // Leases that end tomorrow: of all that run, and of one that claims just now and is never heard of again.
+    // Leases that end tomorrow: those of all running tasks, and of a worker that claims now and then stays silent.
     const renewed =
       'select count(*) = 4 from taskq.tasks where id = any ($1) and lease_expires_at > clock_timestamp()';
     await becomes(renewed, begun.running);

@@ -157,7 +157,7 @@ describe('one line tells that the connection is lost, one that it is back, where
 });
 
 test('a table that somebody keeps locked is a statement refused, no connection lost', async () => {
-  // A heartbeat waits longer for its answer than the functions wait for a lock.
+  // A heartbeat waits longer for its answer than the SQL functions wait for a lock.
   const worker = queue.work(['--lease', '30s']);
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
   const id = await queue.enqueue('wait', { until: 'go' });
@@ -214,10 +214,10 @@ test('whatever anybody sends on our channels, a worker and who waits go on, and 
       (name) => `{"queue": ${name}, "from_us": 1}`,
     ),
     ...['9'.repeat(30), '-1', '2147483648', `${held} `, 'NaN', '['.repeat(7999), '1; drop table witness'],
-    // More queues than there can be.
+    // More queues than a worker remembers hints for.
     ...Array.from({ length: 1500 }, (_, n) => `{"queue": "none-${n}", "from_us": 1}`),
   ];
-  // It has listened before its second heartbeat.
+  // By its second heartbeat it has been listening.
   for (let beats = 0, last = ''; beats < 3; ) {
     const at = await queue.value<string>('select heartbeat_at::text from taskq.workers');
     if (at !== last) beats += 1;
@@ -238,7 +238,7 @@ test('whatever anybody sends on our channels, a worker and who waits go on, and 
   expect(worker.logs().filter(({ level }) => level !== 'info' && level !== 'debug')).toEqual([]);
 });
 
-/** What the log says of the connection. */
+/** The log lines about the connection. */
 function changesOf(worker: RunningTaskq): readonly LogLine[] {
   return worker.logs().filter((line) => String(line.event).startsWith('connection.'));
 }

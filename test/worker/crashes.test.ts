@@ -115,7 +115,7 @@ test('handlers that crash take down one worker each, then only their own process
       reason: 'attempts_spent',
       error: { name: 'ChildDied', message: expect.stringContaining(ways[how as keyof typeof ways]) },
     });
-    // Once in a worker, five times in a process of its own.
+    // Once in a worker, five times in a child process.
     expect((await queue.witnessed(id)).length).toBeLessThanOrEqual(6);
   }
   const ends = await queue.rows(
@@ -134,7 +134,7 @@ describe('an error that nobody catches', () => {
     '(%s) fails the task it comes from; the others finish, and the worker ends with 1',
     async (how, message) => {
       const other = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
-      // Both slots are taken by then: no claim is under way that could still bring what is enqueued later.
+      // Both slots are taken by then: no claim in flight can bring the task enqueued later.
       const worker = queue.work(['--concurrency', '2']);
       await queue.saw(other, 'start');
       const culprit = await queue.enqueue('stray', { how, ms: 200 }, { max_attempts: 1 });

@@ -29,12 +29,12 @@ const QUEUES = ['default'];
 interface Brought {
   readonly short?: boolean;
   readonly costMs?: number;
-  /** How far it looked: to this time in so many levels; all unless told. */
+  /** The claim looked up to this time in this many levels; by default in all. */
   readonly lookedToUs?: number;
   readonly levels?: number;
 }
 
-/** A claim at `now` that brought these tasks; it was full unless told. */
+/** A claim at `now` that brought these tasks; full by default. */
 function claim(cursor: ClaimCursor, now: number, tasks: ClaimedTask[], brought: Brought = {}): Look {
   const look = cursor.next(now, QUEUES);
   take(cursor, look, now, tasks, brought);
@@ -79,7 +79,7 @@ function missed(now: number, ...tasks: ClaimedTask[]): Missed {
   };
 }
 
-/** One that knows what lies before its places, at an hour's distance from the beginning of time. */
+/** A cursor that knows what lies before its places, an hour after the beginning of time. */
 function begun(found: ClaimedTask[] = [], costMs = 1): ClaimCursor {
   const cursor = new ClaimCursor();
   sweep(cursor, HOUR, { found, costMs });

@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
     const worker = await running([...ids, deaf], ['--grace', '60s']);
     worker.kill(signal);
     await worker.waitForLog(event('worker.stopping'));
-    // What follows within half a second is the same Ctrl-C.
+    // A signal within half a second belongs to the same Ctrl-C.
     worker.kill(signal);
     await queue.hasStatus(await queue.enqueue('nobody-knows', {}, { expires_ms: 1 }), 'pending');
     const before = performance.now();
@@ -129,7 +129,7 @@ test('what a claim brings that was under way at SIGTERM starts nowhere here, and
 describe('a task that makes its worker end', () => {
   test('by SIGTERM each time is a dead letter after it was given back ten times', async () => {
     const id = await queue.enqueue('crash', { how: 'term' }, { max_attempts: 1 });
-    // Eight of the ten turns are moved, not made.
+    // Skip eight of the ten turns by setting the counter.
     await queue.rows('update taskq.tasks set releases = 8 where id = $1', id);
     for (let turn = 9; turn <= 10; turn++) {
       const worker = queue.work(['--grace', '0s']);

@@ -21,7 +21,7 @@ export default async ({ file }) => { while (!existsSync(file)) await sleep(20); 
 
 const SETTINGS = { fsync: 'off' };
 
-/** Where the name of the database leads; it can be made to lead elsewhere. */
+/** The server to which the database's name leads; it can be changed. */
 let name: { url: string; leadTo(server: EmbeddedServer): Promise<void> };
 let cwd: string;
 let tasks: TaskQueue;
@@ -47,7 +47,7 @@ afterEach(async () => {
   await removeStateDirectories();
 });
 
-/** A worker with short times. */
+/** A worker with short intervals. */
 const work = () =>
   startTaskq(['work', '--lease', '3s', '--poll', '100ms'], {
     cwd,
@@ -63,7 +63,7 @@ async function held(gate: string): Promise<string> {
 
 const open = (gate: string) => writeFile(join(cwd, gate), '');
 
-/** What the log says besides that the worker lives. */
+/** The log's events, except routine ones. */
 const said = (worker: RunningTaskq) =>
   worker
     .logs()
@@ -85,7 +85,7 @@ describe('a server that takes no writes any more', () => {
     const waiting = tasks.wait(id);
     waiting.catch(() => {});
     await open('go');
-    // As long as it takes a lease to end, and all that is repeated to be repeated.
+    // Long enough for a lease to end and for every retry to happen.
     await waitUntil(async () => {
       const [row] = await query(
         server,
@@ -139,7 +139,7 @@ describe('a server that takes no writes any more', () => {
   });
 });
 
-/** A server and its standby, which has all that it has by the time it is promoted. */
+/** A server and its standby, which has all the server's data by the time it is promoted. */
 async function pair() {
   const stateDir = await stateDirectory();
   const made = await startEmbedded({ stateDir, settings: SETTINGS });

@@ -8,7 +8,9 @@ import { event, eventsOf, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Apart from the handlers of the other tests: one file of TypeScript makes each start of a worker four times as dear. */
+/**
+ * Kept apart from the other tests' handlers: one TypeScript file makes each start of a worker take four times as long.
+ */
 const EVERY_KIND = join(REPOSITORY, 'test/worker/every-kind/handlers');
 
 describe('a handler file', () => {

@@ -3,7 +3,7 @@ import { HeldTurn } from '../../src/worker/maintain/held-turn.ts';
 
 const events = { tellsDebug: true, say() {}, event() {} };
 
-/** How many of so many workers go without their turn, in each of so many turns that are held. */
+/** How many of `workers` act out of turn, in each of `turns` held turns. */
 function outOfTurn(workers: number, turns: number): number[] {
   const all = Array.from({ length: workers }, (_, rank) => ({ rank, turn: new HeldTurn(events, 'rescue') }));
   return Array.from({ length: turns }, () => {

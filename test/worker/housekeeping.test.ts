@@ -4,7 +4,7 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Leaves of history what a schema has in which no worker has run for months, or not even that. */
+/** Drops partitions of history, as if no worker had run for months (`of days`), or even the unplaced ones (`all`). */
 async function dropPartitions(which: 'of days' | 'all'): Promise<void> {
   const found = await queue.rows<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits

@@ -15,7 +15,7 @@ async function handlers(): Promise<string> {
   return directory;
 }
 
-/** What is due, and of which nothing has been seen. */
+/** Due tasks that have not been tried. */
 const UNTRIED =
   'select * from taskq.tasks where attempts = 0 and available_at <= clock_timestamp() order by id limit 5';
 
@@ -33,13 +33,13 @@ test('whatever a row says, a worker works: each ends or is tried, and the tasks 
     "select count(*)::int from taskq.finished_tasks where status = 'completed' and id = any ($1)";
   expect(await queue.value(completed, [...neighbours, ...more])).toBe(100);
 
-  // It is not stuck, and has refused nothing: one that comes now completes as well.
+  // The worker is not stuck, and nothing was refused: a task that comes now completes as well.
   const late = await queue.enqueue('succeed');
   await queue.hasStatus(late, 'completed');
   expect(eventsOf(worker, 'statement.failed')).toEqual([]);
   expect(eventsOf(worker, 'outcome.refused')).toEqual([]);
 
-  // Of those that could not wait each is named.
+  // Each outcome that could not be stored is logged by id.
   const dead = await queue.rows<{ id: string }>(
     "select id from taskq.dead_tasks where reason = 'outcome_not_stored' order by id",
   );
@@ -74,7 +74,7 @@ test('one of which an application lets nothing be recorded is let go, and the ta
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 60_000);
 
-/** Lets a trigger of an application refuse the finished rows of the tasks that have a poison. */
+/** Adds a trigger, as an application might, that refuses the finished rows of tasks with poison. */
 async function forbidPoison(statement: string): Promise<void> {
   await queue.rows(`create function forbid() returns trigger language plpgsql as $$
     begin
@@ -105,7 +105,7 @@ describe('one that an application does not let finish is a dead letter, and the 
       error: { name: 'OutcomeNotStored', code, message: expect.stringContaining(said) },
     });
 
-    // What it counts and tells is what was recorded.
+    // The counts and log lines match what was recorded.
     expect(eventsOf(worker, 'worker.stopped')).toMatchObject([
       { completed: 19, died: 1, failed: 0, lost: 0 },
     ]);

@@ -5,11 +5,11 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Heartbeats that come too late to be what a test waits for. */
+/** Heartbeats too rare to be what a test waits for. */
 const RARE_HEARTBEATS = { TASKQ_LEASE: '90s', TASKQ_HEARTBEAT: '30s' };
 const BEFORE_A_HEARTBEAT_MS = 20_000;
 
-/** Waits until so many tasks have each status. */
+/** Waits until exactly this many tasks have each status. */
 function counts(expected: Readonly<Record<string, number>>, limitMs?: number): Promise<void> {
   return until(
     async () => JSON.stringify(sorted(await queue.counts())) === JSON.stringify(sorted(expected)),
@@ -35,7 +35,7 @@ function timeOf({ time }: LogLine): number {
   return Date.parse(String(time));
 }
 
-/** A task that nobody knows of until `makeDueSilently`, which tells nobody either. */
+/** Enqueues a task for which no notification is sent, not even by `makeDueSilently`. */
 async function enqueueUntold(type: string, payload: object = {}, options: object = {}): Promise<string> {
   const id = await queue.enqueue(type, payload, { ...options, delay_ms: 3_600_000 });
   await queue.rows("update taskq.tasks set status = 'blocked', available_at = 'infinity' where id = $1", id);
@@ -49,7 +49,7 @@ test('taskq workers shows what runs now, not what ran at the last heartbeat', as
   await queue.enqueueSome(3, 'wait', { until: 'go' });
   const { id } = await started(['--concurrency', '2', '--batch', '3']);
   await counts({ running: 2, leased: 1 });
-  // The last heartbeat came before it claimed, three seconds ago.
+  // As if the last heartbeat, three seconds ago, came before the claim.
   await queue.rows(
     "update taskq.workers set running = 0, ahead = 0, heartbeat_at = heartbeat_at - interval '3 s'",
   );
@@ -119,7 +119,7 @@ describe('taskq workers set, on a running worker,', () => {
 });
 
 describe('taskq workers set --lease, on a running worker,', () => {
-  /** Waits for so many heartbeats of any worker, with a look at each moment before. */
+  /** Waits for this many heartbeats of any worker, calling `look` at every moment before. */
   const beats = async (count: number, look: () => Promise<void> = async () => {}) => {
     const last = () => queue.value<string>('select max(heartbeat_at)::text from taskq.workers');
     for (let seen = 0, before = await last(); seen < count; ) {
@@ -130,7 +130,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
     }
   };
 
-  /** What is left of the shortest and the longest lease, in milliseconds. */
+  /** The time left on the shortest and the longest lease, in milliseconds. */
   const leases = async () => {
     const [row] = await queue.rows<{ shortest: number; longest: number }>(
       `select min(extract(epoch from left_of) * 1000)::float8 as shortest,
@@ -161,7 +161,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
         async () => (await queue.value('select lease_ms::int from taskq.workers where id = $1', id)) === ms,
         async () => `in force: ${await inForce()}`,
       );
-      // For several heartbeats and looks of both, every lease is as the new length has it.
+      // For several heartbeats and rescue checks of both workers, every lease has the new length.
       await beats(6, async () => {
         const { longest, shortest } = await leases();
         expect(longest).toBeLessThanOrEqual(ms + 1000);
@@ -202,7 +202,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
     const session = await queue.session();
     await session.query('begin');
     await session.query('select taskq.set_worker($1, $2)', [id, { lease_ms: 60_000 }]);
-    // Locked again before a heartbeat knows of the wish.
+    // Locked again before a heartbeat sees the order.
     await session.query('commit; begin; select from taskq.workers for update');
     await worker.waitForLog(event('worker.changed'));
     const [task] = await queue.enqueueSome(1, 'wait', { until: 'go' });
@@ -277,7 +277,7 @@ describe('taskq queues pause', () => {
     for (const task of [...a, ...b]) await queue.witness(task, 'go');
     await counts({ completed: 3, pending: 2 });
     expect(await queue.rows('select distinct queue from taskq.tasks')).toEqual([{ queue: 'a' }]);
-    // Where no slot becomes free, everything goes back by itself after a second.
+    // Without a free slot, claimed tasks are given back after a second anyway.
     const claimedAt = timeOf(worker.logs().find(event('task.started'))!);
     const back = b.flatMap((task) => eventsOf(worker, 'task.given_back', task));
     expect(back.filter((line) => timeOf(line) < claimedAt + 500)).toEqual([]);
@@ -305,7 +305,7 @@ describe('taskq queues set', () => {
     const { worker } = await started(['--grace', '300ms'], { TASKQ_POLL: '100ms' });
     await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
     await queue.run('queues', 'set', 'default', '--timeout', '300ms');
-    // A worker looks once a second which timeouts apply.
+    // A worker checks once a second which timeouts apply.
     for (const end = performance.now() + 1100; performance.now() < end; ) {
       await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
     }

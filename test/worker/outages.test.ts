@@ -3,7 +3,7 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Whatever keeps heartbeats from being recorded, for all workers at once, and what ends it. */
+/** Outages that keep every worker's heartbeats from being recorded: the SQL that begins and ends each. */
 const OUTAGES: readonly (readonly [name: string, begin: string, end: string])[] = [
   [
     'has no room for heartbeats',
@@ -15,7 +15,7 @@ const OUTAGES: readonly (readonly [name: string, begin: string, end: string])[] 
   ['is read-only', readOnly('on'), readOnly('off')],
 ];
 
-/** New sessions are, and the workers get new ones. */
+/** Makes new sessions read-only or not, and gives the workers new sessions. */
 function readOnly(value: 'on' | 'off'): string {
   return `set transaction_read_only = off;
     do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$;
@@ -31,7 +31,7 @@ test.each(OUTAGES)(
     const ids = await queue.enqueueSome(30, 'wait', { until: 'go' });
     for (const id of ids) await queue.saw(id, 'start');
     await queue.rows(begin);
-    // Each lease has run out, and each worker looks silent.
+    // By then every lease has run out, and every worker looks silent.
     await until(
       () =>
         queue.value(

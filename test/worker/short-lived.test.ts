@@ -4,10 +4,10 @@ import { event, eventsOf, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** No look but the first ones and the last falls into the life of a worker. */
+/** Only its first checks and its last one fall into the life of a worker. */
 const TIMES = ['--lease', '3s'];
 const ENV = { env: { TASKQ_HEARTBEAT: '1s', TASKQ_RESCUE: '4s' } };
-/** For so long a short-lived worker blocks itself: less than the heartbeat interval that a look waits for after an outage. */
+/** How long a short-lived worker blocks itself: less than the heartbeat interval a check waits for after an outage. */
 const LIFE_MS = 600;
 
 /** A task held by a worker that is then killed. */

@@ -9,7 +9,10 @@ const at = (beatUs: number, workerId = '7', watchedMs = 0) => ({
   isLate: true,
 });
 
-/** Looks every five seconds, at each at that heartbeat, and says when the worker is taken for silent. */
+/**
+ * Checks every five seconds, each time at the given heartbeat; returns whether the worker counts as silent at each
+ * check.
+ */
 function silences(beats: readonly (number | undefined)[], steadyMs = LONG): boolean[] {
   const watch = new SilenceWatch();
   return beats.map((beatUs, index) => {

@@ -13,7 +13,7 @@ import { eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** A supervisor whose workers all claim. They wait a second for what runs. */
+/** A supervisor whose workers have all started; their grace is a second. */
 async function supervised(processes: number, args: readonly string[] = [], handlers?: string) {
   const supervisor = queue.work(['--processes', String(processes), '--grace', '1s', ...args], {
     ...(handlers !== undefined && { handlers }),
@@ -22,7 +22,7 @@ async function supervised(processes: number, args: readonly string[] = [], handl
   return { supervisor, workers };
 }
 
-/** Waits for so many workers in all. Returns their processes. */
+/** Waits until this many workers have started in all. Returns their process ids. */
 async function started(supervisor: RunningTaskq, times: number, limitMs?: number): Promise<number[]> {
   await logged(supervisor, 'worker.started', times, limitMs);
   return eventsOf(supervisor, 'worker.started').map(({ pid }) => Number(pid));
@@ -329,9 +329,9 @@ describe('the log of several workers', () => {
   });
 });
 
-/** Runs the binary as the foreground of a terminal of its own. */
+/** Runs the binary in the foreground of its own terminal. */
 function onTerminal(args: readonly string[]) {
-  // exec: the shell would take the Ctrl-C, too.
+  // exec, because otherwise the shell would receive the Ctrl-C too.
   const command = ['exec', process.execPath, join(REPOSITORY, 'bin/taskq.js'), ...args].join(' ');
   const script = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     env: {

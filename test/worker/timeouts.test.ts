@@ -115,7 +115,7 @@ describe('cancel, asked for by another process,', () => {
     await worker.waitForLog(({ msg, task_id }) => msg === 'aborted' && task_id === kept);
     await queue.hasStatus(killed, 'cancelled');
     expect(await queue.task(killed)).toMatchObject({ ending: 'killed' });
-    // Longer than it had if that were not heeded.
+    // Longer than it would live if its setting were ignored.
     await queue.rows('select pg_sleep(2.5)');
     await queue.witness(kept, 'go');
     await queue.hasStatus(kept, 'completed');

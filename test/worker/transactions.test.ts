@@ -20,7 +20,7 @@ test('a task that another transaction holds locked keeps nobody else: each is re
   await session.query("update taskq.tasks set progress = '1' where id = $1", [held]);
   await queue.witness(held!, 'go');
   await queue.saw(held!, 'end');
-  // Longer than a lease: the others of the worker are renewed meanwhile, and new ones come and go.
+  // Longer than a lease: meanwhile the worker renews its other leases, and new tasks come and go.
   const began = performance.now();
   while (performance.now() - began < 8000) {
     const [id] = await queue.enqueueSome(1, 'hello-js', {}, { queue: 'a' });
@@ -30,7 +30,7 @@ test('a task that another transaction holds locked keeps nobody else: each is re
   const renewed =
     'select bool_and(lease_expires_at > clock_timestamp()) from taskq.tasks where id = any ($1)';
   expect(await queue.value(renewed, mates)).toBe(true);
-  // A request to cancel is heard, too.
+  // A request to cancel arrives too.
   await queue.rows('select taskq.cancel($1)', [mates[1]]);
   await queue.hasStatus(mates[1]!, 'cancelled');
   await queue.witness(mates[0]!, 'go');
@@ -62,7 +62,7 @@ test('a task held locked for three leases is recorded once, by the worker that r
   );
   await queue.witness(ended!, 'go');
   await queue.saw(ended!, 'end');
-  // In the same breath: the worker asks again within a second.
+  // In one round trip: the worker retries within a second.
   const [, rescued] = (await session.query(
     'commit; select id, status from taskq.rescue(0, 1000000)',
   )) as unknown as pg.QueryResult[];
@@ -113,7 +113,7 @@ test('tasks of transactions of 20 ms to 5 s start soon after their commit, besid
   await queue.drained();
 });
 
-/** How many milliseconds after its commit a task of a transaction of `ms` started. */
+/** How many milliseconds after its commit a task starts whose transaction was open for `ms`. */
 async function waitAfterCommit(name: string, ms: number): Promise<number> {
   const session = await queue.session();
   await session.query('begin');
@@ -128,7 +128,7 @@ async function waitAfterCommit(name: string, ms: number): Promise<number> {
   return performance.now() - committed;
 }
 
-/** A stream of tasks, so that the cursor moves on past what is not committed yet. */
+/** Enqueues a stream of tasks, so that the cursor moves past what is not committed yet. */
 async function keepBusy(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await queue.enqueueSome(20, 'hello-js', {}, { queue: 'busy' });

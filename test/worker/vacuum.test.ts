@@ -3,7 +3,7 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** Lets workers be busy until the live table was vacuumed so often. */
+/** Keeps workers busy until the live table has been vacuumed this often. */
 async function busyUntilVacuumed(times: number): Promise<void> {
   await until(
     async () => {

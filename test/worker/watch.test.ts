@@ -27,7 +27,7 @@ async function watching(files: Files, args: readonly string[] = []) {
   return { root, handlers, worker };
 }
 
-/** Waits for the so-many-th line of that event. */
+/** Waits for the nth line of an event. */
 async function logged(worker: RunningTaskq, name: string, times = 1) {
   await until(
     async () => eventsOf(worker, name).length >= times,
@@ -42,7 +42,7 @@ async function resultOf(type: string, payload: unknown = {}): Promise<unknown> {
   return (await queue.task(id)).result;
 }
 
-/** Says its version once a file is there. */
+/** Returns its version once a file exists. */
 const waiting = (version: number) => `
   import { existsSync } from 'node:fs';
   import { setTimeout as sleep } from 'node:timers/promises';
@@ -248,7 +248,7 @@ describe('work --watch', () => {
     for (let version = 1; version <= 6; version++) {
       ids.push(...(await queue.enqueueSome(50, 'one')), ...(await queue.enqueueSome(50, 'two')));
       const next = join(root, `next-${version}`);
-      // Every other set does not load: its second file is broken.
+      // Every second set does not load: one of its files is broken.
       await write(
         next,
         version % 2 === 1 ? { ...setOf(version), 'two.ts': 'export default (' } : setOf(version),
@@ -275,7 +275,7 @@ describe('work --watch', () => {
   test('does not use a set whose files changed while it was loaded', async () => {
     const version = (number: number) => `export default () => ${number};`;
     const { handlers, worker } = await watching({ 'a.mjs': version(1), 'z.mjs': version(1) });
-    // The last file to be loaded replaces the first one, and itself.
+    // The file loaded last replaces the first one, and itself.
     const replace = (name: string) =>
       `writeFileSync(${JSON.stringify(join(handlers, name))}, ${JSON.stringify(version(3))});`;
     await write(handlers, {
@@ -307,7 +307,7 @@ describe('work --watch', () => {
   });
 });
 
-/** Two handlers and two helpers of one version, which say it. */
+/** Two handlers and two modules they import, all of one version, which they return. */
 function setOf(version: number): Files {
   const handler = (path: string) =>
     `import { lib } from './_lib.ts'; import { shared } from '${path}';

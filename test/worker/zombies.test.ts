@@ -3,10 +3,10 @@ import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
-/** What a loss leaves in the history of errors; it is no failed attempt. */
+/** The entry that a loss leaves in the history of errors; it is no failed attempt. */
 const LOST = { attempt: 0, outcome: 'lost', error: { name: 'WorkerLost' } };
 
-/** A task that a worker runs, which is then stopped in the middle and silent for longer than its lease. */
+/** Starts a task in a worker, then stops the worker until it has been silent for longer than its lease. */
 async function stoppedInTheMiddle(payload: object, type = 'wait') {
   const id = await queue.enqueue(type, payload);
   const zombie = queue.work();
@@ -127,7 +127,7 @@ describe('a worker that was stopped for longer than its lease, its task running 
 });
 
 test('workers that were stopped together take nothing from each other when they go on', async () => {
-  // Who goes on a moment earlier waits for a heartbeat's time before it rescues.
+  // A worker that continues a moment earlier waits for a heartbeat interval before it rescues.
   const workers = ['a', 'b', 'c'].map((name) =>
     queue.work(['--queues', name, '--lease', '10s'], { env: { TASKQ_HEARTBEAT: '2s' } }),
   );
@@ -138,7 +138,7 @@ test('workers that were stopped together take nothing from each other when they 
   for (const id of ids) await queue.saw(id, 'start');
   for (const worker of workers) worker.kill('SIGSTOP');
   for (const line of started) await queue.silence(line);
-  // Later than every pause in them: on waking, all is due at once.
+  // Longer than all their intervals: when they wake, everything is due at once.
   await queue.rows('select pg_sleep(4.5)');
   for (const worker of workers) worker.kill('SIGCONT');
   for (const id of ids) {
@@ -158,7 +158,7 @@ test('workers that were stopped together take nothing from each other when they 
 });
 
 test('a worker that was stopped in the middle of a busy handler, past its timeout, lives on', async () => {
-  // It has some of that left when it is stopped, and when it goes on.
+  // Part of its blocking is left when it is stopped, and when it continues.
   const id = await queue.enqueue('block', { ms: 700 }, { timeout_ms: 200, max_attempts: 1 });
   const worker = queue.work(['--grace', '1500ms', '--lease', '30s']);
   await queue.saw(id, 'start');

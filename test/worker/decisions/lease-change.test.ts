@@ -11,7 +11,7 @@ test('heartbeats come three times in a lease, more often where they were set to,
   expect(heartbeatFor(3000, often)).toBe(1000);
 });
 
-/** Answers the heartbeat that is next. */
+/** Answers the next heartbeat. */
 const beat = (change: LeaseChange, judgedByMs: number, all = true) =>
   change.beaten(change.beating, all, judgedByMs);
 
@@ -20,7 +20,7 @@ describe('a longer lease', () => {
     const change = new LeaseChange(FROM);
     expect(change.want(60_000)).toBe(true);
     expect(change.beating).toEqual({ leaseMs: 60_000, inForceMs: 60_000, stage: 'wanted' });
-    // Somebody has the worker's row locked: others still judge by the shorter one.
+    // The worker's row is locked: others still judge by the shorter length.
     expect(beat(change, 30_000)).toBeUndefined();
     expect(change.isUnknown).toBe(true);
     expect(beat(change, 60_000)).toBe('tell');
@@ -35,7 +35,7 @@ describe('a shorter lease', () => {
   test('is in force once the main thread has taken it up and every lease was renewed with it', () => {
     const change = new LeaseChange(FROM);
     change.want(9000);
-    // Whoever judges by the long one finds a lease that is shorter in time all the same.
+    // Judged by the longer length, a shorter lease is still in time.
     expect(change.beating).toMatchObject({ leaseMs: 9000, inForceMs: 30_000 });
     expect([change.heartbeatMs, change.shortestMs]).toEqual([3000, 9000]);
     expect(beat(change, 30_000)).toBe('tell');

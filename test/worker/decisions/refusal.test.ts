@@ -2,7 +2,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { judgeRefusal } from '../../../src/worker/settle/judge-refusal.ts';
 
-/** An error as the driver gives it. */
+/** An error as the driver reports it. */
 function refused(code: string, more: object = {}): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code, ...more });
 }

@@ -9,11 +9,11 @@ import type { TableRow } from '../../../src/worker/lease/lease-table.ts';
 
 const NOW = 1_000_000;
 const GRACE_MS = 500;
-/** What a handler has beyond its timeout and the grace. */
+/** The time a handler has beyond its timeout and the grace. */
 const ALLOWANCE_MS = 2000;
 const WITHOUT_DEADLINE_MS = 300_000;
 
-/** A lease of an attempt that runs in this process; its timeout was over `overMs` ago, unless it has none. */
+/** A lease of an inline attempt, whose timeout passed `overMs` ago; without `overMs` it has none. */
 function running(slot: number, overMs?: number): TableRow {
   const deadlineAt = overMs === undefined ? 0 : NOW - overMs;
   return { slot, id: String(slot), leaseNo: 1, startedAt: NOW - 10_000, deadlineAt, isApart: false };

@@ -11,7 +11,7 @@ const WAYS = {
   },
 };
 
-/** Takes its process with it. */
+/** Ends its own process. */
 export async function crash({ how }, ctx) {
   await witness(ctx, 'start', how);
   WAYS[how]();

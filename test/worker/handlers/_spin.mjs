@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { witness } from './_witness.mjs';
 
-/** Keeps its thread busy for `ms`, from `after` on, and listens to nobody meanwhile; for ever without. */
+/** Keeps its thread busy for `ms`, starting after `after`, without yielding; without `ms` for ever. */
 export async function spin({ ms = Infinity, after = 0 }, ctx) {
   await witness(ctx, 'start');
   if (after > 0) await sleep(after);

@@ -3,12 +3,12 @@ import { Snooze } from 'taskq';
 import { count, witness } from './_witness.mjs';
 
 /**
- * Waits `ms`, or until the test has witnessed the event `until`, and ends as `ends` says. Told to end by its signal it
- * says so and throws, unless it is `deaf`; its log says so in any case. Each of these may be an array: an element for each run, the last for all
- * that follow.
+ * Waits `ms`, or until the event `until` is recorded, then ends as `ends` says. When its signal aborts it records that
+ * and throws, unless it is `deaf`; its log shows the abort in any case. Each of these may be an array: one element per
+ * run, the last for all later runs.
  */
 export async function wait(payload, ctx) {
-  // In the log at once: a row may come too late for a worker that ends.
+  // Log it at once: a row may come too late for a worker that is ending.
   ctx.signal.addEventListener('abort', () => ctx.log.info('aborted', { reason: ctx.signal.reason }));
   const run = await witness(ctx, 'start');
   const { ms, until, deaf, ends } = forRun(payload, run);

@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-// Like the pool of an ordinary application: it would keep a process alive long after its last query.
+// Like the pool of an ordinary application, it would keep a process alive long after its last query.
 const pool = new pg.Pool({ connectionString: process.env.WITNESS_URL, max: 3 });
 pool.on('error', () => {});
 
 /**
- * Writes what happens to a task where no queue can touch it. Returns how often that has happened to it. Tried again
- * until it is written: the tests also end connections.
+ * Records an event of a task in a table outside the queue. Returns how often that event has happened to the task.
+ * Retries until it succeeds, because the tests also break connections.
  */
 export async function witness(ctx, event, note = null) {
   const values = [ctx.id, event, ctx.attempt, process.pid, JSON.stringify(note)];
@@ -14,7 +14,7 @@ export async function witness(ctx, event, note = null) {
   return count(ctx, event);
 }
 
-/** How often that event of the task was witnessed. */
+/** How often this event of the task was recorded. */
 export async function count(ctx, event) {
   const text = 'select count(*)::integer as times from witness where task_id = $1 and event = $2';
   return (await query(text, [ctx.id, event])).rows[0].times;

@@ -8,7 +8,7 @@ const LEFT = {
   },
 };
 
-/** Ends, and leaves something that ends its process, or throws, when the test has witnessed "now". */
+/** Ends, but leaves code behind that exits or throws when the event "now" is recorded. */
 export default {
   isolation: 'process',
   async run({ what }, ctx) {

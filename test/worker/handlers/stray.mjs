@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { witness } from './_witness.mjs';
 
-/** Leaves behind an error that nobody catches, and goes on: for `ms`, whatever its signal says. */
+/** Leaves an uncaught error behind and continues for `ms`, whatever its signal does. */
 export default async function stray({ how, ms = 0 }, ctx) {
   await witness(ctx, 'start', how);
   if (how === 'rejection') void Promise.reject(new Error('a stray rejection'));
-  // No text can be made of it.
+  // It cannot be converted to text.
   else if (how === 'object') void Promise.reject(Object.create(null));
   else
     setTimeout(() => {

@@ -11,7 +11,7 @@ export interface Violation {
   readonly trace: readonly string[];
 }
 
-/** Try every order of steps, up to so many, from an empty ledger; of those that lead to the same state, one. */
+/** Try every sequence of up to `depth` steps from an empty ledger, one per state reached. */
 export async function explore(ledger: LedgerClass, depth: number): Promise<Explored | Violation> {
   const known = new Set<string>();
   let steps = 0;
@@ -53,7 +53,7 @@ function play(ledger: LedgerClass, path: readonly Step[]): World {
   return world;
 }
 
-/** What does not hold; undefined: all does. */
+/** The first invariant that is broken; undefined: all hold. */
 function complaintOf(world: World): string | undefined {
   const { ledger, table, tasks, claims } = world;
   if (world.complaints.length > 0) return world.complaints[0];
@@ -112,7 +112,7 @@ function complaintOf(world: World): string | undefined {
   return twice && `${twice.held.id} is reported twice`;
 }
 
-/** Drain: close, until none runs, until empty. It ends, and every task has left in one way. */
+/** Drain as a worker does. It must end, and every task must have left in exactly one way. */
 async function drainOf(world: World): Promise<string | undefined> {
   const take = (step: Step) => {
     if (!step.isPossible(world)) return;
@@ -142,7 +142,7 @@ async function brokenPromiseOf({ promises }: World): Promise<string | undefined>
   return broken && `the promise "${broken.what}" is ${broken.isKept ? 'kept too early' : 'not kept'}`;
 }
 
-/** All that may decide what happens next. */
+/** Everything that may affect what happens next. */
 function keyOf(world: World): string {
   const { tasks, claims, isClosed, lost, scan } = world;
   const ofTasks = tasks.map(({ place, isAbandoned, report, isAlone, held }) => [

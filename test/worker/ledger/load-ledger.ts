@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import type { Ledger } from '../../../src/worker/lease/ledger.ts';
 
-/** The class that is explored: the product's own, or one with a fault. */
+/** The class under exploration: the product's own, or a copy with a fault. */
 export type LedgerClass = typeof Ledger;
 
 const BUILT = new URL('../../../dist/worker/lease/ledger.js', import.meta.url);
 
-/** A small fault of the ledger: a text of its code, which occurs there once, replaced. */
+/** A small fault in the ledger: a piece of its code, which must occur exactly once, and its replacement. */
 export interface Fault {
   readonly from: string;
   readonly to: string;
 }
 
-/** Load the ledger as it was built, with a fault if one is given. */
+/** Load the built ledger, with a fault if one is given. */
 export async function loadLedger(fault?: Fault): Promise<LedgerClass> {
   let code = await readFile(BUILT, 'utf8');
   if (fault !== undefined) {

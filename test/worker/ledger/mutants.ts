@@ -1,6 +1,6 @@
 import type { Fault } from './load-ledger.ts';
 
-/** Faults that the exploration finds: each is a mistake that somebody could make. */
+/** Faults that the exploration finds; each is a plausible mistake. */
 export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   {
     name: 'close lets claims and starts go on',

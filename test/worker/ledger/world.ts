@@ -8,29 +8,31 @@ import type { Ledger, LostClaim, Reservation } from '../../../src/worker/lease/l
 import type { LedgerClass } from './load-ledger.ts';
 
 export const CAPACITY = 4;
-/** What a claim asks for. */
+/** The size of a claim. */
 const SIZE = 2;
 const MOST_CLAIMS = 2;
 
-/** What claims bring, in this order: the last is the first again, lost and claimed anew while it may still run. */
+/**
+ * The tasks that claims bring, in this order: the last is the first again, lost and reclaimed while it may still run.
+ */
 const TASKS = [
   { id: '1', leaseNo: 1, priority: 1, losses: 1 },
   { id: '2', leaseNo: 1, priority: 0, losses: 2 },
   { id: '1', leaseNo: 2, priority: 2, losses: 2 },
 ] as const;
 
-/** Where a task is for all that happened, as somebody sees it who keeps no counts. */
+/** Where a task is according to its history, without the ledger's counts. */
 export type Place = 'waiting' | 'running' | 'to report' | 'with the database' | 'gone';
 
 export interface Seen {
   readonly held: HeldTask;
   place: Place;
   isAbandoned: boolean;
-  /** What is to be reported, if anything. */
+  /** What must be reported, if anything. */
   report: 'outcome' | 'release' | undefined;
-  /** How often the database has answered its report for good. */
+  /** How often the database has given a final answer to its report. */
   answers: number;
-  /** It was refused by itself. */
+  /** The database refused it by itself. */
   isAlone: boolean;
 }
 
@@ -39,17 +41,17 @@ interface SeenClaim {
   state: 'open' | 'ended' | 'lost';
 }
 
-/** A ledger, and what has happened to it. */
+/** A ledger and its history. */
 export class World {
   readonly table = new LeaseTable(CAPACITY);
   readonly ledger: Ledger;
   readonly tasks: Seen[] = [];
   readonly claims: SeenClaim[] = [];
   isClosed = false;
-  /** The lost claim that a scan looks for which has begun. */
+  /** The lost claim covered by the scan under way. */
   scan: LostClaim | undefined;
   lost: LostClaim | undefined;
-  /** Promises of the ledger, and whether what they promise has come true. */
+  /** Promises of the ledger, and whether their conditions have come true. */
   readonly promises: { readonly what: 'none runs' | 'empty'; isTrue: boolean; isKept: boolean }[] = [];
   readonly complaints: string[] = [];
 
@@ -57,7 +59,7 @@ export class World {
     this.ledger = new ledgerClass(this.table);
   }
 
-  /** Somebody says whether a step counted; it should have, or not. */
+  /** Compare whether a step counted with whether it should have. */
   expect(what: string, counted: boolean, should: boolean): void {
     if (counted !== should) this.complaints.push(`${what} answers ${counted}`);
   }
@@ -76,7 +78,7 @@ export class World {
     );
   }
 
-  /** After each step: promises that are made now, and what has come true of those made before. */
+  /** After each step, make new promises and update earlier ones. */
   notePromises(): void {
     this.#promise('none runs', this.isIdle, () => this.ledger.untilNoneRuns());
     this.#promise('empty', this.isEmpty, () => this.ledger.untilEmpty());
@@ -119,7 +121,7 @@ function toReport(seen: Seen, report: 'outcome' | 'release'): void {
   seen.report = report;
 }
 
-/** What waits is given back. */
+/** Give back all waiting tasks. */
 function releaseAll(world: World): void {
   for (const seen of world.tasks) if (seen.place === 'waiting') toReport(seen, 'release');
 }
@@ -149,7 +151,7 @@ function answer(world: World, claim: SeenClaim, count: number): void {
   if (world.isClosed) releaseAll(world);
 }
 
-/** As the executor concludes an attempt, for whatever reason its handler ended. */
+/** Conclude an attempt as the executor does, for whatever reason its handler ended. */
 function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
   const { aborted } = seen.held.attempt!;
   const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1);
@@ -245,7 +247,7 @@ const taskSteps = (index: number): Step[] => [
     (seen, world) => {
       const { ledger } = world;
       const { held } = seen;
-      // As the executor places it: the last chance in a process.
+      // Place it as the executor does: a last chance runs in a process.
       const place = held.task.losses > 1 ? 'fresh process' : 'inline';
       const counted = ledger.start(held, new Attempt(held.task, null, place));
       world.expect(`the start of ${held.id}`, counted, seen.place === 'waiting');
@@ -366,7 +368,7 @@ const WHOLE: readonly Step[] = [
     isPossible: (world) => sent(world).length > 0,
     run: (world) => {
       const unanswered = sent(world);
-      // With all that were in the statement, the answered ones too.
+      // With every task of the statement, including the answered ones.
       world.ledger.unanswered(
         world.tasks.map(({ held }) => held),
         true,

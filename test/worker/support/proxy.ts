@@ -3,32 +3,32 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 
-/** Answers whether the answer to what is being asked is to be lost. */
+/** Returns whether the answer to this statement must be lost. */
 export type Loses = (asked: string) => boolean;
 
-/** A way to the server that can be disturbed. */
+/** A connection route to the server that can be disturbed. */
 export interface Way {
-  /** The database's URL, past this way. */
+  /** The database's URL through this route. */
   readonly url: string;
   /**
-   * Lets the next statement that fits be done, keeps its answer back and breaks its connection. Resolves when that
-   * has happened.
+   * Lets the next matching statement complete, withholds its answer and breaks its connection. Resolves when that has
+   * happened.
    */
   loseAnswerOf(loses: Loses): Promise<void>;
-  /** From now on nothing gets through in either direction, and nobody is told; new connections hang too. */
+  /** From now on nothing gets through in either direction, without an error; new connections hang too. */
   blackhole(): void;
-  /** Breaks every connection there is, and every new one. */
+  /** Breaks every connection, existing or new. */
   cut(): void;
-  /** New connections work. Those that were swallowed stay dead, and nobody is told. */
+  /** New connections work again. Hanging ones stay dead, without an error. */
   heal(): void;
-  /** How many connections were asked for so far, those that did not come about included. */
+  /** How many connections were requested so far, including those that failed. */
   asked(): number;
-  /** Breaks every connection there is. */
+  /** Breaks every existing connection. */
   reset(): void;
   close(): Promise<void>;
 }
 
-/** Opens a way to the test server, which listens on a Unix socket: another directory with such a socket in it. */
+/** Opens a route to the test server, which listens on a Unix socket: another directory with such a socket in it. */
 export async function openWay(databaseUrl: string): Promise<Way> {
   const [base, query] = databaseUrl.split('?') as [string, string];
   const settings = new URLSearchParams(query);
@@ -69,7 +69,7 @@ export async function openWay(databaseUrl: string): Promise<Way> {
       swallowed ||= swallowing;
       if (swallowed) return;
       if (armed === undefined) client.write(data);
-      // Ready for query, not in a transaction: it is done.
+      // Ready for query, outside a transaction: the statement is complete.
       else if (data.toString('latin1').endsWith('Z\0\0\0\x05I')) {
         armed.sprung();
         end();

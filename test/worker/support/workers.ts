@@ -9,7 +9,7 @@ import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What the handlers below `test/worker/handlers` tell of themselves, over a connection of their own. */
+/** An event recorded by a handler in `test/worker/handlers`, over its own connection. */
 export interface Witnessed {
   readonly task_id: string;
   readonly event: string;
@@ -21,18 +21,18 @@ export interface Witnessed {
 export interface WorkOptions {
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Another way to the database. */
+  /** Another URL for the database. */
   readonly url?: string;
-  /** `test/worker/handlers` unless told. */
+  /** `test/worker/handlers` by default. */
   readonly handlers?: string;
 }
 
 const HANDLERS = join(REPOSITORY, 'test/worker/handlers');
 
-/** Short times: a lease of 2 s, and all else in proportion. */
+/** Short intervals: a lease of 2 s, and the rest in proportion. */
 const PROFILE = { TASKQ_LEASE: '2s', TASKQ_HEARTBEAT: '500ms', TASKQ_RESCUE: '500ms', TASKQ_POLL: '200ms' };
 
-/** A database for each test of the file, and daemons that work on it; both are gone after the test. */
+/** Creates a database for each test of the file, and starts daemons on it; both are removed after the test. */
 export function useWorkers() {
   let database: TestDatabase;
   let admin: pg.Client;
@@ -52,7 +52,7 @@ export function useWorkers() {
     await database.drop();
   });
 
-  // One statement at a time: tests ask for many at once.
+  // One statement at a time, because tests issue many at once.
   let last: Promise<unknown> = Promise.resolve();
   const ask = <T extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<T>> => {
     const answer = last.then(() => admin.query<T>(query));
@@ -98,11 +98,11 @@ export function useWorkers() {
       });
     },
 
-    /** Runs another command to its end, on the same database. */
+    /** Runs another command to completion on the same database. */
     run: (...args: readonly string[]): Promise<TaskqResult> =>
       runTaskq(args, { env: { DATABASE_URL: database.url }, limitMs: 60_000 }),
 
-    /** Enqueues one task and returns its id. It is tried again after 50 ms unless the options say otherwise. */
+    /** Enqueues one task and returns its id. By default it is retried after 50 ms. */
     enqueue: (type: string, payload: unknown = {}, options: object = {}): Promise<string> =>
       value('select id from taskq.enqueue($1, $2, $3)', type, JSON.stringify(payload), {
         backoff: { kind: 'fixed', base_ms: 50 },
@@ -110,7 +110,7 @@ export function useWorkers() {
         ...options,
       }),
 
-    /** Enqueues so many alike in one statement. */
+    /** Enqueues this many identical tasks in one statement. */
     async enqueueSome(count: number, type: string, payload: unknown = {}, options: object = {}) {
       const tasks = JSON.stringify(Array.from({ length: count }, () => ({ type, payload })));
       const made = await rows<{ id: string }>(
@@ -121,7 +121,7 @@ export function useWorkers() {
       return made.map(({ id }) => id);
     },
 
-    /** The task, wherever its row is. Fails when it is in two places, or in none. */
+    /** The task, wherever its row is. Fails if it is in two places, or in none. */
     async task(id: string): Promise<Row> {
       const found = await rows('select * from taskq.all_tasks where id = $1', id);
       if (found.length !== 1) throw new Error(`task ${id} is in ${found.length} places`);
@@ -146,7 +146,7 @@ export function useWorkers() {
         limitMs,
       ),
 
-    /** Waits until so many live tasks have been claimed. What is claimed ahead is soon given back; this says so still. */
+    /** Waits until this many live tasks have been claimed, including those given back since. */
     claimed: (count: number) =>
       until(
         async () => (await value('select count(*)::integer from taskq.tasks where lease_no > 0')) === count,
@@ -154,7 +154,7 @@ export function useWorkers() {
           `not ${count} are claimed: ${JSON.stringify(await rows('select id, status, lease_no from taskq.tasks limit 20'))}`,
       ),
 
-    /** How many tasks have which status. */
+    /** The number of tasks by status. */
     async counts(): Promise<Record<string, number>> {
       const found = await rows<{ status: string; count: number }>(
         'select status::text, count(*)::integer from taskq.all_tasks group by 1',
@@ -162,21 +162,21 @@ export function useWorkers() {
       return Object.fromEntries(found.map(({ status, count }) => [status, count]));
     },
 
-    /** What was witnessed of a task, of all unless told, in order. */
+    /** The recorded events of a task, or of all by default, in order. */
     witnessed: (id?: string): Promise<Witnessed[]> =>
       rows<Witnessed>(
         'select task_id, event, attempt, pid, note from witness where $1::bigint is null or task_id = $1 order by n',
         id ?? null,
       ),
 
-    /** Lets an event have happened to a task, for a handler that waits for it. */
+    /** Records an event for a task, for a handler that waits for it. */
     witness: (id: string, what: string) =>
       rows('insert into witness (task_id, event) values ($1, $2)', id, what),
 
-    /** Lets all leases of a worker have run out, and its last heartbeat be long ago: what waiting would do. */
+    /** Makes all leases of a worker run out and its last heartbeat old, as waiting would. */
     silence,
 
-    /** Has all tasks of a silent worker rescued. The server may still come to a heartbeat from before: then again. */
+    /** Rescues all tasks of a silent worker. Repeats if the server still processes an earlier heartbeat. */
     robbed: (worker: LogLine) =>
       until(
         async () => {
@@ -195,7 +195,7 @@ export function useWorkers() {
           JSON.stringify(await rows('select * from taskq.tasks where lease_owner = $1', worker.worker_id)),
       ),
 
-    /** Waits until that event of the task was witnessed so often. */
+    /** Waits until this event of the task has been recorded this often. */
     saw: (id: string, event: string, { times = 1, limitMs }: { times?: number; limitMs?: number } = {}) =>
       until(
         async () =>
@@ -220,7 +220,10 @@ export function useWorkers() {
   };
 }
 
-/** Asks every few milliseconds until it is so; fails with `why` after `limitMs` (40 s, twice what a busy machine takes). */
+/**
+ * Polls every few milliseconds until it is so; fails with `why` after `limitMs` (40 s, twice what a busy machine
+ * takes).
+ */
 export async function until(
   isSo: () => Promise<boolean>,
   why: () => Promise<string>,
@@ -233,12 +236,12 @@ export async function until(
   }
 }
 
-/** Fits a log line of that event, of that task where one is named. */
+/** Matches a log line of this event, and of this task if one is given. */
 export function event(name: string, taskId?: string): (line: LogLine) => boolean {
   return (line) => line.event === name && (taskId === undefined || line.task_id === taskId);
 }
 
-/** The log's lines of that event. */
+/** The log lines of this event. */
 export function eventsOf(worker: RunningTaskq, name: string, taskId?: string): readonly LogLine[] {
   return worker.logs().filter(event(name, taskId));
 }
