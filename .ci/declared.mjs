@@ -1,5 +1,5 @@
-// Reads what a declaration file says of the members of an interface, a type or a class: the compiler has written it, in
-// one form, with the comments of the source.
+// Reads the members of an interface, a type or a class from a declaration file: the compiler has written it, in one
+// form, with the comments of the source.
 import { readFile } from 'node:fs/promises';
 
 /** Returns {name, optional, type, says} for each member, in order; `type` is null for a method. */
@@ -15,7 +15,7 @@ export async function membersOf(file, declared) {
       at = end;
       continue;
     }
-    // What only one of several forms has need not be there.
+    // A member that only one of several forms has is optional.
     if (/^\} & \(/.test(line)) isForm = true;
     const [, name, mark, type] = /^ {4}(?:readonly )?(\w+)(\?)?: (.+)$/.exec(line) ?? [];
     const method = /^ {4}(\w+)[(<]/.exec(line)?.[1];

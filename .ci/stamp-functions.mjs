@@ -1,4 +1,4 @@
-// Writes the hash of sql/functions into sql/release.json and raises its number: after every change there.
+// Writes the hash of sql/functions into sql/release.json and raises its number. Run it after every change there.
 import { readFile, writeFile } from 'node:fs/promises';
 import { hashFunctions, readFunctions } from '../dist/queue/schema/schema-release.js';
 

@@ -19,7 +19,7 @@ for (const path of process.argv.slice(2)) {
     for (const test of suite.assertionResults) {
       if (test.status === 'passed') continue;
       console.log(`${test.status}: ${suite.name}: ${test.fullName}`);
-      // Said again here: of a long log often only the end is kept.
+      // Repeat the failures at the end: often only the end of a long log is kept.
       for (const message of test.failureMessages)
         console.log(stripVTControlCharacters(message).slice(0, 3000));
     }

@@ -1,4 +1,5 @@
-// Writes docs/reference.md from the code: `npm run tables`. With --check it fails where that is out of date instead.
+// Writes docs/reference.md from the code: `npm run tables`. With --check it fails where that file is out of date
+// instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
 import { buildProgram } from '../dist/cli/program.js';
@@ -182,7 +183,7 @@ function reasons() {
     .join('');
 }
 
-/** Those of which `by` says the same, together. */
+/** Group items with the same `by`. */
 function alike(all, by) {
   const groups = new Map();
   for (const one of all) groups.set(by(one), [...(groups.get(by(one)) ?? []), one]);

@@ -3,5 +3,5 @@ import { ENDURANCE } from './bars/endurance.ts';
 import { LATENCY_AND_ENQUEUE } from './bars/latency-and-enqueue.ts';
 import type { Bar } from './lib/bars.ts';
 
-/** What taskq wants to reach. Ratios hold inside one run; times and sizes are limits as they stand. */
+/** The goals of taskq. Ratios hold inside one run; times and sizes are absolute limits. */
 export const BARS: readonly Bar[] = [...DRAIN, ...LATENCY_AND_ENQUEUE, ...ENDURANCE];

@@ -8,7 +8,7 @@ import { Undo } from './lib/undo.ts';
 import { loadPeer } from './peers/load-peer.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** What `--quick` runs. */
+/** The scenarios of `--quick`. */
 const QUICK = ['drain', 'latency', 'enqueue'];
 
 const undo = new Undo();
@@ -16,7 +16,7 @@ let leaving: Promise<never> | undefined;
 
 process.on('SIGINT', () => interrupted(130));
 process.on('SIGTERM', () => interrupted(143));
-// Of a peer's own connections, say: nothing that was started is to stay for it.
+// Errors of a peer's own connections, for example: clean up what was started even then.
 process.on('uncaughtException', failed);
 try {
   const options = readOptions(
@@ -35,13 +35,13 @@ function interrupted(code: number): void {
   void leave(code);
 }
 
-/** What fails while everything is taken away is no news. */
+/** Print the error, unless cleaning up caused it. */
 function failed(error: unknown): void {
   if (leaving === undefined) console.error('bench:', error instanceof BadOption ? error.message : error);
   void leave(error instanceof BadOption ? 2 : 1);
 }
 
-/** Take away what was started, and end. */
+/** Clean up what was started, and exit. */
 function leave(code: number): Promise<never> {
   leaving ??= undo.all().then(() => process.exit(code));
   return leaving;
@@ -51,7 +51,7 @@ async function main(options: BenchOptions): Promise<void> {
   const chosen = SCENARIOS.filter((scenario) => isChosen(scenario, options));
   const notes = new Notes();
   const about: About = { date: new Date().toISOString(), options };
-  // The first to be added is the last to be done; so it tells what was measured when a run fails or is interrupted, too.
+  // Added first, so undone last: it reports the measurements even when a run fails or is interrupted.
   undo.add(() => report(notes, chosen, about));
   const databases = await openDatabases(undo);
   const redis = await openRedis(undo);

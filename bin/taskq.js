@@ -2,8 +2,8 @@
 import { main } from '../dist/cli/main.js';
 
 process.exitCode = await main(process.argv.slice(2), process.env);
-// After a signal nobody waits for what is still under way.
+// After a signal, do not wait for work still under way.
 if (process.exitCode > 128) process.exit();
-// Nor does a worker that has ended for what a handler left open, a timer or a pool of its own. Unref'd: a process
-// without such a thing ends by itself.
+// Do not let a timer or a pool that a handler left open keep an ended worker alive. Unref'd: a process without those
+// ends by itself.
 setTimeout(() => process.exit(), 100).unref();

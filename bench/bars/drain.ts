@@ -2,7 +2,7 @@ import type { Bar } from '../lib/bars.ts';
 
 const drained = (processes: string, who: string) => ['drain', processes, who] as const;
 
-/** How fast tasks are worked off. */
+/** How fast workers drain a queue. */
 export const DRAIN: readonly Bar[] = [
   ...(['1 process', '2 processes', '4 processes'] as const).flatMap((processes): Bar[] => [
     {

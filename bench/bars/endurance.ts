@@ -1,6 +1,6 @@
 import type { Bar } from '../lib/bars.ts';
 
-/** What size, time and crashes may cost. */
+/** The most that size, time and crashes may cost. */
 export const ENDURANCE: readonly Bar[] = [
   {
     says: 'claim at 10 M waiting ÷ at 10 k',

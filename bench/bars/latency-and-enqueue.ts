@@ -1,6 +1,6 @@
 import type { Bar } from '../lib/bars.ts';
 
-/** A backlog under a snapshot, how soon a task starts, and how fast tasks are added. */
+/** A backlog under a snapshot, the delay to a task's start, and the rate of enqueue. */
 export const LATENCY_AND_ENQUEUE: readonly Bar[] = [
   {
     says: 'a backlog under a snapshot ÷ without it',

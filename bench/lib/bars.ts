@@ -1,10 +1,10 @@
 import { BARS } from '../bars.ts';
 import type { Notes } from './notes.ts';
 
-/** What was measured: of which scenario, what, by whom. */
+/** A measured value: its scenario, its name, and the system measured. */
 export type Measured = readonly [scenario: string, what: string, who: string];
 
-/** A bar the project sets itself: a value, or its ratio to another of the same run, and a limit. */
+/** A goal that the project sets itself: a value, or its ratio to another of the same run, and a limit. */
 export interface Bar {
   readonly says: string;
   readonly of: Measured;
@@ -21,7 +21,7 @@ export interface Judged {
   readonly met: boolean;
 }
 
-/** Judge the bars whose figures were measured in this run. */
+/** Judge the bars whose values were measured in this run. */
 export function judge(notes: Notes): Judged[] {
   return BARS.flatMap((bar) => {
     const value = notes.median(...bar.of);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Open one connection for some work, and close it after. */
+/** Open a connection for some work, and close it afterwards. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});

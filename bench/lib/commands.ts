@@ -9,18 +9,18 @@ import { endProcess } from './end-process.ts';
 import { residentMb } from './resident-size.ts';
 import type { Undo } from './undo.ts';
 
-/** The command that a user calls. */
+/** The command that a user runs. */
 export const TASKQ = fileURLToPath(new URL('../../bin/taskq.js', import.meta.url));
 
 /** Processes of `taskq work` with a handler that does nothing. */
 export interface Commands {
-  /** The largest resident size of one now, in MB; 0 where the machine does not say. */
+  /** The largest resident size of one process now, in MB; 0 where the machine does not report it. */
   residentMb(): Promise<number>;
-  /** End them in order. */
+  /** Stop them in order. */
   stop(): Promise<void>;
 }
 
-/** Start `taskq work` so many times, as it is when nobody sets anything. */
+/** Start this many `taskq work`, with default settings. */
 export async function startCommands(
   undo: Undo,
   place: Place,

@@ -8,21 +8,21 @@ import { stopEmbedded } from '../../dist/embedded/stop.js';
 import { cpuMsOf } from './server-cpu.ts';
 import type { Undo } from './undo.ts';
 
-/** A PostgreSQL on which everybody is measured. */
+/** The PostgreSQL on which all systems are measured. */
 export interface Databases {
-  /** What it is, for the results. */
+  /** Its description, for the results. */
   readonly about: Readonly<Record<string, string>>;
-  /** Make a database from nothing, or from a template that `install` fills the first time. Returns its URL. */
+  /** Make an empty database, or a copy of a template that `install` fills the first time. Returns its URL. */
   fresh(template: string, install: (url: string) => Promise<void>): Promise<string>;
-  /** The CPU time that the server has used so far; undefined where that is not known. */
+  /** The CPU time that the server has used so far; undefined where it is not known. */
   cpuMs(): Promise<number | undefined>;
-  /** Delete a database, whoever is connected. */
+  /** Delete a database, even while clients are connected. */
   drop(url: string): Promise<void>;
 }
 
 /**
- * Nobody is to wait for a checkpoint that a smaller setting would force in the middle of a measurement. Everything
- * else is as PostgreSQL ships it: every commit is durable.
+ * Avoid a checkpoint that a smaller setting would force in the middle of a measurement. Everything else is as
+ * PostgreSQL ships it: every commit is durable.
  */
 const SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
@@ -35,7 +35,7 @@ const SETTINGS = {
 
 const SHOWN = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', ...Object.keys(SETTINGS)];
 
-/** Use the PostgreSQL of BENCH_DATABASE_URL, or start one of our own in a directory that is deleted again. */
+/** Use the PostgreSQL of BENCH_DATABASE_URL, or start our own in a directory that is deleted afterwards. */
 export async function openDatabases(undo: Undo): Promise<Databases> {
   const given = process.env.BENCH_DATABASE_URL;
   const { url: adminUrl, pid } =
@@ -78,14 +78,19 @@ export async function openDatabases(undo: Undo): Promise<Databases> {
   };
 }
 
-/** With the user and the host, if any, before it; a socket's directory comes after it. */
+/**
+ * Matches a URL up to its database's name. User and host, if any, precede it (group 1); a socket's directory follows
+ * it.
+ */
 const DATABASE_IN_URL = /^(postgres(?:ql)?:\/\/[^/?]*\/?)[^?]*/;
 
 function nameIn(url: string): string {
   return DATABASE_IN_URL.exec(url)![0].split('/').at(-1)!;
 }
 
-/** A pool that was closed may still be leaving: one that is thrown out tells everybody that it was. */
+/**
+ * Wait until all clients have left: a closed pool may still be disconnecting, and reports an error if it is thrown out.
+ */
 async function everyoneGone(admin: pg.Pool, name: string): Promise<void> {
   for (let triesLeft = 200; triesLeft > 0; triesLeft--) {
     const { rows } = await admin.query(

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /*
- * Loaded before a worker that is to poll only: no connection of this process hears a notification, as behind a pooler
- * that shares connections. Threads load it, too.
+ * Load this before a worker that should only poll: no connection of this process receives a notification, as behind a
+ * pooler that shares connections. Threads load it, too.
  */
 
 const require = createRequire(new URL('../../dist/', import.meta.url));

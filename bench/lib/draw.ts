@@ -8,7 +8,7 @@ const GAP = 6;
 /** Readable on white and on black. */
 const COLOURS = { taskq: '#2f81f7', floor: '#8b949e', other: '#b08800', text: '#7d8590' } as const;
 
-/** Draw how fast everybody drains, against graphile-worker with one process. Undefined: that was not measured. */
+/** Draw how fast each system drains, relative to graphile-worker with one process. Undefined: that was not measured. */
 export function draw(notes: Notes): string | undefined {
   const unit = notes.median('drain', '1 process', 'graphile-worker');
   if (unit === undefined) return undefined;

@@ -3,7 +3,7 @@ import { batches, payloadOf } from './payload.ts';
 
 const BATCH = 5000;
 
-/** Add `count` tasks of so many bytes, numbered from `from` on. */
+/** Add `count` tasks of `bytes` bytes, numbered from `from` on. */
 export async function fill(peer: Peer, place: Place, count: number, bytes: number, from = 0): Promise<void> {
   const producer = await peer.openProducer(place, 1);
   try {

@@ -2,25 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clockMs } from './clock.ts';
 import type { Payload } from './payload.ts';
 
-/** What a task does: nothing but read its payload, take its time, or fail first now and then. */
+/** What a task does besides reading its payload: nothing, take its time, or sometimes fail first. */
 export type HandlerKind =
   | { readonly kind: 'noop' }
-  /** Tells the parent when each task started. */
+  /** Reports to the parent when each task started. */
   | { readonly kind: 'stamp' }
   | { readonly kind: 'sleep'; readonly ms: number }
-  /** Every tenth fails at its first attempt; tells when each started. One that says so takes its time. */
+  /**
+   * Every tenth fails at its first attempt; reports when each started. A payload with `sleepMs` takes that long and is
+   * not counted.
+   */
   | { readonly kind: 'flaky' };
 
 export interface Counted {
-  /** Tasks that ended well since the last call. */
+  /** Tasks that completed since the last call. */
   takeDone(): number;
-  /** Of those that tell: number and time of each start since the last call. */
+  /** For the handlers that report: number and time of each start since the last call. */
   takeStarts(): readonly (readonly [n: number, at: number])[];
 }
 
 export type Run = (payload: Payload, attempt: number) => unknown;
 
-/** Make the handler and what counts its runs. */
+/** Make the handler and the counter of its runs. */
 export function makeHandler(handler: HandlerKind): { run: Run; counted: Counted } {
   let done = 0;
   let starts: [number, number][] = [];

@@ -1,7 +1,7 @@
-/** What the bench tells a worker's process. */
+/** A message from the bench to a worker process. */
 export type ToWorker = { readonly kind: 'go' } | { readonly kind: 'stop' };
 
-/** What a worker's process tells the bench. */
+/** A message from a worker process to the bench. */
 export type FromWorker =
   | { readonly kind: 'ready' }
   | {

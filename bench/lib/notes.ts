@@ -2,18 +2,18 @@ import { median } from './statistics.ts';
 
 export type Unit = 'tasks/s' | 'ms' | 's' | 'ratio' | 'MB' | 'per task' | 'per s' | 'count' | '% of a core';
 
-/** One thing that was measured, in each round. */
+/** A value that was measured in each round. */
 export interface Note {
   readonly scenario: string;
-  /** What was done: `1 process`, `idle, p50`. */
+  /** What was measured: `1 process`, `idle, p50`. */
   readonly what: string;
-  /** By whom, and how tuned: `taskq`, `graphile-worker, defaults`. */
+  /** The system and its tuning: `taskq`, `graphile-worker, defaults`. */
   readonly who: string;
   readonly unit: Unit;
   readonly values: number[];
 }
 
-/** What a run has measured so far. */
+/** The measurements of a run so far. */
 export class Notes {
   readonly all: Note[] = [];
 
@@ -26,12 +26,12 @@ export class Notes {
     note.values.push(value);
   }
 
-  /** The median of what was measured; undefined: nothing was. */
+  /** The median of the measured values; undefined: there are none. */
   median(scenario: string, what: string, who: string): number | undefined {
     return median(this.#find(scenario, what, who)?.values ?? []);
   }
 
-  /** What one scenario has measured: what belongs together stands together, in the order in which it first came. */
+  /** The measurements of one scenario, grouped, in the order of first appearance. */
   of(scenario: string): readonly Note[] {
     const own = this.all.filter((note) => note.scenario === scenario);
     const firstOf = (what: string) => own.findIndex((note) => note.what === what);

@@ -6,7 +6,7 @@ import { payloadText } from './payload.ts';
 
 export interface Offer {
   readonly place: Place;
-  /** Adds one task with the payload $1. */
+  /** The statement that adds one task with the payload $1. */
   readonly statement: string;
   readonly perS: number;
   readonly ms: number;
@@ -29,7 +29,7 @@ export async function offer(options: Offer): Promise<Map<number, number>> {
     for (;;) {
       const n = next++;
       const due = began + (n * 1000) / perS;
-      // It ends in time, also where the database does not keep up.
+      // Stop on time, even where the database cannot keep up.
       if (Math.max(due, clockMs()) > began + ms) return;
       const earlyMs = due - clockMs();
       if (earlyMs > 1) await sleep(earlyMs);

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
-  /** The scenarios asked for by name; empty: the usual ones. */
+  /** The scenarios to run, by name; empty: the usual ones. */
   readonly only: readonly string[];
-  /** At a size that takes seconds, to see that it works. */
+  /** At a size that takes seconds, to check that everything works. */
   readonly quick: boolean;
   readonly rounds: number;
 }
@@ -21,7 +21,7 @@ bench/results/<date>.json and bench/results/latest.svg.
 BENCH_DATABASE_URL names a PostgreSQL to measure on; the role must be able to create databases. Without it the
 bench starts one of its own and takes it away again.`;
 
-/** What was asked for cannot be; the message is one line. */
+/** An impossible request; the message is one line. */
 export class BadOption extends Error {}
 
 /** Read the command line. Throws BadOption. */

@@ -1,15 +1,15 @@
-/** What a task of the bench carries: its number, and padding up to a size. */
+/** The payload of a bench task: its number, and padding up to a size. */
 export interface Payload {
   readonly n: number;
-  /** Take so long, instead of nothing. */
+  /** Take this long, instead of no time. */
   readonly sleepMs?: number;
   readonly pad?: string;
 }
 
-/** The bytes of a small payload: a number and hardly anything else. */
+/** The bytes of a small payload: hardly more than a number. */
 export const SMALL = 20;
 
-/** The JSON text of task `n`, of about so many bytes. */
+/** The JSON text of task `n`, of about `bytes` bytes. */
 export function payloadText(n: number, bytes: number): string {
   const bare = `{"n":${n}}`;
   const room = bytes - bare.length - 9;

@@ -1,7 +1,7 @@
 import { clockMs } from './clock.ts';
 import type { Bench } from './scenario.ts';
 
-/** Add tasks for a few seconds, so many in one call, by so many producers at a time. Returns tasks per second. */
+/** Add tasks for a few seconds, `size` in one call, by `producers` at a time. Returns tasks per second. */
 export async function produce(
   { quick }: Bench,
   { producers, size }: { readonly producers: number; readonly size: number },

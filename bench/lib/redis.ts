@@ -16,8 +16,8 @@ export interface RedisServer {
 }
 
 /**
- * `appendfsync always`: what is acknowledged is on disk, as a commit of PostgreSQL is. (Redis ships with `everysec`,
- * which may lose a second of acknowledged work.) Undefined: redis-server is not installed.
+ * Start Redis with `appendfsync always`: what it acknowledges is on disk, like a commit of PostgreSQL. (Redis ships
+ * with `everysec`, which may lose a second of acknowledged work.) Undefined: redis-server is not installed.
  */
 export async function openRedis(undo: Undo): Promise<RedisServer | undefined> {
   const directory = await mkdtemp(join(tmpdir(), 'taskq-bench-redis-'));

@@ -7,7 +7,7 @@ import type { BenchOptions } from './options.ts';
 import type { Scenario } from './scenario.ts';
 import { tableOf } from './table.ts';
 
-/** What a run was made with. */
+/** The conditions of a run. */
 export interface About {
   readonly date: string;
   readonly options: BenchOptions;
@@ -16,7 +16,7 @@ export interface About {
   redis?: string | undefined;
 }
 
-/** What a file below results/ keeps of each run. */
+/** A run as a file below results/ stores it. */
 export interface Run extends About {
   readonly machine: object;
   readonly notes: readonly Note[];
@@ -26,8 +26,8 @@ export interface Run extends About {
 const RESULTS = new URL('../results/', import.meta.url);
 
 /**
- * Print what was measured, and keep it and a drawing of it below results/, unless it was measured at a reduced size.
- * A day has one file, with the last run of each scenario; what is compared was measured in the same run.
+ * Print the measurements, and store them with a drawing below results/, unless the run was at a reduced size. A day has
+ * one file, with the last run of each scenario; compared values come from the same run.
  */
 export async function report(notes: Notes, chosen: readonly Scenario[], about: About): Promise<void> {
   if (notes.all.length === 0) return;
@@ -51,7 +51,7 @@ async function runsIn(file: URL): Promise<Run[]> {
   return JSON.parse(text) as Run[];
 }
 
-/** Add a run; what it measures anew goes from the ones before. */
+/** Add a run; its scenarios replace those of earlier runs. */
 export function withRun(before: readonly Run[], run: Run): Run[] {
   const anew = new Set(run.notes.map(({ scenario }) => scenario));
   const isKept = ({ scenario }: { readonly scenario: string }) => !anew.has(scenario);

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 
-/** The resident size of a process in MB, now and at its largest; undefined where there is no /proc or it is gone. */
+/**
+ * The resident size of a process in MB, now and at its largest; undefined where there is no /proc or the process is
+ * gone.
+ */
 export async function residentMb(
   pid: number,
 ): Promise<{ readonly now: number; readonly peak: number } | undefined> {

@@ -2,7 +2,7 @@ import type { Peer, Place, SystemName } from '../peers/peer.ts';
 import type { Unit } from './notes.ts';
 import type { Undo } from './undo.ts';
 
-/** What a scenario works with. */
+/** The tools of a scenario. */
 export interface Bench {
   readonly quick: boolean;
   readonly rounds: number;
@@ -12,13 +12,13 @@ export interface Bench {
   peer(system: SystemName): Promise<Peer>;
   /** An empty place with the system's schema. */
   place(system: SystemName): Promise<Place>;
-  /** Give a place back. */
+  /** Release a place. */
   leave(system: SystemName, place: Place): Promise<void>;
-  /** The CPU time that PostgreSQL has used so far; undefined where that is not known. */
+  /** The CPU time that PostgreSQL has used so far; undefined where it is not known. */
   serverCpuMs(): Promise<number | undefined>;
-  /** Keep a value of this scenario; the values of several rounds belong together. */
+  /** Record a value of this scenario; the values of several rounds belong together. */
   note(what: string, who: string, value: number, unit: Unit): void;
-  /** Say what is being done. */
+  /** Print what is being done. */
   say(text: string): void;
 }
 
@@ -26,7 +26,7 @@ export interface Scenario {
   readonly name: string;
   /** What it measures, for the table. */
   readonly title: string;
-  /** Asked for by name alone. */
+  /** Run only when requested by name. */
   readonly apart?: true;
   run(bench: Bench): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { Judged } from './bars.ts';
 import type { Note, Notes, Unit } from './notes.ts';
 import { median } from './statistics.ts';
 
-/** The results as text: per scenario what was measured, by whom, and how many times taskq's own figure that is. */
+/** The results as text: by scenario what was measured, for which system, and the ratio to taskq's own value. */
 export function tableOf(
   notes: Notes,
   titles: ReadonlyMap<string, string>,
@@ -44,7 +44,7 @@ function format(value: number, unit: Unit): string {
   return unit === 'tasks/s' ? Math.round(value).toLocaleString('en') : short(value);
 }
 
-/** Three digits that say something. */
+/** Round to three significant digits. */
 function short(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en');
   return String(Number(value.toPrecision(3)));

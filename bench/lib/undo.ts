@@ -1,8 +1,8 @@
-/** What was started and has to be taken away again, last first: also when the run fails or is interrupted. */
+/** What was started and must be removed, last first: also when the run fails or is interrupted. */
 export class Undo {
   #steps: (() => Promise<unknown>)[] = [];
 
-  /** Remember how to undo something. Returns what undoes it now, once. */
+  /** Register a step that undoes something. Returns a function that runs it now, once. */
   add(step: () => Promise<unknown>): () => Promise<void> {
     this.#steps.push(step);
     return async () => {
@@ -12,7 +12,7 @@ export class Undo {
     };
   }
 
-  /** Undo all that is left. What fails is said and does not keep the rest. */
+  /** Undo everything left. Reports a failure and continues. */
   async all(): Promise<void> {
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
       await step().catch((error: unknown) => console.error('bench: could not clean up:', error));

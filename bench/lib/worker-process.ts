@@ -4,8 +4,8 @@ import { makeHandler } from './handlers.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 
 /*
- * The entry of a worker's process: it loads what it needs, says so, starts when it is told, and tells every few
- * milliseconds what it has done.
+ * The entry of a worker process: it loads what it needs, reports that it is ready, starts on request, and reports every
+ * few milliseconds what it has done.
  */
 
 const PROGRESS_MS = 10;
@@ -31,9 +31,9 @@ process.on('message', async (message: ToWorker) => {
     process.disconnect?.();
   }
 });
-// Without its parent nobody would end it.
+// Without its parent the process would never end.
 process.on('disconnect', () => process.exit());
-// Ctrl-C reaches the whole group; the parent says when to stop.
+// Ctrl-C reaches the whole group; the parent decides when to stop.
 process.on('SIGINT', () => {});
 tell({ kind: 'ready' });
 

@@ -6,9 +6,9 @@ import type { FromWorker, ToWorker } from './messages.ts';
 import type { Undo } from './undo.ts';
 
 export interface WorkersEnd {
-  /** Of all processes together, from `go` on. */
+  /** Of all processes together, since `go`. */
   readonly cpuMs: number;
-  /** Of the largest. */
+  /** Of the largest process. */
   readonly rssBytes: number;
 }
 
@@ -16,21 +16,21 @@ export interface WorkersEnd {
 export interface Workers {
   readonly pids: readonly number[];
   go(): void;
-  /** Tasks that ended well, by what the processes say. */
+  /** Tasks that completed, as the processes report. */
   done(): number;
-  /** When each task started (`clockMs`), by its number; the first time. */
+  /** When each task first started (`clockMs`), by its number. */
   readonly starts: ReadonlyMap<number, number>;
-  /** The largest resident size of late. */
+  /** The largest resident size recently reported. */
   rssBytes(): number;
-  /** Resolves when so many are done, or after `limitMs`. */
+  /** Resolves when `count` are done, or after `limitMs`. */
   waitForDone(count: number, limitMs: number): Promise<'done' | 'late'>;
-  /** End them in order. */
+  /** Stop them in order. */
   stop(): Promise<WorkersEnd>;
-  /** Kill one without a word. */
+  /** Kill one without warning. */
   kill(pid: number): void;
 }
 
-/** How long a worker may take to end in order. */
+/** The longest that a worker may take to end in order. */
 const STOP_MS = 40_000;
 
 /** Fork `count` worker processes; resolves when all are ready. */
@@ -38,7 +38,7 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
   const entry = new URL('./worker-process.ts', import.meta.url);
   const execArgv = order.polling ? ['--import', new URL('./deaf.ts', import.meta.url).href] : [];
   const children = Array.from({ length: count }, () =>
-    // What a worker logs goes to stderr: stdout is the table's.
+    // Send a worker's log to stderr: stdout is for the table.
     fork(entry, [JSON.stringify(order)], { execArgv, stdio: ['ignore', 2, 2, 'ipc'] }),
   );
   const killAll = undo.add(() => Promise.all(children.map((child) => endProcess(child, 'SIGKILL'))));

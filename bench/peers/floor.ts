@@ -3,7 +3,7 @@ import type { Payload } from '../lib/payload.ts';
 import type { Peer } from './peer.ts';
 import { TYPE, taskq } from './taskq.ts';
 
-/** As many as graphile-worker's local queue holds. */
+/** The size of graphile-worker's local queue. */
 const BATCH = 500;
 
 interface ClaimRow {
@@ -14,7 +14,7 @@ interface ClaimRow {
   readonly payload: Payload;
 }
 
-/** taskq's claim and settle functions in a bare loop over `pg`: no daemon can be faster than about this. */
+/** taskq's claim and settle functions in a bare loop over `pg`: the limit for any daemon. */
 export const floor: Peer = {
   ...taskq,
   async prepare(order, run) {
@@ -62,7 +62,7 @@ async function register(client: pg.Client, history: boolean): Promise<number> {
   return rows[0]!.worker_id;
 }
 
-/** Keeps its place as the daemon does, so that it walks nothing twice; where it finds nothing it begins anew. */
+/** Keeps a cursor as the daemon does, so that it walks no row twice; starts over when it finds nothing. */
 async function claim(client: pg.Client, worker: number, cursor: (string | null)[]): Promise<ClaimRow[]> {
   const { rows } = await client.query<ClaimRow>({
     name: 'claim',
@@ -81,7 +81,7 @@ async function claim(client: pg.Client, worker: number, cursor: (string | null)[
   return rows;
 }
 
-/** As the daemon does for what succeeded: what another transaction has locked for a moment is asked for again. */
+/** Like the daemon on success: ask again for rows that another transaction has locked for a moment. */
 async function settle(client: pg.Client, worker: number, tasks: readonly ClaimRow[]): Promise<void> {
   for (let left = tasks; left.length > 0; ) {
     const { rows } = await client.query<{ id: string; answer: string }>({

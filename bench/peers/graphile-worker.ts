@@ -6,12 +6,12 @@ import type { Peer, WorkOrder } from './peer.ts';
 
 export const TASK = 'bench';
 
-/** Says errors alone. */
+/** Prints only errors. */
 export const quiet = new Logger(() => (level, message) => {
   if (level === 'error') console.error(`graphile-worker: ${message}`);
 });
 
-/** What its own benchmark uses (perfTest/graphile.config.js), and its page on performance recommends. */
+/** The settings of its own benchmark (perfTest/graphile.config.js), which its page on performance recommends. */
 const BEST: GraphileConfig.WorkerOptions = {
   concurrentJobs: 24,
   maxPoolSize: 25,

@@ -1,6 +1,6 @@
 import type { Peer, SystemName } from './peer.ts';
 
-/** Load a system's peer, and no other's. */
+/** Load only the peer of this system. */
 export async function loadPeer(name: SystemName): Promise<Peer> {
   switch (name) {
     case 'taskq':

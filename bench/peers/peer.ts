@@ -1,7 +1,7 @@
 import type { HandlerKind, Run } from '../lib/handlers.ts';
 import type { Payload } from '../lib/payload.ts';
 
-/** Every system that is measured. `floor` and `raw` are no queues: they say what the database could do. */
+/** Every measured system. `floor` and `raw` are not queues: they show the limits of the database. */
 export const SYSTEMS = [
   'taskq',
   'floor',
@@ -16,46 +16,46 @@ export type SystemName = (typeof SYSTEMS)[number];
 /** Where a system keeps its tasks: a database's URL, or the path of Redis' socket. */
 export type Place = string;
 
-/** `best`: the settings its makers publish for throughput. `defaults`: none but the concurrency. */
+/** `best`: the settings its makers publish for throughput. `defaults`: only the concurrency is set. */
 export type Tuning = 'best' | 'defaults';
 
-/** What one worker process is to do. */
+/** The work of one worker process. */
 export interface WorkOrder {
   readonly system: SystemName;
   readonly place: Place;
   readonly tuning: Tuning;
   readonly handler: HandlerKind;
-  /** Keep what is finished, where the system can do either. */
+  /** Keep finished tasks, where the system lets us choose. */
   readonly history: boolean;
-  /** The slots, where the tuning does not say. */
+  /** The slots, unless the tuning sets them. */
   readonly concurrency?: number;
-  /** Do without LISTEN, as behind a pooler. */
+  /** Work without LISTEN, as behind a pooler. */
   readonly polling?: true;
 }
 
 export interface Working {
-  /** End in order; nothing runs when it resolves. */
+  /** Stop in order; nothing runs once it resolves. */
   stop(): Promise<void>;
 }
 
-/** Adds tasks as an application would, by the system's own library. What resolves is committed. */
+/** Adds tasks as an application would, with the system's own library. A resolved call is committed. */
 export interface Producer {
   add(payload: Payload): Promise<unknown>;
   addMany(payloads: readonly Payload[]): Promise<unknown>;
   close(): Promise<unknown>;
 }
 
-/** A system: how it is set up, filled, looked into and worked off. */
+/** A system: how to install, fill, inspect and run it. */
 export interface Peer {
   readonly store: 'postgres' | 'redis';
   /** Make its schema in an empty database. */
   install(place: Place): Promise<void>;
-  /** Adds one task with the payload $1, where that is a statement. */
+  /** The statement that adds one task with the payload $1, if a statement can. */
   readonly addStatement?: string;
-  /** Open what an application would add tasks with, over so many connections. */
+  /** Open the producer that an application would use, over this many connections. */
   openProducer(place: Place, connections: number): Promise<Producer>;
   /** Ask its store how many tasks are not done. */
   countLeft(place: Place): Promise<number>;
-  /** In a worker's process: load all that is needed. Returns what starts to work. */
+  /** In a worker process: load everything needed. Returns a function that starts the work. */
   prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working> | Working>;
 }

@@ -7,14 +7,14 @@ import type { Peer, Place } from './peer.ts';
 const QUEUE = 'bench';
 const BATCH = 500;
 
-/** Without its supervisor, which is no part of what a producer or a worker does. */
+/** Without its supervisor, which plays no part in what a producer or a worker does. */
 async function openBoss(place: Place, max = 10): Promise<PgBoss> {
   const boss = new PgBoss({ connectionString: place, max, supervise: false, schedule: false });
   boss.on('error', (error) => console.error('pg-boss:', error));
   return boss.start();
 }
 
-/** It always keeps what is completed. */
+/** It always keeps completed jobs. */
 export const pgBoss: Peer = {
   store: 'postgres',
   async install(place) {
@@ -61,7 +61,7 @@ export const pgBoss: Peer = {
   },
 };
 
-/** Fetch and complete in batches, in a loop. Returns what ends it. */
+/** Fetch and complete in batches, in a loop. Returns a function that stops it. */
 function drain(boss: PgBoss, run: (payload: Payload, attempt: number) => unknown): () => Promise<void> {
   let stopping = false;
   const loop = async () => {

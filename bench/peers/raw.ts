@@ -3,7 +3,7 @@ import type { Payload } from '../lib/payload.ts';
 import type { Peer } from './peer.ts';
 import { TYPE, taskq } from './taskq.ts';
 
-/** A bare insert with a NOTIFY, and a session that claims whenever it hears one: what no queue can undercut. */
+/** A bare insert with a NOTIFY, and a session that claims on every notification: the lower limit for any queue. */
 export const raw: Peer = {
   ...taskq,
   addStatement: `with added as (

@@ -9,7 +9,7 @@ import type { Peer, Place, Producer, Working, WorkOrder } from './peer.ts';
 /** The type of every task of the bench. */
 export const TYPE = 'bench';
 
-/** As many slots as graphile-worker's own benchmark has. */
+/** The number of slots in graphile-worker's own benchmark. */
 const BEST_CONCURRENCY = 24;
 
 export const taskq: Peer = {
@@ -42,10 +42,11 @@ async function openProducer(place: Place, connections: number): Promise<Producer
   };
 }
 
-/** The worker an application runs; `taskq work` is the same behind a command. */
+/** The worker that an application runs; `taskq work` is the same behind a command. */
 async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working>> {
   const { createWorker } = await import('../../dist/index.js');
-  // What `start` loads, for who only enqueues needs none of it; the peers load all of theirs here, too.
+  // Load what `start` imports lazily (an application that only enqueues needs none of it); the peers load everything
+  // here, too.
   await import('../../dist/worker/run-worker.js');
   const handler = {
     ...(!order.history && { retention: 'none' }),

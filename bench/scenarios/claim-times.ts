@@ -3,14 +3,14 @@ import { clockMs } from '../lib/clock.ts';
 import type { Bench } from '../lib/scenario.ts';
 import { percentile } from '../lib/statistics.ts';
 
-/** Waiting tasks of the bench's type, made in the database itself. */
+/** Insert waiting tasks of the bench's type, in the database itself. */
 export const WAITING = `insert into taskq.tasks (type, payload, available_at, not_before, created_at)
   select 'bench', jsonb_build_object('n', n), ts, ts, ts
   from clock_timestamp() as ts, generate_series(1, $1::integer) as n`;
 
 const ROUNDS = 30;
 
-/** Claims of 100 with each number of tasks waiting, after what is to lie around has been made. */
+/** Time claims of 100 with each number of tasks waiting, after filling the surroundings. */
 export async function claimTimes(
   bench: Bench,
   waiting: readonly number[],
@@ -40,7 +40,7 @@ export async function claimTimes(
   await bench.leave('taskq', place);
 }
 
-/** How many statements of a claim, a heartbeat and a settle read one of the large tables from end to end. */
+/** Count the statements of a claim, a heartbeat and a settle that read one of the large tables from end to end. */
 async function scansOf(session: Session): Promise<number> {
   const { client } = session;
   let scans = 0;
@@ -57,7 +57,7 @@ async function scansOf(session: Session): Promise<number> {
   return scans;
 }
 
-/** One worker's connection, as the daemon uses it, with its cursor. */
+/** A worker's connection, as the daemon uses it, with its cursor. */
 class Session {
   readonly client: pg.Client;
   #cursor: (string | null)[] = new Array<string | null>(20).fill(null);
@@ -67,7 +67,7 @@ class Session {
     this.client = client;
   }
 
-  /** Returns how long it took. */
+  /** Returns how long the claim took, in milliseconds. */
   async claim(): Promise<number> {
     const began = clockMs();
     const { rows } = await this.client.query<{ id: string; lease_no: number; available_at_us: string }>({

@@ -3,7 +3,7 @@ import { claimTimes } from './claim-times.ts';
 import { killWithBacklog } from './kill-with-backlog.ts';
 import { startUnderSnapshot } from './start-under-snapshot.ts';
 
-/** What may lie around the tasks that are claimed. */
+/** The rows that may surround the claimed tasks. */
 const SURROUNDINGS = {
   scheduled: `insert into taskq.tasks (type, payload, priority, available_at, not_before, created_at)
     select 'bench', '{"n":0}', 0, ts + interval '7 days', ts, ts

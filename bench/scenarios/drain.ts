@@ -3,11 +3,11 @@ import type { Bench, Scenario } from '../lib/scenario.ts';
 import type { SystemName, Tuning } from '../peers/peer.ts';
 import { workOff } from './work-off.ts';
 
-/** At its defaults a system runs so long and is measured by what it did. */
+/** At its defaults a system runs this long and is measured by what it has done. */
 const DEFAULTS_MS = 10_000;
 const BEST_MS = 30_000;
 
-/** What works off so few per second is given a part of the tasks, and not that long. */
+/** Slow systems get fewer tasks and a shorter run. */
 const SLOW: readonly SystemName[] = ['bullmq-redis', 'bullmq-postgres'];
 const SLOW_TASKS = 50_000;
 
@@ -18,7 +18,7 @@ interface Contestant {
   readonly history: boolean;
 }
 
-/** pg-boss always keeps what is finished, graphile-worker never does; taskq and BullMQ do as they are told. */
+/** pg-boss always keeps finished jobs, graphile-worker never does; taskq and BullMQ are configurable. */
 const BEST: readonly Contestant[] = [
   { who: 'taskq', system: 'taskq', tuning: 'best', history: false },
   { who: 'floor', system: 'floor', tuning: 'best', history: false },
@@ -85,7 +85,7 @@ async function measure(bench: Bench, { contestant, processes, tasks, bytes }: Ru
   const { walBytesPerTask: wal, serverCpuMsPerTask: server, cpuMsPerTask: worker } = result;
   if (wal !== undefined) bench.note(`${what}, WAL bytes`, who, wal, 'per task');
   if (server === undefined) return;
-  // On a machine that others use, too, this says more than the time.
+  // On a shared machine this says more than the time.
   bench.note(`${what}, CPU µs of the workers`, who, worker * 1000, 'per task');
   bench.note(`${what}, CPU µs of workers and server`, who, (worker + server) * 1000, 'per task');
 }

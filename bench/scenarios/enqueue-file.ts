@@ -9,7 +9,7 @@ import type { Bench } from '../lib/scenario.ts';
 import type { Place } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 
-/** `taskq enqueue --file`, from its start to its end. */
+/** `taskq enqueue --file`, from start to end. */
 export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
   const tasks = bench.quick ? 50_000 : 1_000_000;
   const what = `--file of ${tasks.toLocaleString('en')}`;

@@ -8,7 +8,7 @@ import { quiet, TASK } from '../peers/graphile-worker.ts';
 import type { Place, SystemName } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 
-/** Arrays of 1,000 in which every task says all that a task can say, a unique key included. */
+/** Arrays of 1,000 in which every task sets every option, including a unique key. */
 export async function enqueueWithOptions(bench: Bench, place: Place): Promise<void> {
   const queue = new TaskQueue({ databaseUrl: place });
   await inArrays(bench, 'taskq', (numbers) =>
@@ -17,7 +17,7 @@ export async function enqueueWithOptions(bench: Bench, place: Place): Promise<vo
   await queue.close();
 }
 
-/** The same with all that a job of graphile-worker can say. */
+/** The same with every option of a graphile-worker job. */
 export async function addJobsWithOptions(bench: Bench, place: Place): Promise<void> {
   const pgPool = new pg.Pool({ connectionString: place, max: 1 });
   pgPool.on('error', () => {});

@@ -30,7 +30,7 @@ export const enqueue: Scenario = {
   },
 };
 
-/** The hint to sleeping workers, sent to nobody. */
+/** Replaces the hint to sleeping workers with one that sends nothing. */
 const SILENT = `create or replace function taskq.wake(_queue text, _from timestamptz, _always boolean default false)
   returns void language sql as 'select'`;
 
@@ -40,14 +40,14 @@ async function at(bench: Bench, system: SystemName, measure: (place: Place) => P
   await bench.leave(system, place);
 }
 
-/** One producer, one task after the other. */
+/** One producer, one task after another. */
 async function byOne(bench: Bench, system: SystemName, place: Place): Promise<void> {
   bench.say(`one at a time: ${system}`);
   const rate = await addBy(bench, { system, place, producers: 1, size: 1 });
   bench.note('one at a time', system, rate, 'tasks/s');
 }
 
-/** 32 producers, a task per transaction, while a worker takes them. */
+/** 32 producers, a task per transaction, while a worker takes the tasks. */
 async function byMany(bench: Bench, system: SystemName, place: Place, who: string = system): Promise<void> {
   bench.say(`32 producers: ${who}`);
   const order = { system, place, tuning: 'best', handler: { kind: 'noop' }, history: false } as const;
@@ -76,7 +76,7 @@ interface Production {
   readonly size: number;
 }
 
-/** By the system's own library. Returns tasks per second. */
+/** Add tasks with the system's own library. Returns tasks per second. */
 async function addBy(bench: Bench, { system, place, producers, size }: Production): Promise<number> {
   const producer = await (await bench.peer(system)).openProducer(place, producers);
   await producer.add(payloadOf(0, SMALL)); // it connects

@@ -22,7 +22,7 @@ export const idle: Scenario = {
   },
 };
 
-/** A worker as it is when nobody sets anything. */
+/** A worker with default settings. */
 const AS_USUAL = { system: 'taskq', tuning: 'defaults', handler: { kind: 'noop' }, history: true } as const;
 
 interface Rest {
@@ -31,7 +31,7 @@ interface Rest {
   readonly polling?: true;
 }
 
-/** Queries per worker and second besides heartbeats, and the resident size of the largest, of `taskq work` itself. */
+/** Measure queries per worker and second besides heartbeats, and the largest resident size, of `taskq work` itself. */
 async function atRest(bench: Bench, { what, workers: count, polling = false }: Rest): Promise<void> {
   const ms = bench.quick ? 15_000 : 60_000;
   bench.say(`${what}: taskq`);
@@ -49,7 +49,7 @@ async function atRest(bench: Bench, { what, workers: count, polling = false }: R
   await bench.leave('taskq', place);
 }
 
-/** Whether a worker grows with what it does. */
+/** Measure whether a worker grows with its work. */
 async function memory(bench: Bench): Promise<void> {
   const [some, many] = bench.quick ? [20_000, 60_000] : [100_000, 1_000_000];
   bench.say('RSS after work: taskq');
@@ -72,7 +72,7 @@ async function memory(bench: Bench): Promise<void> {
   await bench.leave('taskq', place);
 }
 
-/** `taskq --help` against a Node that does nothing. */
+/** Compare `taskq --help` with a Node that does nothing. */
 async function help(bench: Bench): Promise<void> {
   const took = (args: string[]) => {
     const began = clockMs();

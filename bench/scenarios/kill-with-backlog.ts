@@ -8,7 +8,7 @@ import { WAITING } from './claim-times.ts';
 const HELD = 100;
 const LIMIT_MS = 120_000;
 
-/** How long the tasks of a worker that was killed cannot be claimed, with so many waiting and another worker alive. */
+/** Measure how long the tasks of a killed worker cannot be claimed, with this many waiting and another worker alive. */
 export async function killWithBacklog(bench: Bench, waiting: number): Promise<void> {
   const what = `kill -9 with ${waiting.toLocaleString('en')} waiting`;
   bench.say(what);

@@ -19,10 +19,10 @@ const POLLING: Contestant = { who: 'taskq, polling only', system: 'taskq', polli
 const GRAPHILE: Contestant = { who: 'graphile-worker', system: 'graphile-worker' };
 const RAW: Contestant = { who: 'insert + NOTIFY → claim', system: 'raw' };
 
-/** A worker that has just slept in answers no better than it will. */
+/** Discard the first samples: a worker that has just woken from a long sleep is slower. */
 const WARM_UP = 20;
 
-/** How long a transaction stays open after its enqueue. */
+/** How long a transaction stays open after its enqueue, in milliseconds. */
 const OPEN_MS = [20, 500, 5000];
 
 export const latency: Scenario = {
@@ -73,7 +73,7 @@ async function withWorker(
   await bench.leave(system, place);
 }
 
-/** One task at a time, when the worker sleeps. */
+/** One task at a time, while the worker sleeps. */
 async function idle(bench: Bench, { who }: Contestant, { place, add, workers }: Setting): Promise<void> {
   const samples = bench.quick ? 50 : 1000;
   bench.say(`idle: ${who}`);
@@ -96,7 +96,7 @@ async function loaded(bench: Bench, { who }: Contestant, { place, add, workers }
   const ms = bench.quick ? 3000 : 10_000;
   bench.say(`2,000/s: ${who}`);
   const load = { place, statement: add, perS: 2000, connections: 16, bytes: SMALL };
-  // Both ends have to be warm.
+  // Warm up both ends.
   const before = await offer({ ...load, ms: 1000, from: 1_000_000 });
   const began = clockMs();
   const sent = await offer({ ...load, ms, from: 0 });

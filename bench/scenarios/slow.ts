@@ -25,7 +25,7 @@ export const slow: Scenario = {
       workers.go();
       await workers.waitForDone(tasks, 20 * idealMs + 30_000);
       const ms = clockMs() - began;
-      // It is the start of a task that is stamped, `ms` before its end.
+      // A task is stamped at its end: it started `MS` earlier.
       const first = Math.min(...workers.starts.values()) - MS;
       bench.note('ideal ÷ time from the first start', 'taskq', idealMs / (began + ms - first), 'ratio');
       bench.note('first start after go', 'taskq', first - began, 'ms');

@@ -27,7 +27,7 @@ export const snapshot: Scenario = {
   },
 };
 
-/** Begin a transaction that has read and does nothing more. Returns what ends it. */
+/** Begin a transaction that reads once and then stays idle. Returns a function that ends it. */
 export async function openSnapshot(place: Place): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: place });
   client.on('error', () => {});

@@ -5,7 +5,7 @@ import { startWorkers } from '../lib/workers.ts';
 import { WAITING } from './claim-times.ts';
 import { openSnapshot } from './snapshot.ts';
 
-/** A worker that starts when so many tasks are gone that nobody may vacuum away. */
+/** Measure the first start of a worker once this many tasks were consumed whose dead rows vacuum may not remove. */
 export async function startUnderSnapshot(bench: Bench, consumed: number): Promise<void> {
   const what = `worker started after ${consumed.toLocaleString('en')} were consumed under a held snapshot`;
   bench.say(what);

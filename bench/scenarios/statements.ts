@@ -2,8 +2,8 @@ import { withClient } from '../lib/client.ts';
 import type { Place } from '../peers/peer.ts';
 
 /**
- * Have the statements of new sessions in this database counted. False: the server has no pg_stat_statements loaded, or
- * the role may not say so.
+ * Count the statements of new sessions in this database. False: the server has not loaded pg_stat_statements, or the
+ * role may not configure it.
  */
 export function trackStatements(place: Place): Promise<boolean> {
   return withClient(place, async (client) => {
@@ -20,7 +20,7 @@ export function trackStatements(place: Place): Promise<boolean> {
   });
 }
 
-/** Count the statements of a tracked database besides heartbeats while something goes on. */
+/** Count the statements of a tracked database, without heartbeats, while `meanwhile` runs. */
 export function countStatements(place: Place, meanwhile: () => Promise<void>): Promise<number> {
   return withClient(place, async (client) => {
     await client.query("set pg_stat_statements.track = 'none'");

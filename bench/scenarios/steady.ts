@@ -70,7 +70,7 @@ async function phase(
   const all = [...sent];
   bench.note(`${name}, enqueue to start, p50`, 'taskq', percentile(latencies(all), 50)!, 'ms');
   bench.note(`${name}, enqueue to start, p99`, 'taskq', percentile(latencies(all), 99)!, 'ms');
-  // From the second minute on (after a release: it may take that long).
+  // From the second minute on: recovery from a released snapshot may take the first.
   const later = all.slice(Math.floor(all.length * (60_000 / Math.max(ms, 120_000))));
   bench.note(`${name}, p99 after the first minute`, 'taskq', percentile(latencies(later), 99)!, 'ms');
   const { first, second } = sizes;
@@ -81,7 +81,7 @@ async function phase(
   bench.note(`${name}, WAL bytes`, 'taskq', sizes.walBytes / Math.max(1, done), 'per task');
 }
 
-/** Tasks that run for minutes, as many as are to run all the time: replaced when they end. */
+/** Keep a constant number of tasks running for minutes each: add new ones as they end. */
 async function addLong(
   place: string,
   add: string,

@@ -32,7 +32,7 @@ async function beside(
 ): Promise<void> {
   bench.say(`beside ${what}`);
   const place = await bench.place('taskq');
-  // What autovacuum does meanwhile is no cost of the worker's.
+  // The work of autovacuum is not a cost of the worker.
   await run(place, 'alter table taskq.tasks set (autovacuum_enabled = false)');
   const release = await prepare(place);
   const order = {
@@ -61,7 +61,7 @@ async function beside(
   await bench.leave('taskq', place);
 }
 
-/** How much of a core PostgreSQL uses meanwhile. */
+/** Record how much of a core PostgreSQL uses while `meanwhile` runs. */
 async function noteCpu(bench: Bench, what: string, meanwhile: () => Promise<unknown>): Promise<void> {
   const began = clockMs();
   const before = await bench.serverCpuMs();

@@ -10,12 +10,12 @@ interface Largest {
 export interface Sizes {
   readonly first: Readonly<Largest>;
   readonly second: Readonly<Largest>;
-  /** What table and indexes would take with the rows alone that were live near the end. */
+  /** The size of table and indexes with only the rows that were live near the end. */
   readonly liveBytes: number;
   readonly walBytes: number;
 }
 
-/** The largest sizes of the live table in each half of the next `ms`, and the WAL written meanwhile. */
+/** Find the largest sizes of the live table in each half of the next `ms`, and the WAL written in that time. */
 export function watchSizes(place: string, ms: number): Promise<Sizes> {
   return withClient(place, async (client) => {
     const [first, second]: [Largest, Largest] = [
@@ -37,7 +37,7 @@ export function watchSizes(place: string, ms: number): Promise<Sizes> {
       half.bytes = Math.max(half.bytes, found.bytes);
       half.dead = Math.max(half.dead, found.dead);
       wal = found.wal;
-      // Before the end: the long ones end with it.
+      // Measure before the end: the long tasks end with it.
       if (clockMs() - began > 0.9 * ms) live ??= await liveBytes(place);
     }
     return { first, second, liveBytes: live ?? 0, walBytes: wal - before };
@@ -47,7 +47,7 @@ export function watchSizes(place: string, ms: number): Promise<Sizes> {
 const LOOK = `select pg_total_relation_size('taskq.tasks') as bytes, pg_current_wal_insert_lsn() - '0/0' as wal,
   (select n_dead_tup from pg_stat_user_tables where relid = 'taskq.tasks'::regclass) as dead`;
 
-/** The live rows are copied, and the copy is thrown away. */
+/** Copy the live rows, and drop the copy. */
 function liveBytes(place: string): Promise<number> {
   return withClient(place, async (client) => {
     await client.query('begin');

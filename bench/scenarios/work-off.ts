@@ -11,26 +11,26 @@ export interface WorkOff {
   readonly processes: number;
   readonly tasks: number;
   readonly bytes: number;
-  /** After so long it is measured by what was done. */
+  /** After this long, measure what was done. */
   readonly limitMs: number;
-  /** Done once the tasks are there, before the workers start; what it returns is done at the end. */
+  /** Called once the tasks are there, before the workers start; the function it returns is called at the end. */
   readonly meanwhile?: (place: Place) => Promise<() => Promise<void>>;
 }
 
 export interface WorkedOff {
   readonly tasksPerS: number;
   readonly done: number;
-  /** Of the worker processes. */
+  /** CPU time of the worker processes. */
   readonly cpuMsPerTask: number;
-  /** Of PostgreSQL, as far as it is known and used. */
+  /** CPU time of PostgreSQL, as far as it is known and used. */
   readonly serverCpuMsPerTask: number | undefined;
   /** Undefined on Redis. */
   readonly walBytesPerTask: number | undefined;
 }
 
 /**
- * Fill an empty place and let workers work it off. The clock runs from `go`, given to processes that have loaded what
- * they need, until the store says that nothing is left: it is asked when the processes have counted all.
+ * Fill an empty place and let workers drain it. The clock runs from `go`, given to processes that have loaded what they
+ * need, until the store reports that nothing is left; it is asked once the processes have counted all tasks.
  */
 export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   const { system } = work.order;
@@ -38,7 +38,7 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   const place = await bench.place(system);
   await fill(peer, place, work.tasks, work.bytes);
   const isPostgres = peer.store === 'postgres';
-  // Nobody is to meet the vacuum or the checkpoint that another's filling has left behind.
+  // Leave no vacuum or checkpoint of the filling to disturb the measurement.
   if (isPostgres)
     await withClient(place, (client) =>
       client.query('vacuum (analyze)').then(() => client.query('checkpoint')),
