@@ -12,7 +12,7 @@ beforeEach(async () => {
   directory = await temporaryDirectory();
 });
 
-/** Writes a program into a handlers' directory of its own, and returns that. */
+/** Writes a program into its own handlers' directory, and returns the directory. */
 async function program(name: string, text: string, mode = 0o755): Promise<string> {
   await writeFile(join(directory, name), text);
   await chmod(join(directory, name), mode);

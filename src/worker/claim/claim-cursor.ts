@@ -42,7 +42,7 @@ const MOST_REWINDS = 1000;
 const MOST_PLACES = 1000;
 
 /**
- * Remembers how far claims have searched in each queue and priority, so that no claim walks past rows that are claimed,
+ * Remembers how far claims have searched in each queue and priority, so that none reads again rows that are claimed,
  * dead, or of types not handled here. Decides when to look behind that place for tasks that were committed late or were
  * locked.
  *

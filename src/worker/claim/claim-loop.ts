@@ -90,7 +90,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
 
 /**
  * Sleep until a hint, the next due task or the next poll. The mark is set before the last look, because tasks committed
- * before it was visible sent no hint. Returns how many tasks that look claimed; any end the sleep.
+ * before it was visible sent no hint. Returns how many tasks the last look claimed; if there are any, the sleep ends.
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
   const { host, claimer, context, workArrived, stop } = options;

@@ -107,9 +107,9 @@ async function serve(onAnswer: () => void): Promise<void> {
 type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Renew every lease. `busy`: another transaction has locked one of them, or the worker's row while that has more to
- * record. Then name all again after 50 ms, doubling to 1 s: a row that stays locked for minutes must not keep the
- * others from being renewed. After a refusal, the wait grows up to the usual interval.
+ * Renew every lease. `busy`: another transaction has locked one of them, or the worker's row while a longer lease
+ * length must be recorded there. Then name all again after 50 ms, doubling to 1 s: a row that stays locked for minutes
+ * must not keep the others from being renewed. After a refusal, the wait grows up to the usual interval.
  */
 async function beat(listener: Listener): Promise<Beat> {
   const rows = table.rows();

@@ -8,7 +8,7 @@ import { type Beside, isLastChance, isSuspect } from './suspects.ts';
 /** A claim in flight, which may bring up to `size` tasks. */
 export interface Reservation {
   readonly size: number;
-  /** Something has changed since it was sent that makes some tasks unwelcome here: check the tasks it brings. */
+  /** Since it was sent, what may run here has changed: check the tasks it brings. */
   readonly isOutdated: boolean;
 }
 
@@ -117,7 +117,7 @@ export class Ledger implements Beside {
     return reservation;
   }
 
-  /** Something changed that makes some tasks unwelcome here. */
+  /** Some tasks may no longer run here: the tasks that claims in flight bring must be checked. */
   outdateClaims(): void {
     for (const reservation of this.#claims) reservation.isOutdated = true;
   }

@@ -192,7 +192,7 @@ export class Reporter {
     }
   }
 
-  /** If the server refuses an empty batch too, no task is to blame; nor is one if a missing partition can be made. */
+  /** No task is to blame if the server refuses an empty batch too, or if a missing partition can be made. */
   async #judge(batch: readonly EndedTask[], error: unknown): Promise<'trouble' | RefusalOfOne> {
     const refusal = judgeRefusal(error);
     if (refusal === 'unclear') {
