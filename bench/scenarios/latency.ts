@@ -19,7 +19,7 @@ const POLLING: Contestant = { who: 'taskq, polling only', system: 'taskq', polli
 const GRAPHILE: Contestant = { who: 'graphile-worker', system: 'graphile-worker' };
 const RAW: Contestant = { who: 'insert + NOTIFY → claim', system: 'raw' };
 
-/** Discard the first samples: a worker that has just woken from a long sleep is slower. */
+/** Discard this many first samples. */
 const WARM_UP = 20;
 
 /** How long a transaction stays open after its enqueue, in milliseconds. */

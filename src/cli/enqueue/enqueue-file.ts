@@ -24,7 +24,7 @@ export interface FileOfTasks {
 
 /**
  * Enqueue a task for every item of a file. Reads and checks the whole file first: if an item is bad, enqueues nothing,
- * unless bad items are to be skipped.
+ * unless `skipBad` is set.
  */
 export async function enqueueFile(context: Context, source: FileOfTasks): Promise<void> {
   const spool = await Spool.open();

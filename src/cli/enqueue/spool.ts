@@ -20,9 +20,7 @@ interface Written {
   bytes: number;
 }
 
-/**
- * A piece of a bulk ends at this many tasks, or this many characters of payloads; memory holds little more than one.
- */
+/** A piece of a bulk ends at this many tasks, or this many characters of payloads; memory holds only a few pieces. */
 const PIECE_TASKS = 1000;
 const PIECE_LENGTH = 1024 * 1024;
 

@@ -32,7 +32,7 @@ export function saidOnTheCommandLine(
   const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, tag, retention } = options;
   const said = {
     ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, retention },
-    // The other JSON values have the same form on the command line.
+    // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),
     }),

@@ -124,7 +124,7 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
   const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
-  // An attempt that does not count has no number of its own.
+  // A snooze uses no attempt, so it has no number of its own.
   const title =
     failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;

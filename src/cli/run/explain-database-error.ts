@@ -41,7 +41,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     case '55P03':
       return refused(`another transaction holds a lock this command needs: ${error.message}`, 'try again');
     default:
-      // Nobody is at fault in a conflict with other transactions.
+      // A conflict with other transactions: a new attempt may succeed.
       if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
       return serverTrouble(error, databaseUrl) ?? error;
   }

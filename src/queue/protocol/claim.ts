@@ -126,7 +126,7 @@ function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
   return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
 }
 
-/** Sorts after every task: a claim starts such a level where it looks back to. */
+/** Sorts after every task: in a level without a place, a claim starts `lookBackMs` before now. */
 const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
 
 /** Convert a cursor to the 20 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a place. */

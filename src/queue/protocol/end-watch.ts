@@ -124,7 +124,7 @@ export class EndWatch {
         await this.#look();
         answeredAt = performance.now();
       } catch (error) {
-        // A read-only server: tasks now end on another one.
+        // The server is read-only: tasks now end on another one, so listen there.
         if (isReadOnly(error)) await this.#listener?.then((listener) => listener?.close()).catch(() => {});
         // Keep waiting while the database restarts: the task may still complete.
         if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) this.#rejectAll(error);

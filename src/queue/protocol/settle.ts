@@ -8,7 +8,7 @@ export interface Settlement extends Lease {
   readonly ranMs: number | null;
 }
 
-/** What happens next to a task that failed or was snoozed. */
+/** The new state of a task that failed or was snoozed. */
 export interface Consequence {
   readonly status: 'pending' | 'dead' | 'cancelled';
   readonly attempts: number;
