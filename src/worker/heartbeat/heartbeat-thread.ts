@@ -88,7 +88,7 @@ async function serve(onAnswer: () => void): Promise<void> {
     // Do not wait for this: first renew the held leases.
     listener.hears.then((listening) => {
       tell({ kind: 'connected', listening });
-      bell.ring(); // orders that came before, nobody has heard
+      bell.ring(); // fetch orders that were sent before we listened
     }, breaks);
     for (let busyMs = 25; !stop.signal.aborted; ) {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);

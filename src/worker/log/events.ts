@@ -29,7 +29,7 @@ export const EVENTS = {
   'worker.retiring': [
     'error',
     'the worker cannot continue: it drains and exits with 1, and its supervisor should start another',
-    ['error', 'task_id', 'type', 'abandoned'],
+    ['error', 'task_id', 'type'],
   ],
   'worker.unresponsive': [
     'error',
@@ -78,12 +78,12 @@ export const EVENTS = {
   'setting.disputed': [
     'warn',
     'another live worker sets a different value for the type, the queue or all tasks; the value of this worker now applies',
-    ['type', 'setting', 'value', 'other', 'other_worker'],
+    ['type', 'queue', 'setting', 'value', 'other', 'other_worker'],
   ],
   'setting.overruled': [
     'warn',
     "an operator has set a different value (taskq types, queues or defaults set), which applies instead of this worker's",
-    ['type', 'setting', 'value', 'other'],
+    ['type', 'queue', 'setting', 'value', 'other'],
   ],
   'queue.paused': [
     'info',
