@@ -198,7 +198,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   /** Returns the tasks that match, newest first: iterate over them, ask for a `page`, or `rerun` the finished ones. */
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
-  ): TaskList<Extract<TaskOf<Handlers>, { readonly type: Type }>> {
+  ): TaskList<TaskOf<Handlers, Type>> {
     return new TaskList(
       (work) => this.#withDatabase(work),
       filter,

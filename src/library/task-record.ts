@@ -90,9 +90,9 @@ export interface AttemptRecord {
 }
 
 /** A record whose `type` determines the types of its payload and result. */
-export type TaskOf<Handlers extends HandlerMap> = {
-  [Type in TypeOf<Handlers>]: TaskRecord<Type, Stored<PayloadOf<Handlers, Type>>, ResultOf<Handlers, Type>>;
-}[TypeOf<Handlers>];
+export type TaskOf<Handlers extends HandlerMap, Type extends TypeOf<Handlers> = TypeOf<Handlers>> = {
+  [One in Type]: TaskRecord<One, Stored<PayloadOf<Handlers, One>>, ResultOf<Handlers, One>>;
+}[Type];
 
 /** A record with its attempts and the actions people took on it, oldest first. */
 export type ShownTaskOf<Handlers extends HandlerMap> = TaskOf<Handlers> & {

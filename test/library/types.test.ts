@@ -127,6 +127,14 @@ describe('a queue without', () => {
       void untyped.enqueue('anything', { at: 'all' });
       const task = await untyped.get('1');
       if (task !== undefined) expectTypeOf(task.result).toEqualTypeOf<unknown>();
+      for await (const one of untyped.list({ type: 'anything' })) {
+        expectTypeOf(one.id).toEqualTypeOf<string>();
+        expectTypeOf(one.type).toEqualTypeOf<'anything'>();
+        expectTypeOf(one.result).toEqualTypeOf<unknown>();
+      }
+      const { tasks } = await untyped.list({ type: 'anything' }).page();
+      expectTypeOf(tasks[0]!.payload).toEqualTypeOf<unknown>();
+      for await (const one of untyped.list()) expectTypeOf(one.type).toEqualTypeOf<string>();
     };
     expectTypeOf(use).toBeFunction();
   });
