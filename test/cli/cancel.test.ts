@@ -19,6 +19,7 @@ describe('taskq cancel', () => {
     });
     const shown = await project.json(['show', waiting]);
     expect(shown).toMatchObject({ status: 'cancelled', cancel_reason: 'no more' });
+    expect((await project.run(['show', waiting])).stdout).toMatch(/^cancelled {2}.* by .*: no more$/m);
   });
 
   test('what is over, or was never there, is named with what it is', async () => {
@@ -50,6 +51,9 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
       code: 0,
       stdout: `${id} running; its worker was asked to cancel it\n`,
     });
+    const shown = (await project.run(['show', id])).stdout;
+    expect(shown).toMatch(/^cancel requested {2}\S+ \S+ \(.*\) by /m);
+    expect(shown).not.toMatch(/^cancelled/m);
   });
 
   test('says how many it waits for while they run, and exits 4 when they still do', async () => {

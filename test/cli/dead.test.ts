@@ -65,6 +65,20 @@ describe('taskq dead', () => {
     });
   });
 
+  test('show: says how long it is kept, which the retention of finished tasks does not', async () => {
+    const id = await project.enqueueDead({ queue: 'kept' });
+    const shown = async (...command: string[]) => (await project.run([...command, id])).stdout;
+    expect(await shown('show')).toMatch(/^ {2}kept +until revived or discarded$/m);
+    expect(await shown('show')).not.toMatch(/^ {2}retention/m);
+    await project.run(['queues', 'set', 'kept', '--dead-retention', '90d']);
+    expect(await shown('dead', 'show')).toMatch(
+      /^ {2}kept +until revived or discarded, at most 90d \(queue\)$/m,
+    );
+    const put = await project.enqueue({ queue: 'kept' });
+    await project.run(['dead', 'add', put, '--reason', 'parked']);
+    expect((await project.run(['show', put])).stdout).toMatch(/^ {2}kept +until revived or discarded$/m);
+  });
+
   test('revive by id: same id, attempts anew, another payload, delay and budget', async () => {
     const id = await project.enqueueDead();
     const args = ['dead', 'revive', id, '--payload', '{"n": 2.50}', '--delay', '1h', '--max-attempts', '9'];

@@ -1,4 +1,5 @@
 import { TaskqError } from '../../lib/errors.ts';
+import { deadRetention } from '../../queue/inspect/dead-retention.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
 import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
 import { unknownTask } from '../present/refused-task.ts';
@@ -17,8 +18,10 @@ export const show: CliCommand = {
     if (task === undefined) throw noSuchTask(id);
     const { formatTask } = await import('../present/format-task.ts');
     await context.output.answer(task, async (screen) => {
+      if (task.status === 'dead')
+        return formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen);
       const stalled = isDue(task, screen.now) ? await obstaclesTo(db, [task]) : [];
-      return formatTask(task, stalled.join(), screen);
+      return formatTask(task, { stalled: stalled.join() }, screen);
     });
   },
 };

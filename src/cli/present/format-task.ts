@@ -1,5 +1,6 @@
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
 import type { Action, AttemptError, ShownTask } from '../../queue/inspect/show-task.ts';
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
@@ -8,11 +9,19 @@ import { printable, printableLines } from './printable.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
-/** Format a task as a record for people, without empty fields. `stalled` says why no worker can take it, if so. */
-export function formatTask(task: ShownTask, stalled: string, screen: Screen): string {
+/** What the task's own row does not say. */
+export interface Surroundings {
+  /** Why no worker can take it, if so. */
+  readonly stalled?: string;
+  /** Of a dead letter's queue. */
+  readonly deadRetention?: DeadRetention;
+}
+
+/** Format a task as a record for people, without empty fields. */
+export function formatTask(task: ShownTask, surroundings: Surroundings, screen: Screen): string {
   const { paint } = screen;
   const head = `${paint.bold(`task ${task.id}`)}  ${printable(task.type)}  ${paintStatus(task.status, task.status, paint)}`;
-  const facts = factsOf(task, stalled, screen).filter(([, text]) => text !== '');
+  const facts = factsOf(task, surroundings, screen).filter(([, text]) => text !== '');
   const width = Math.max(...facts.map(([label]) => label.length));
   const record = facts.map(([label, text]) => `  ${paint.dim(label.padEnd(width))}  ${text}`);
   const sections = [
@@ -26,7 +35,11 @@ export function formatTask(task: ShownTask, stalled: string, screen: Screen): st
   return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
 }
 
-function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: string, text: string][] {
+function factsOf(
+  task: ShownTask,
+  { stalled = '', deadRetention }: Surroundings,
+  { now }: Screen,
+): [label: string, text: string][] {
   const text = (column: string) => (isNothing(task[column]) ? '' : printable(String(task[column])));
   const time = (column: string) => {
     const at = task[column] as string | null | undefined;
@@ -50,7 +63,9 @@ function factsOf(task: ShownTask, stalled: string, { now }: Screen): [label: str
     ['expires', time('expires_at')],
     ['timeout', fromWhere(task.applies.timeout_ms, (ms) => formatDuration(ms))],
     ['back-off', fromWhere(task.applies.backoff, backoffText)],
-    ['retention', fromWhere(task.applies.retention, printable)],
+    // It is about finished tasks: a dead letter is kept by another setting.
+    ['retention', task.status === 'dead' ? '' : fromWhere(task.applies.retention, printable)],
+    ['kept', deadRetention === undefined ? '' : keptText(task, deadRetention)],
     ['key', text('unique_key')],
     ['group', text('group_key')],
     ['tags', tagsOf(task.tags)],
@@ -76,6 +91,11 @@ function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: 
   return from === 'task' ? say(value) : `${say(value)} (${from})`;
 }
 
+function keptText({ by_hand }: ShownTask, { value, from }: DeadRetention): string {
+  const kept = 'until revived or discarded';
+  return by_hand === true || value === 'ever' ? kept : `${kept}, at most ${value} (${from})`;
+}
+
 function tookOf(task: ShownTask): string {
   // A dead letter added by hand ended when a person added it, however long after its last attempt.
   if (task.by_hand === true) return '';
@@ -96,19 +116,21 @@ function tagsOf(tags: unknown): string {
 }
 
 /** Its failed attempts and the actions of operators, in the order of time. */
-function history({ errors, actions }: ShownTask, screen: Screen): string[] {
+function history({ errors, actions, finished_at }: ShownTask, screen: Screen): string[] {
   return [
     ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
-    ...actions.map((act) => ({ at: act.at, text: action(act, screen) })),
+    ...actions.map((act) => ({ at: act.at, text: action(act, finished_at, screen) })),
   ]
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))
     .map(({ text }) => text);
 }
 
-function action({ at, verb, role, by, reason }: Action, { paint, now }: Screen): string {
+/** A cancel ends a waiting task at that very time; of a held one it is a request. */
+function action({ at, verb, role, by, reason }: Action, finishedAt: unknown, { paint, now }: Screen): string {
   const who = printable(by === null ? role : `${role} (${by})`);
   const why = reason === null ? '' : `: ${printable(reason)}`;
-  return `\n${paint.bold(DONE[verb] ?? verb)}  ${paint.dim(`${localTime(at)} (${relativeTime(at, now)}) by ${who}${why}`)}`;
+  const title = verb === 'cancel' && at !== finishedAt ? 'cancel requested' : (DONE[verb] ?? verb);
+  return `\n${paint.bold(title)}  ${paint.dim(`${localTime(at)} (${relativeTime(at, now)}) by ${who}${why}`)}`;
 }
 
 /** What a verb has done, by its name. */
@@ -123,10 +145,10 @@ const DONE: Readonly<Record<string, string>> = {
 function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
-  const next = failed.retry_at === null ? '' : `, next ${relativeTime(failed.retry_at, now)}`;
-  // A snooze uses no attempt, so it has no number of its own.
-  const title =
-    failed.outcome === 'snoozed' ? failed.outcome : `attempt ${failed.attempt}: ${failed.outcome}`;
+  const next = failed.retry_at === null ? '' : `, due again ${relativeTime(failed.retry_at, now)}`;
+  // Neither a snooze nor a lost worker uses an attempt, so these have no number of their own.
+  const isNumbered = !['snoozed', 'lost'].includes(failed.outcome);
+  const title = isNumbered ? `attempt ${failed.attempt}: ${failed.outcome}` : failed.outcome;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
   const said = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
     (text) => text !== '',

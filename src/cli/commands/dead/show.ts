@@ -1,4 +1,5 @@
 import { TaskqError } from '../../../lib/errors.ts';
+import { deadRetention } from '../../../queue/inspect/dead-retention.ts';
 import { showTask } from '../../../queue/inspect/show-task.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { parseId } from '../../select/task-filter.ts';
@@ -11,7 +12,8 @@ export const showDead: CliCommand = {
   },
   async run(context, { args }) {
     const id = parseId(args[0]!);
-    const task = await showTask(await context.database(), id);
+    const db = await context.database();
+    const task = await showTask(db, id);
     if (task === undefined) throw noSuchTask(id);
     if (task.status !== 'dead') {
       throw new TaskqError('not_dead', `task ${id} is not a dead letter but ${task.status}`, {
@@ -19,6 +21,8 @@ export const showDead: CliCommand = {
       });
     }
     const { formatTask } = await import('../../present/format-task.ts');
-    await context.output.answer(task, (screen) => formatTask(task, '', screen));
+    await context.output.answer(task, async (screen) =>
+      formatTask(task, { deadRetention: await deadRetention(db, task.queue) }, screen),
+    );
   },
 };
