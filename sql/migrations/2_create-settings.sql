@@ -196,6 +196,7 @@ create table taskq.workers (
   -- What an operator wants of it: the process reads this with each heartbeat.
   paused_at timestamptz,
   paused_by text,
+  -- Written by its own heartbeat too, without a name in the next column, when it drains for another reason.
   stop_requested_at timestamptz,
   stop_requested_by text,
   concurrency integer not null,

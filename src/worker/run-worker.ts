@@ -123,6 +123,8 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     ];
     const claiming = claimLoop(state.claimLoopOptions());
     await Promise.race([claiming, once(stop, 'abort')]);
+    // Nobody needs to learn of a drain that is over at once.
+    if (ledger.running > 0) heartbeats.tellDraining();
     await drain(state, options, claiming);
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);

@@ -33,6 +33,25 @@ describe('SIGTERM', () => {
     expect(await queue.value('select stopped_at is not null from taskq.workers')).toBe(true);
   });
 
+  test('shows the worker as stopping, and as none that could take a task', async () => {
+    const id = await queue.enqueue('wait', { until: 'go' });
+    const worker = await running([id]);
+    worker.kill();
+    const status = () => queue.value('select status from taskq.list_workers()');
+    await until(
+      async () => (await status()) === 'stopping',
+      async () => String(await status()),
+    );
+    expect(
+      await queue.rows("select reason, worker from taskq.find_obstacles(array['default'], array['wait'])"),
+    ).toEqual([{ reason: 'workers_stopping', worker: null }]);
+    expect(await queue.value("select taskq.stats(60000) -> 'workers'")).toBe(0);
+    expect(await queue.task(id)).toMatchObject({ status: 'running' });
+    await queue.witness(id, 'go');
+    expect(await worker.exit, worker.stdout()).toEqual(NOW);
+    expect(await queue.task(id)).toMatchObject({ status: 'completed' });
+  });
+
   test('gives back unburned what is not done when the grace is over, and it runs elsewhere', async () => {
     const ids = await queue.enqueueSome(4, 'wait', { until: ['never', 'go'] });
     const worker = await running(ids, ['--grace', '500ms']);

@@ -8,7 +8,7 @@
 -- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),
 -- running and ahead (the number of its tasks in slots, and claimed ahead), lease_ms (in force from now on: others judge
 -- by it whether the worker is alive, and which of its leases end too late. It may grow before any lease is longer, and
--- shrink once none is.)
+-- shrink once none is), stopping (true: it claims nothing more, as after taskq.stop_worker).
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
   options jsonb default '{}'
@@ -30,8 +30,8 @@ declare
   -- One second more: another heartbeat of this worker may have read the clock a moment later.
   too_late timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1000.0 + 1);
 begin
-  if options - '{cursors,running,ahead,lease_ms}'::text[] <> '{}' then
-    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead,lease_ms}');
+  if options - '{cursors,running,ahead,lease_ms,stopping}'::text[] <> '{}' then
+    perform taskq.refuse_unknown_options('heartbeat', options, '{cursors,running,ahead,lease_ms,stopping}');
   end if;
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('heartbeat', 'lease_ms', to_jsonb(_lease_ms));
@@ -47,7 +47,9 @@ begin
     lease_ms = coalesce((options ->> 'lease_ms')::bigint, lease_ms),
     cursors = case when jsonb_typeof(options -> 'cursors') = 'object' then options -> 'cursors' else cursors end,
     running = coalesce((options ->> 'running')::integer, running),
-    ahead = coalesce((options ->> 'ahead')::integer, ahead)
+    ahead = coalesce((options ->> 'ahead')::integer, ahead),
+    stop_requested_at = case
+      when options -> 'stopping' = 'true' then coalesce(stop_requested_at, ts) else stop_requested_at end
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
 
   -- Lock first, then renew in a statement that sees the locked versions; by ctid and hashing, as in taskq.complete.

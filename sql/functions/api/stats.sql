@@ -1,10 +1,10 @@
 -- Returns the figures of the queue: by queue and by type the live and dead tasks, how many are due and how long the
 -- oldest has waited, and what ended within the last _since_ms milliseconds; and the types with waiting tasks that no
 -- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. `depth`
--- counts due tasks that can run: their queue is not paused, and a live worker serves the queue and handles the type or,
--- while no worker is alive at all, one has handled the type, so that a fleet scaled to zero is started again. `stalled`
+-- counts due tasks that can run: their queue is not paused, and a live worker that is not paused serves the queue and
+-- handles the type or, while no worker is alive at all, one has handled the type, so that a fleet scaled to zero is started again. `stalled`
 -- lists due tasks that cannot run, by queue and type, with the reason from taskq.find_obstacles. completed_per_minute
--- counts from the first task within that time.
+-- counts from the first task within that time. A worker that is stopping counts as none.
 --
 -- Reads the live and dead tables once, and of history the partitions that can hold that time.
 create or replace function taskq.stats(_since_ms bigint)
@@ -19,8 +19,8 @@ declare
   answer jsonb;
 begin
   with worker as materialized (
-    select w.types, w.queues from taskq.workers w
-    where w.stopped_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
+    select w.types, w.queues, w.paused_at is not null as is_paused from taskq.workers w
+    where w.stopped_at is null and w.stop_requested_at is null and w.heartbeat_at >= ts - make_interval(secs => w.lease_ms / 1000.0)
   ),
   paused as materialized (
     select s.name as queue from taskq.queues s
@@ -50,7 +50,8 @@ begin
     where l.due > 0 and not exists (select from paused p where p.queue = l.queue)
       and case when exists (select from worker)
         then exists (
-          select from worker w where l.type = any (w.types) and (w.queues is null or l.queue = any (w.queues))
+          select from worker w
+          where not w.is_paused and l.type = any (w.types) and (w.queues is null or l.queue = any (w.queues))
         )
         else exists (select from taskq.task_types y where y.name = l.type and y.last_seen_at is not null)
       end
@@ -60,7 +61,7 @@ begin
     select l.queue, l.type, sum(l.due) as due from live l where l.due > 0 group by l.queue, l.type
   ),
   stalled as (
-    select w.queue, w.type, w.due, o.reason
+    select w.queue, w.type, w.due, o.reason, o.worker
     from taskq.find_obstacles(
       array(select w.queue from waiting w order by w.queue, w.type),
       array(select w.type from waiting w order by w.queue, w.type)
@@ -141,7 +142,8 @@ begin
     ), '[]'),
     'stalled', coalesce((
       select jsonb_agg(
-        jsonb_build_object('queue', s.queue, 'type', s.type, 'due', s.due, 'reason', s.reason) order by s.queue, s.type
+        jsonb_build_object('queue', s.queue, 'type', s.type, 'due', s.due, 'reason', s.reason, 'worker', s.worker)
+        order by s.queue, s.type
       )
       from stalled s
     ), '[]'),

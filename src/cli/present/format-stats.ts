@@ -109,6 +109,6 @@ function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
   const later = workers === 0 ? [] : unhandled_types.filter((type) => !named.has(type));
   return [
     ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
-    ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled' })),
+    ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled', worker: null })),
   ];
 }

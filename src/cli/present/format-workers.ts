@@ -46,6 +46,8 @@ function statusText(worker: ListedWorker, now: number): string {
     case 'paused':
       return `paused ${relativeTime(worker.paused_at, now)}${by(worker.paused_by)}`;
     case 'stopping':
+      if (worker.stop_requested_by === null)
+        return `stopping, began ${relativeTime(worker.stop_requested_at, now)}`;
       return `stopping, asked ${relativeTime(worker.stop_requested_at, now)}${by(worker.stop_requested_by)}`;
     case 'stopped':
       return `stopped ${relativeTime(worker.stopped_at, now)}`;

@@ -4,19 +4,25 @@ import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { printable } from './printable.ts';
 
 /** Say why a due task does not start, as a sentence without a full stop. */
-export function obstacleText({ queue, type, reason }: Obstacle): string {
+export function obstacleText({ queue, type, reason, worker }: Obstacle): string {
   const [shownQueue, shownType] = [printable(queue), printable(type)];
   switch (reason) {
     case 'queue_paused':
       return `queue ${shownQueue} is paused`;
     case 'no_worker':
       return 'no worker is running';
+    case 'workers_stopping':
+      return 'every worker is stopping';
     case 'queue_unserved':
       return `no worker serves queue ${shownQueue}`;
     case 'type_unhandled':
       return `no worker has a handler for ${shownType}`;
     case 'pair_unserved':
       return `no worker that serves queue ${shownQueue} has a handler for ${shownType}`;
+    case 'worker_paused':
+      return worker === null
+        ? 'every worker that could take it is paused: see taskq workers'
+        : `the only worker that could take it is paused: taskq workers resume ${worker}`;
     default:
       return reason satisfies never;
   }

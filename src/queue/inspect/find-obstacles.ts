@@ -8,14 +8,23 @@ export interface Place {
 
 /** Why no live worker can take a due task of a queue and a type. */
 export interface Obstacle extends Place {
-  readonly reason: 'queue_paused' | 'no_worker' | 'queue_unserved' | 'type_unhandled' | 'pair_unserved';
+  readonly reason:
+    | 'queue_paused'
+    | 'no_worker'
+    | 'workers_stopping'
+    | 'queue_unserved'
+    | 'type_unhandled'
+    | 'pair_unserved'
+    | 'worker_paused';
+  /** The id of the paused worker if no other could take the task. */
+  readonly worker: number | null;
 }
 
 /** Find the obstacles at these places. A place where a live worker can take a task has none. */
 export async function findObstacles(db: Queryable, places: readonly Place[]): Promise<Obstacle[]> {
   if (places.length === 0) return [];
   return db.query<Obstacle>({
-    text: 'select queue, type, reason from taskq.find_obstacles($1, $2)',
+    text: 'select queue, type, reason, worker from taskq.find_obstacles($1, $2)',
     values: [places.map(({ queue }) => queue), places.map(({ type }) => type)],
   });
 }

@@ -26,6 +26,8 @@ export interface HeartbeatRequest {
   readonly cursors?: unknown;
   /** The number of tasks in slots and claimed ahead, for display; absent: unchanged. */
   readonly counts?: { readonly running: number; readonly ahead: number };
+  /** The worker drains: it claims nothing more. */
+  readonly stopping?: true;
 }
 
 export interface Heartbeat {
@@ -39,7 +41,7 @@ export interface Heartbeat {
 
 /** Renew the leases of a worker that need it, and learn which tasks are lost or should be cancelled. */
 export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promise<Heartbeat> {
-  const { workerId, held, leaseMs, inForceMs, deadlineMs, cursors, counts } = request;
+  const { workerId, held, leaseMs, inForceMs, deadlineMs, cursors, counts, stopping } = request;
   const rows = await db.query<{
     orders: StoredOrders | null;
     /** Null: the request had no lease. */
@@ -59,7 +61,7 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       held.map((task) => task.leaseNo),
       held.map((task) => task.startedMs),
       leaseMs,
-      JSON.stringify({ cursors, ...counts, lease_ms: inForceMs }),
+      JSON.stringify({ cursors, ...counts, lease_ms: inForceMs, stopping }),
     ],
     ...(deadlineMs !== undefined && { deadlineMs }),
   });

@@ -25,13 +25,17 @@ const stop = new AbortController();
 const bell = new Bell();
 const lease = new LeaseChange(setup);
 let cursors: unknown;
+let isDraining = false;
 /** Requests to cancel held tasks, by lease. */
 let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 
 port.on('message', (message: ToHeartbeat) => {
   if (message.kind === 'cursors') cursors = message.cursors;
   else if (message.kind === 'beat') bell.ring();
-  else if (message.kind === 'leaseTaken') {
+  else if (message.kind === 'draining') {
+    isDraining = true;
+    bell.ring();
+  } else if (message.kind === 'leaseTaken') {
     if (lease.taken(message.leaseMs)) bell.ring();
   } else stop.abort();
 });
@@ -130,6 +134,7 @@ async function beat(listener: Listener): Promise<Beat> {
       judgedByMs = 0,
     } = await heartbeat(listener, {
       ...{ workerId, leaseMs, inForceMs, held, cursors, counts },
+      ...(isDraining && { stopping: true }),
       deadlineMs: deadlineMs(),
     });
     cancels = cancelsAmong(answers);

@@ -8,6 +8,8 @@ export interface Heartbeats {
   tellCursors(cursors: unknown): void;
   /** Send a heartbeat now. */
   beat(): void;
+  /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
+  tellDraining(): void;
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
   leaseTaken(leaseMs: number): void;
   /** End the thread after its current heartbeat. */
@@ -49,6 +51,7 @@ export function startHeartbeats(
   return {
     tellCursors: (cursors) => tell({ kind: 'cursors', cursors }),
     beat: () => tell({ kind: 'beat' }),
+    tellDraining: () => tell({ kind: 'draining' }),
     leaseTaken: (leaseMs) => tell({ kind: 'leaseTaken', leaseMs }),
     async stop() {
       stopping = true;

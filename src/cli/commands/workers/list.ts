@@ -27,9 +27,9 @@ Columns:
   POLL       how often it looks for tasks while idle
   HEARTBEAT  when it last renewed its leases
 
-Statuses: live; paused; stopping (asked to stop); stopped; silent (no heartbeat for a whole lease: other workers take
-over its tasks); lost (it was silent and did not come back). RUNS and AHEAD are current, or those of the last heartbeat
-if the worker receives no notifications.`,
+Statuses: live; paused; stopping (finishes its running tasks); stopped; silent (no heartbeat for a whole lease: other
+workers take over its tasks); lost (it was silent and did not come back). RUNS and AHEAD are current, or those of
+the last heartbeat if the worker receives no notifications.`,
       );
   },
   async run(context, { options }) {
