@@ -43,7 +43,7 @@ export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackof
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw refused(what, `unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);
-  if (!isKind(kind)) throw refused(what, `kind ${JSON.stringify(kind)}: expected ${KINDS.join(', ')}`);
+  if (!isKind(kind)) throw refused(what, `kind ${JSON.stringify(kind)}: expected one of ${KINDS.join(', ')}`);
   if (base === undefined) throw refused(what, `base is missing, expected a duration as in ${EXAMPLE}`);
   const baseMs = toDurationMs(base, `${what} base`);
   const maxMs = max === undefined ? Math.max(baseMs, DEFAULT_MAX_MS) : toDurationMs(max, `${what} max`);

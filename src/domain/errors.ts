@@ -46,12 +46,18 @@ export class PartlyEnqueuedError extends TaskqError {
 
   constructor(cause: unknown, enqueued: number, uncertain: number) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const doubt = uncertain > 0 ? `, the next ${uncertain} may be` : '';
-    super('partly_enqueued', `${why}; the first ${enqueued} tasks are enqueued${doubt}`, { cause });
+    super('partly_enqueued', `${why}; ${whatIsIn(enqueued, uncertain)}`, { cause });
     this.name = 'PartlyEnqueuedError';
     this.enqueued = enqueued;
     this.uncertain = uncertain;
   }
+}
+
+function whatIsIn(enqueued: number, uncertain: number): string {
+  if (enqueued === 0)
+    return uncertain === 0 ? 'nothing is enqueued' : `the first ${uncertain} tasks may be enqueued`;
+  const doubt = uncertain > 0 ? `, the next ${uncertain} may be` : '';
+  return `the first ${enqueued} tasks are enqueued${doubt}`;
 }
 
 /** Thrown for a task that never existed, was purged or discarded, or outlived its retention. */

@@ -386,7 +386,7 @@ const OPTIONS = ['handlers', 'databaseUrl', 'pool', 'directUrl', 'synchronousCom
 
 function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {
   if (given === undefined || SYNCHRONOUS_COMMITS.includes(given)) return given;
-  const message = `synchronousCommit ${JSON.stringify(given)}: expected ${SYNCHRONOUS_COMMITS.join(', ')}`;
+  const message = `synchronousCommit ${JSON.stringify(given)}: expected one of ${SYNCHRONOUS_COMMITS.join(', ')}`;
   throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
 }
 

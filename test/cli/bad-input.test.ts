@@ -95,10 +95,13 @@ describe('bad input', () => {
     [['show', '9223372036854775808'], 'expected the number of a task'],
     [
       ['list', '--status', 'pendin'],
-      'expected blocked, pending, leased, running, completed, cancelled, expired, dead (did you mean "pending"?)',
+      'expected one of blocked, pending, leased, running, completed, cancelled, expired, dead (did you mean "pending"?)',
     ],
     [['list', '--limit', '0'], 'expected a whole number from 1'],
-    [['list', '--since', 'yesterday'], '--since "yesterday": expected a duration'],
+    [
+      ['list', '--since', 'yesterday'],
+      '--since "yesterday": expected a time such as 2030-01-31 or 2030-01-31T09:00:00Z, or a duration',
+    ],
     [['list', '--after', 'x'], '--after "x": expected the number of a task'],
     [['stats', '--since', '1y'], '--since "1y": expected a duration'],
     [['cancel'], 'give either ids of tasks or a filter: --status, --failed, --type, --queue'],

@@ -146,8 +146,8 @@ describe('what the database knows by name', () => {
 });
 
 test.each([
-  [['tcsh'], 'shell "tcsh": expected bash, zsh, fish'],
-  [['fih'], 'shell "fih": expected bash, zsh, fish (did you mean "fish"?)'],
+  [['tcsh'], 'shell "tcsh": expected one of bash, zsh, fish'],
+  [['fih'], 'shell "fih": expected one of bash, zsh, fish (did you mean "fish"?)'],
   [[], "missing required argument 'shell' — see taskq completion --help"],
 ])('taskq completion %j says which shells there are, exit 2', async (args, said) => {
   expect(await runTaskq(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });

@@ -29,7 +29,7 @@ describe('taskq queues', () => {
   test('pause: says who, why and until when, and so does the list, until it is resumed', async () => {
     await project.enqueue({ queue: 'mail' });
     const said =
-      /paused (?:now|\S+ ago) by \w+ \(\S+@\S+\), for \S+ more \(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\): deploy of ann/;
+      /paused until \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \(2h\) by \w+ \(\S+@\S+\), (?:now|\S+ ago): deploy of ann/;
     const { code, stdout } = await project.run([
       'queues',
       'pause',
@@ -46,10 +46,10 @@ describe('taskq queues', () => {
     expect(head).toMatch(
       /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +PAUSE$/,
     );
-    expect(row).toMatch(/^mail +1 .* paused \S.* by \w+ \(\S+@\S+\), for .* more \(.*\): deploy of ann$/);
+    expect(row).toMatch(/^mail +1 .* paused until \S.* by \w+ \(\S+@\S+\), .*: deploy of ann$/);
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
       code: 0,
-      stdout: 'mail goes on\n',
+      stdout: 'mail is resumed\n',
     });
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
       code: 0,
@@ -77,7 +77,7 @@ describe('taskq queues', () => {
       code: 0,
       stderr: 'queue "reprots" has had no tasks so far (did you mean "reports"?)\n',
     });
-    expect(stdout).toMatch(/^reprots is paused (?:now|\S+ ago) by \w+ \(\S+\), until it is resumed\n$/);
+    expect(stdout).toMatch(/^reprots is paused by \w+ \(\S+\), (?:now|\S+ ago), until it is resumed\n$/);
     await project.run(['queues', 'resume', 'reprots']);
     expect((await project.json(['queues'])).queues.map(({ name }: { name: string }) => name)).not.toContain(
       'reprots',

@@ -65,6 +65,20 @@ test('migrate as such a role says whose the schema is, and what the role needs f
   expect(code).toBe(1);
 });
 
+test('migrate --status as such a role shows what is applied: it only reads', async () => {
+  const status = () => project.run(['migrate', '--status'], { env });
+  expect(await status()).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^(?:applied {2}(?:schema|migration|functions) .*\n){4,}$/),
+    stderr: '',
+  });
+  await project.client.query('update taskq.release set number = number - 1');
+  expect((await status()).stdout).toMatch(/^due {6}functions release \d+\n$/m);
+  await project.client.query('update taskq.release set number = number + 2');
+  expect(await status()).toMatchObject({ code: 3, stderr: expect.stringContaining('is newer than') });
+  await project.client.query('update taskq.release set number = number - 1');
+});
+
 test('migrate as a role that may create no schema names the right, and what grants it', async () => {
   const empty = await emptyDatabase();
   const role = `newcomer_${empty.name}`;

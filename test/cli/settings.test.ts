@@ -137,7 +137,7 @@ describe('what an operator sets', () => {
     ]) {
       expect(await project.run([...command, '--backoff', 'often,5s'])).toMatchObject({
         code: 2,
-        stderr: 'taskq: --backoff: kind "often": expected fixed, linear, quadratic, exponential\n',
+        stderr: 'taskq: --backoff: kind "often": expected one of fixed, linear, quadratic, exponential\n',
       });
       expect(await project.run(command)).toMatchObject({
         code: 2,

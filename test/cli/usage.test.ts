@@ -26,7 +26,7 @@ describe('a command line that is wrong', () => {
     ],
     [
       ['purge', '--status', 'complete'],
-      '--status "complete": expected completed, cancelled, expired (did you mean "completed"?)',
+      '--status "complete": expected one of completed, cancelled, expired (did you mean "completed"?)',
     ],
     [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task fits'],
     [['purge', '1', '--limit', '3'], '--limit needs a filter or --all'],

@@ -213,7 +213,7 @@ describe('a bad value is refused, naming the setting, its source and what was ex
     [
       'backoff',
       '{"kind":"cubic"}',
-      'backoff (environment TASKQ_BACKOFF): backoff: kind "cubic": expected fixed',
+      'backoff (environment TASKQ_BACKOFF): backoff: kind "cubic": expected one of fixed',
     ],
     ['retention', 'long', 'retention (environment TASKQ_RETENTION): retention "long": expected none, ever'],
   ])('%s = %s', async (name, text, message) => {

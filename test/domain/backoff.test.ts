@@ -32,7 +32,7 @@ test('text says what an object says', () => {
 
 test.each([
   ['fixed', 'expected a kind and a base'],
-  ['often,5s', 'kind "often": expected fixed'],
+  ['often,5s', 'kind "often": expected one of fixed'],
   ['fixed,soon', 'backoff base "soon"'],
   ['fixed,5s,max', '"max": expected factor=, max= or jitter='],
   ['exponential,5s,factor=many', 'factor "many": expected a number from 1 to 100'],
@@ -133,8 +133,8 @@ describe('a back-off', () => {
   test.each([
     [null, 'expected an object such as'],
     ['5s', 'expected a kind and a base as in exponential,5s'],
-    [{ kind: 'cubic', base: '5s' }, 'kind "cubic": expected fixed, linear, quadratic, exponential'],
-    [{ base: '5s' }, 'expected fixed, linear'],
+    [{ kind: 'cubic', base: '5s' }, 'kind "cubic": expected one of fixed, linear, quadratic, exponential'],
+    [{ base: '5s' }, 'expected one of fixed, linear'],
     [{ kind: 'fixed' }, 'base is missing'],
     [{ kind: 'fixed', base: 'soon' }, 'backoff base "soon": expected a duration'],
     [{ kind: 'fixed', base: '5s', max: '1s' }, 'max is shorter than base'],

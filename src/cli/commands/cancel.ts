@@ -80,7 +80,11 @@ async function cancelMatches(
       ? NO_TASK_FITS
       : [
           `cancelled ${countOf(cancelled, 'task')}`,
-          ...(requested > 0 ? [`asked the workers of ${requested} running tasks to cancel them`] : []),
+          ...(requested > 0
+            ? [
+                `asked the workers of ${countOf(requested, 'running task')} to cancel ${requested === 1 ? 'it' : 'them'}`,
+              ]
+            : []),
         ].join(', '),
   );
 }

@@ -40,7 +40,7 @@ In ~/.config/fish/config.fish:   taskq completion fish | source`;
 
 function shellNamed(name: string): Shell {
   if (Object.hasOwn(SHELLS, name)) return name as Shell;
-  const message = `shell ${JSON.stringify(name)}: expected ${NAMES.join(', ')}${didYouMean(name, NAMES)}`;
+  const message = `shell ${JSON.stringify(name)}: expected one of ${NAMES.join(', ')}${didYouMean(name, NAMES)}`;
   throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
 }
 

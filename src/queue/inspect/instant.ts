@@ -7,13 +7,25 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
  */
 export function instantOf(given: string | Date, what: string): string {
   if (typeof given === 'string' && !/^\d{4}-\d{2}-\d{2}/.test(given)) {
-    return new Date(Date.now() - parseDuration(given, what)).toISOString();
+    return new Date(Date.now() - agoMs(given, what)).toISOString();
   }
   const ms = typeof given === 'string' ? Date.parse(given) : given.getTime();
   if (!Number.isNaN(ms)) return new Date(ms).toISOString();
-  throw new TaskqError(
-    'bad_option',
-    `${what} ${JSON.stringify(given)}: expected a date such as 2030-01-31 or 2030-01-31T09:00:00Z`,
-    { exitCode: EXIT.usage },
-  );
+  throw refused(what, given);
+}
+
+function agoMs(given: string, what: string): number {
+  try {
+    return parseDuration(given, what);
+  } catch {
+    throw refused(what, given);
+  }
+}
+
+function refused(what: string, given: string | Date): TaskqError {
+  const expected =
+    'expected a time such as 2030-01-31 or 2030-01-31T09:00:00Z, or a duration back from now such as 2h';
+  return new TaskqError('bad_option', `${what} ${JSON.stringify(given)}: ${expected}`, {
+    exitCode: EXIT.usage,
+  });
 }

@@ -171,7 +171,7 @@ function isFilterName(name: string): name is FilterName {
 function checkedStatus(status: string, called: string, known: readonly TaskStatus[]): string {
   if (known.some((name) => name === status)) return status;
   throw refused(
-    `${called} ${JSON.stringify(status)}: expected ${known.join(', ')}${didYouMean(status, known)}`,
+    `${called} ${JSON.stringify(status)}: expected one of ${known.join(', ')}${didYouMean(status, known)}`,
   );
 }
 

@@ -15,7 +15,7 @@ export const queuesResume: CliCommand<ActingOptions> = {
       by: await actingOf(options),
     });
     await context.output.answer({ name, resumed }, () =>
-      resumed ? `${printable(name)} goes on` : `${printable(name)} is not paused`,
+      resumed ? `${printable(name)} is resumed` : `${printable(name)} is not paused`,
     );
   },
 };
