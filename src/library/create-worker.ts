@@ -1,3 +1,4 @@
+import { messageOf } from '../domain/thrown.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
 import type { EventLog } from '../worker/log/events.ts';
 import type { WorkerEnd } from '../worker/worker-options.ts';
@@ -37,7 +38,7 @@ export interface TaskWorker {
   stop(): Promise<void>;
   /**
    * Resolves when the worker has ended: by `stop`, `untilIdle` or `maxTasks`, or because it retired. Rejects if it
-   * could not start or failed.
+   * could not start or failed; a failure after the start is also emitted as a process warning.
    */
   readonly ended: Promise<TaskWorkerEnd>;
 }
@@ -67,7 +68,7 @@ class ApplicationWorker implements TaskWorker {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.ended.catch(() => {}); // `start` rejects with the same error
+    this.ended.catch(() => {}); // `start` rejects with the same error, or a warning tells it
   }
 
   start(): Promise<void> {
@@ -91,8 +92,9 @@ class ApplicationWorker implements TaskWorker {
     const { troubleOf } = await import('../queue/protocol/refusal.ts');
     const { loadForWorker } = await import('./load-given.ts');
     const handlers = await loadForWorker(this.#handlers, this.#types, this.#isolation);
+    let running!: Promise<WorkerEnd>;
     await new Promise<void>((started, failed) => {
-      const running = runWorker({
+      running = runWorker({
         ...this.#settings,
         handlers,
         events: this.#events,
@@ -105,6 +107,9 @@ class ApplicationWorker implements TaskWorker {
       running.catch(failed);
       this.#end(running.then(endOf));
     });
+    running.catch((error: unknown) =>
+      process.emitWarning(`a taskq worker failed: ${messageOf(error)}`, 'TaskqWarning'),
+    );
   }
 }
 

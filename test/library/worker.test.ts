@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createWorker, defineHandler, type TaskContext, type TaskWorker, type WorkerEvent } from 'taskq';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { waitUntil } from '../queue/waiting.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -260,6 +260,25 @@ describe('a worker inside an application', () => {
     });
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
+});
+
+test('a worker that fails after its start is a process warning, for an application that awaits no end', async () => {
+  const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementationOnce(() => {
+    throw new Error('no warnings here');
+  });
+  const worker = createWorker({
+    databaseUrl: library.url,
+    handlers: { work: () => {} },
+    untilIdle: true,
+    onEvent({ event }) {
+      if (event === 'worker.stopped') throw new Error('the listener is broken');
+    },
+  });
+  await worker.start();
+  await expect(worker.ended).rejects.toThrow('no warnings here');
+  await waitUntil(async () => emitWarning.mock.calls.length === 2, 'no warning');
+  expect(emitWarning.mock.calls[1]).toEqual(['a taskq worker failed: no warnings here', 'TaskqWarning']);
+  emitWarning.mockRestore();
 });
 
 describe('a worker that cannot start', () => {

@@ -25,3 +25,10 @@ test('a worker that loaded its handlers anew is registered with them and what th
     { name: 'kept', max_attempts: 5, timeout_ms: null, retention: null },
   ]);
 });
+
+test('a worker whose row is gone has nothing to store, and need not ask again', async () => {
+  expect(
+    await queue.admin.rows('select taskq.reload_worker($1, $2) as stored', 999_999, { unheard: {} }),
+  ).toEqual([{ stored: true }]);
+  expect(await queue.admin.rows("select name from taskq.task_types where name = 'unheard'")).toEqual([]);
+});

@@ -1,6 +1,7 @@
 -- Records that a worker has reloaded its handlers, and what it handles from now on (_types as in register_worker).
 -- Clears its claim cursors: they do not cover types that it did not handle, so no other worker may start from them.
--- Returns false if other transactions have locked some of it, which is not stored yet: ask again.
+-- Returns false if other transactions have locked some of it, which is not stored yet: ask again. If there is no such
+-- worker, stores nothing and returns true.
 create or replace function taskq.reload_worker(_worker integer, _types jsonb, options jsonb default '{}')
 returns boolean
 language plpgsql security definer
@@ -12,6 +13,9 @@ declare
   are_noted boolean;
 begin
   perform taskq.refuse_unknown_options('reload_worker', options, '{defaults,queue_settings}');
+  if full_name is null then
+    return true;
+  end if;
   are_noted := taskq.note_types(_types, full_name, ts)
     and (not options ? 'defaults' or taskq.note_defaults(options -> 'defaults', full_name, ts))
     and (not options ? 'queue_settings' or taskq.note_queues(options -> 'queue_settings', full_name, ts));
