@@ -117,7 +117,9 @@ export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS
 }
 
 function withoutCaller({ isCaller }: Ended & { readonly kind: 'threw' }, outcome: Outcome): Outcome {
-  if (isCaller === undefined || outcome.kind !== 'failed') return outcome;
+  if (isCaller === undefined) return outcome;
+  if (outcome.kind === 'failed') return { ...outcome, error: cutAt(isCaller, outcome.error) };
+  if (outcome.kind !== 'dead' || outcome.error === null) return outcome;
   return { ...outcome, error: cutAt(isCaller, outcome.error) };
 }
 
