@@ -56,6 +56,18 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(shown).not.toMatch(/^cancelled/m);
   });
 
+  test('a running one whose lease ran out: no live worker is said to be asked', async () => {
+    const id = await project.enqueue({ queue: 'held' });
+    await project.client.query(
+      `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() - interval '1 h' where id = $1`,
+      [id],
+    );
+    expect(await project.run(['cancel', id, '--wait', '0s'])).toMatchObject({
+      code: 0,
+      stdout: `${id} running; no live worker holds it: it is cancelled when a worker rescues it\n`,
+    });
+  });
+
   test('says how many it waits for while they run, and exits 4 when they still do', async () => {
     const ids = [await project.enqueue({ queue: 'slow' }), await project.enqueue({ queue: 'slow' })];
     await project.client.query(

@@ -1,6 +1,6 @@
 -- Cancels tasks. A waiting task ends at once; for a held one the request is stored and its worker notified: that is
--- `requested`, and the worker decides how it ends. Returns a row per id: `cancelled`, `requested`, or `not_live` with
--- its status in extra (null: no such task). options: notify_done, to send taskq_done when a held task has ended and to
+-- `requested`, and the worker decides how it ends. Returns a row per id: `cancelled`; `requested`, with lease_expired in
+-- extra if its lease has run out, so that rescue ends it; or `not_live` with its status in extra (null: no such task). options: notify_done, to send taskq_done when a held task has ended and to
 -- keep its row so that the caller finds it then; by, a name recorded in taskq.actions beside the role. Waits at most a
 -- second per lock for other transactions.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
@@ -17,6 +17,7 @@ declare
   found_ids bigint[];
   held bigint[];
   waiting bigint[];
+  expired bigint[];
 begin
   options := taskq.checked_options('cancel', options, array['notify_done', 'by']);
   found_ids := array(
@@ -26,8 +27,9 @@ begin
   );
   ts := clock_timestamp();
   select array_agg(t.id) filter (where t.lease_owner is not null),
-    array_agg(t.id) filter (where t.lease_owner is null)
-  into held, waiting
+    array_agg(t.id) filter (where t.lease_owner is null),
+    array_agg(t.id) filter (where t.lease_owner is not null and t.lease_expires_at < ts)
+  into held, waiting, expired
   from taskq.tasks t where t.id = any (found_ids);
 
   if held is not null then
@@ -46,7 +48,7 @@ begin
   select asked.id,
     case when asked.id = any (held) then 'requested' when asked.id = any (waiting) then 'cancelled'
       else 'not_live' end,
-    asked.extra
+    case when asked.id = any (expired) then '{"lease_expired": true}' else asked.extra end
   from taskq.find_statuses(_ids, found_ids) as asked;
 end
 $$;

@@ -35,10 +35,16 @@ export async function cancelIds(
   const told = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
   const answers = await cancel(db, [...new Set(ids)], reason, told);
   const held = answers.filter(({ answer }) => answer === 'requested').map(({ id }) => id);
+  const expired = new Set(answers.filter(({ leaseExpired }) => leaseExpired).map(({ id }) => id));
   const ends = waitMs > 0 ? await waitFor(context, held, waitMs) : new Map<string, Waited>();
   const tasks = answers.map((answer) => whatBecameOf(answer, ends.get(answer.id)));
   await context.output.answer({ ...countsOf(tasks), tasks }, () =>
-    tasks.flatMap(({ id, answer }) => (SAID[answer] === undefined ? [] : `${id} ${SAID[answer]}`)).join('\n'),
+    tasks
+      .flatMap(({ id, answer }) => {
+        const said = answer === 'requested' && expired.has(id) ? LEASE_EXPIRED : SAID[answer];
+        return said === undefined ? [] : `${id} ${said}`;
+      })
+      .join('\n'),
   );
   if (context.output.format === 'text') {
     for (const task of tasks) await complainOf(context, task, waitMs);
@@ -90,6 +96,7 @@ const SAID: Partial<Record<Cancelled['answer'], string>> = {
   worker_lost: 'cancelled: its worker was lost',
   requested: 'running; its worker was asked to cancel it',
 };
+const LEASE_EXPIRED = 'running; no live worker holds it: it is cancelled when a worker rescues it';
 
 async function complainOf(
   context: Context,

@@ -7,6 +7,8 @@ export interface CancelAnswer {
   readonly answer: 'cancelled' | 'requested' | 'not_live';
   /** The status of a task that is not live; null: no such task is known. */
   readonly status: string | null;
+  /** Its worker's lease has run out: the task is cancelled when a worker rescues it. */
+  readonly leaseExpired?: true;
 }
 
 export interface CancelOptions extends Acting {
@@ -15,14 +17,18 @@ export interface CancelOptions extends Acting {
 }
 
 /** Cancel tasks by id. Returns a row for each. */
-export function cancel(
+export async function cancel(
   db: Queryable,
   ids: readonly string[],
   reason: string | null = null,
   { notifyDone, by }: CancelOptions = {},
 ): Promise<CancelAnswer[]> {
-  return db.query<CancelAnswer>({
-    text: "select id, answer, extra ->> 'status' as status from taskq.cancel($1, $2, $3)",
+  const rows = await db.query<Omit<CancelAnswer, 'leaseExpired'> & { lease_expired: boolean | null }>({
+    text: `select id, answer, extra ->> 'status' as status, (extra ->> 'lease_expired')::boolean as lease_expired
+      from taskq.cancel($1, $2, $3)`,
     values: [ids, reason, JSON.stringify({ notify_done: notifyDone, by })],
   });
+  return rows.map(({ lease_expired, ...answer }) =>
+    lease_expired === true ? { ...answer, leaseExpired: true } : answer,
+  );
 }
