@@ -13,18 +13,24 @@ const LAST_REPORTS_HURRIED_MS = 1000;
  *
  * First, nothing more starts, and waiting tasks are given back, including those that the last claim (`claiming`) still
  * brings. Running tasks may end within the grace, or until `hurry`; the rest are aborted and given back without
- * counting an attempt. Then every task is reported. Tasks that another transaction keeps locked until the end are
- * logged and left until their leases run out.
+ * counting an attempt. Then every task is reported. Tasks that another transaction keeps locked until the end, or all
+ * while the connection to `db` is lost, are logged and left until their leases run out.
  */
 export async function drain(
   state: WorkerState,
   { events, graceMs, hurry }: WorkerOptions,
   claiming: Promise<void>,
+  db: { readonly isLost: boolean },
 ): Promise<void> {
   const { ledger, executor, reporter, shutdown } = state;
   const { stopBy } = state.orders;
   const by = stopBy === null ? {} : { by: stopBy };
-  events.event('worker.stopping', { running: ledger.running, waiting: ledger.waiting, ...by });
+  events.event('worker.stopping', {
+    running: ledger.running,
+    waiting: ledger.waiting,
+    grace_ms: graceMs,
+    ...by,
+  });
   ledger.close();
   reporter.wake();
 
@@ -39,7 +45,10 @@ export async function drain(
   await within(hurry.aborted ? LAST_REPORTS_HURRIED_MS : LAST_REPORTS_MS, ledger.untilEmpty());
   if (ledger.size > 0) {
     const ids = ledger.held().map(({ id }) => id);
-    events.event('outcome.busy', { task_ids: ids.slice(0, 20), tasks: ids.length });
+    events.event(db.isLost ? 'outcome.unrecorded' : 'outcome.busy', {
+      task_ids: ids.slice(0, 20),
+      tasks: ids.length,
+    });
     shutdown.fail();
   }
 }

@@ -125,7 +125,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await Promise.race([claiming, once(stop, 'abort')]);
     // Nobody needs to learn of a drain that is over at once.
     if (ledger.running > 0) heartbeats.tellDraining();
-    await drain(state, options, claiming);
+    await drain(state, options, claiming, db);
     ended.abort();
     await Promise.all([...loops, heartbeats.stop()]);
     endCatching();

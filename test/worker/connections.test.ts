@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TaskQueue } from 'taskq';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { LogLine, RunningTaskq } from '../support/start-taskq.ts';
@@ -154,6 +155,22 @@ describe('one line tells that the connection is lost, one that it is back, where
     worker.kill();
     expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
   });
+});
+
+test('a second Ctrl-C without a database says whose outcomes are not recorded, and exits 1', async () => {
+  const way = await openedWay();
+  const worker = queue.work(['--grace', '60s'], { url: way.url });
+  const id = await queue.enqueue('wait', { until: 'never' });
+  await queue.saw(id, 'start');
+  way.cut();
+  await worker.waitForLog(event('connection.lost'));
+  worker.kill('SIGINT');
+  await worker.waitForLog(event('worker.stopping'));
+  await sleep(600); // an earlier signal belongs to the same Ctrl-C
+  worker.kill('SIGINT');
+  expect(await worker.exit, worker.stdout()).toEqual({ code: 1, signal: null });
+  expect(eventsOf(worker, 'outcome.unrecorded')).toMatchObject([{ task_ids: [id], tasks: 1 }]);
+  expect(eventsOf(worker, 'outcome.busy')).toEqual([]);
 });
 
 test('a table that somebody keeps locked is a statement refused, no connection lost', async () => {

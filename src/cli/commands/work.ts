@@ -58,8 +58,8 @@ them; if the command itself is killed, they drain. --concurrency applies to each
 --watch is for development: tasks that start after a change use the new handlers and everything they import, except
 packages. If one file does not load, all handlers stay as they were.
 
-Exit codes: 0 after a drain, 1 when the worker cannot continue (restart it), 130 or 143 after a second signal. If no
-process of --processes can start, theirs.`,
+Exit codes: 0 after a drain, 1 when the worker cannot continue (restart it) or left tasks unrecorded, 130 or 143 after a
+second signal. If no process of --processes can start, theirs.`,
     );
 }
 
@@ -105,7 +105,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       context.output.complain(
         "taskq: the database does not answer; other workers take over this worker's tasks when their leases run out",
       );
-      return signals.exitCode();
+      return EXIT.failed;
     }
     return signals.hurry.aborted && end.exitCode === 0 ? signals.exitCode() : end.exitCode;
   } finally {

@@ -6,7 +6,7 @@ export const EXIT_CODES: readonly { readonly codes: readonly number[]; readonly 
   {
     codes: [EXIT.failed],
     meaning:
-      'it failed; of a worker: it retired, or a handler called `process.exit` (`worker.exited` in its log)',
+      'it failed; of a worker: it retired, left tasks to their leases, even after a second signal, or a handler called `process.exit` (`worker.exited` in its log)',
   },
   { codes: [EXIT.usage], meaning: 'wrong usage: an option, the configuration, an unknown type, bad JSON' },
   {

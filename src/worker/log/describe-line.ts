@@ -14,6 +14,7 @@ const SAID = new Set([
   'attempt',
   'ran_ms',
   'retry_in_ms',
+  'grace_ms',
   'reason',
   'error',
   'fields',
@@ -41,17 +42,29 @@ export function describeLine(line: Line): string {
     typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
     typeof reason === 'string' ? `reason ${reason}` : null,
     ...Object.entries(line).flatMap(([key, value]) => (SAID.has(key) ? [] : other(key, value))),
-    ...Object.entries(fields ?? {}).flatMap(([key, value]) => other(key, value)),
+    ...Object.entries(fields ?? {}).map(([key, value]) => named(key, value)),
     id === undefined && event !== 'task.log' ? msg : null,
+    event === 'worker.stopping' ? describeGrace(line) : null,
   ].filter((part) => part !== null);
   return `${event}  ${parts.join(', ')}${describeError(error)}`;
 }
 
+/** Empty for a field of an event that says nothing. */
 function other(key: string, value: unknown): string[] {
   const isNothing = value === null || value === undefined || value === 0 || value === false;
   const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
   if (isNothing || isEmpty) return [];
-  return [`${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+  return [named(key, value)];
+}
+
+function named(key: string, value: unknown): string {
+  return `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+}
+
+/** How long running tasks may take, and how to end them sooner. Null: none runs. */
+function describeGrace({ running, grace_ms: graceMs }: Line): string | null {
+  if (running === 0 || typeof graceMs !== 'number') return null;
+  return `for up to ${formatDuration(graceMs)}; a second Ctrl-C gives them back at once`;
 }
 
 function describeError(error: unknown): string {

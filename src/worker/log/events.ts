@@ -19,7 +19,7 @@ export const EVENTS = {
   'worker.stopping': [
     'info',
     'the worker stops claiming and waits for running tasks',
-    ['running', 'waiting', 'by'],
+    ['running', 'waiting', 'grace_ms', 'by'],
   ],
   'worker.stopped': [
     'info',
@@ -166,6 +166,11 @@ export const EVENTS = {
     'tasks were locked by others until the worker ended; their outcomes are not recorded, and their leases run out',
     ['task_ids', 'tasks'],
   ],
+  'outcome.unrecorded': [
+    'warn',
+    'the database could not be reached until the worker ended; the outcomes of its tasks are not recorded, and their leases run out',
+    ['task_ids', 'tasks'],
+  ],
   'outcome.not_stored': [
     'error',
     'the database could not store the outcome; the task became a dead letter',
@@ -233,6 +238,8 @@ export interface EventFields {
   readonly given_back: number;
   readonly running: number;
   readonly waiting: number;
+  /** How long running tasks may continue. */
+  readonly grace_ms: number;
   /** Slots whose handlers ignore their abort signals. */
   readonly abandoned: number;
   /** Tasks that still wait, counted by reason. */

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { describeLine } from '../../src/worker/log/describe-line.ts';
+
+test('a handler sees every field it logged, also 0, false, null and empty ones', () => {
+  const fields = { seconds: 0, isLast: false, page: null, rows: [], note: '' };
+  const line = { event: 'task.log', msg: 'done', task_id: '7', type: 'send', attempt: 1, fields };
+  expect(describeLine(line)).toBe(
+    'task.log  done, send 7, attempt 1, seconds 0, isLast false, page null, rows [], note ',
+  );
+});
+
+test('a field of an event that says nothing is left out', () => {
+  const msg = 'tasks that ended since the last such line';
+  expect(describeLine({ event: 'worker.progress', msg, completed: 3, failed: 0, left: {} })).toBe(
+    `worker.progress  completed 3, ${msg}`,
+  );
+});
+
+test('a worker that stops says for how long it waits for running tasks, and what ends them sooner', () => {
+  const line = { event: 'worker.stopping', msg: 'it waits for running tasks', waiting: 0, grace_ms: 25_000 };
+  expect(describeLine({ ...line, running: 2 })).toBe(
+    'worker.stopping  running 2, it waits for running tasks, for up to 25s; a second Ctrl-C gives them back at once',
+  );
+  expect(describeLine({ ...line, running: 0 })).toBe('worker.stopping  it waits for running tasks');
+});
