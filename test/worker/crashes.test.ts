@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitUntilGone } from '../../src/embedded/processes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { event, eventsOf, until, useWorkers, type Witnessed } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -41,6 +44,23 @@ describe('a handler that blocks its worker', () => {
       expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, losses: 0 });
     }
   });
+});
+
+test('a worker that has run for a while rescues the tasks of one that is killed, whatever the collector has taken', async () => {
+  const handlers = await temporaryDirectory();
+  await writeFile(join(handlers, 'collect.mjs'), 'export default () => globalThis.gc();');
+  const env = { NODE_OPTIONS: '--expose-gc' };
+  const other = queue.work([], { handlers, env });
+  await other.waitForLog(event('worker.started'));
+  for (let n = 0; n < 10; n++) {
+    const collected = await queue.enqueue('collect', {}, { delay_ms: 100 });
+    await queue.hasStatus(collected, 'completed');
+  }
+  const id = await queue.enqueue('wait', { until: 'never' });
+  const victim = queue.work();
+  await queue.saw(id, 'start');
+  victim.kill('SIGKILL');
+  await other.waitForLog(event('task.rescued', id));
 });
 
 test('a blocked worker whose log nobody reads any more ends all the same', async () => {

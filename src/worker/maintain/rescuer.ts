@@ -1,3 +1,4 @@
+import { after } from '../../lib/after.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { every } from '../../lib/every.ts';
 import { rescue } from '../../queue/protocol/rescue.ts';
@@ -51,13 +52,17 @@ export class Rescuer {
   async run(signal: AbortSignal): Promise<void> {
     const { rescueMs } = this.#worker;
     const onError = (error: unknown) => this.#worker.onTrouble(error);
-    const first = AbortSignal.any([signal, AbortSignal.timeout(rescueMs)]);
+    // Not AbortSignal.timeout: only `first` would refer to it, weakly, and a collected signal never aborts.
+    const firstIsOver = new AbortController();
+    const callOff = after(rescueMs, () => firstIsOver.abort());
+    const first = AbortSignal.any([signal, firstIsOver.signal]);
     let isFirst = true;
     const lookEarly = async () => {
       if (isFirst || !this.#watch.isEmpty) await this.#look(signal);
       isFirst = false;
     };
     await every(lookEarly, { everyMs: rescueMs / FIRST_LOOKS, signal: first, onError });
+    callOff();
     await every(() => this.#look(signal), { everyMs: rescueMs, signal, onError });
     if (!this.#watch.isEmpty && this.#db.steadyMs > 0) await this.#ask(signal, 'only look').catch(onError);
   }
