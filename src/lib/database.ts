@@ -3,6 +3,7 @@ import { withDeadline } from './driver.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
 import { redactUrl } from './redact-url.ts';
+import { hintToConnect } from './server-trouble.ts';
 import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
 
@@ -218,7 +219,7 @@ function unreachable(databaseUrl: string, cause: unknown): unknown {
   const code = cause instanceof pg.DatabaseError ? undefined : (cause as NodeJS.ErrnoException).code;
   const why = code ?? (cause instanceof Error ? cause.message : String(cause));
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {
-    hint: 'check that the server is running and that host and port are right',
+    hint: hintToConnect(why),
     cause,
   });
 }

@@ -92,6 +92,13 @@ export function serverTrouble(error: AnyServerError, databaseUrl?: string): Task
   return new TaskqError(trouble.code, `${where}: ${error.message}`, { hint: trouble.hint, cause: error });
 }
 
+/** What to check where no connection could be made, by the reason. */
+export function hintToConnect(why: string): string {
+  return /SSL|TLS|CERT|VERIFY/i.test(why)
+    ? 'check sslmode in the URL: verify-full checks the certificate, no-verify does not, and without it nothing is encrypted'
+    : 'check that the server is running and that host and port are right';
+}
+
 /** Describes a database error on one line, with a hint where there is one. */
 export function sayTrouble(error: unknown, databaseUrl?: string): string {
   const said = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;

@@ -23,8 +23,36 @@ describe('the database', () => {
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
-        'taskq: no database is configured — set DATABASE_URL (or --database-url), or set TASKQ_DATABASE=embedded to use the local PostgreSQL\n',
+        'taskq: no database is configured, and no local PostgreSQL is started because neither stdin nor stderr is a terminal — set DATABASE_URL (or --database-url), or set TASKQ_DATABASE=embedded to use the local PostgreSQL\n',
     });
+  });
+
+  test.each(['list', 'migrate'])(
+    '%s over TLS where the server has none: names sslmode, not the port',
+    async (command) => {
+      const url = `${changed.directUrl.replace(/[?&]sslmode=[^&]*/, '')}`;
+      const secured = `${url}${url.includes('?') ? '&' : '?'}sslmode=verify-full`;
+      const { code, stderr } = await runTaskq([command], { cwd, env: { DATABASE_URL: secured } });
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^taskq: cannot reach the database .*SSL.* — check sslmode in the URL: .*\n$/,
+        ),
+      });
+    },
+  );
+
+  test('a role without the rights: names what grants them', async () => {
+    const client = await changed.client();
+    const role = `stranger_${changed.name}`;
+    await client.query(`create role ${role} login; grant usage on schema taskq to ${role}`);
+    await client.query(`grant execute on function taskq.get_release() to ${role}`);
+    const url = changed.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`);
+    expect(await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('grant execute on all functions in schema taskq to'),
+    });
+    await client.query(`drop owned by ${role} cascade; drop role ${role}`);
   });
 
   describe('a .env that names it', () => {

@@ -3,6 +3,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { formatDeadList } from '../../src/cli/present/format-dead-list.ts';
 import { formatQueues } from '../../src/cli/present/format-queues.ts';
+import { formatStats } from '../../src/cli/present/format-stats.ts';
 import { formatTaskList } from '../../src/cli/present/format-task-list.ts';
 import { formatTypes } from '../../src/cli/present/format-types.ts';
 import { formatWorkers } from '../../src/cli/present/format-workers.ts';
@@ -154,4 +155,22 @@ test('colours do not move what they colour', () => {
   expect(painted.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(
     formatTable(columns, rows, { paint, columns: 20, leftOut }),
   );
+});
+
+test('the columns that stats leaves out are named with their table', () => {
+  const counts = { blocked: 0, pending: 0, leased: 0, running: 0, dead: 0 };
+  const ended = { completed: 1, cancelled: 0, expired: 0 };
+  const stats = {
+    queues: [
+      { queue: 'default', counts, due: 0, oldest_waiting_ms: null, retrying: 0, ended, paused: false },
+    ],
+    types: [{ type: 'report', live: 0, due: 0, dead: 0, ...ended, average_ms: 5, handled: true }],
+    ...{ due: 0, depth: 0, oldest_waiting_ms: null, completed: 1, completed_per_minute: 1, workers: 1 },
+    ...{ stalled: [], unhandled_types: [] },
+  } as unknown as Parameters<typeof formatStats>[0];
+  const missing: string[] = [];
+  const leave = (titles: readonly string[]) => void missing.push(...titles);
+  formatStats(stats, 1000, { paint, columns: 70, now: 0, leftOut: leave });
+  expect(missing).toContain('EXPIRED (queues)');
+  expect(missing).not.toContain('EXPIRED');
 });

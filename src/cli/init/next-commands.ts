@@ -1,6 +1,6 @@
 import type { Config } from '../../config/settings.ts';
 import type { Environment } from '../run/environment.ts';
-import { isInteractive } from '../run/is-interactive.ts';
+import { whyUnattended } from '../run/is-interactive.ts';
 import { SAMPLE_TYPE, type TestRunner } from './files.ts';
 
 /** The next commands, each ready to be typed. */
@@ -13,7 +13,9 @@ export function nextCommands(
   // Name the binary as it was started: `npx taskq` is not on the PATH.
   const taskq = env.npm_command === 'exec' ? 'npx taskq' : 'taskq';
   const isDatabaseMeant =
-    config.databaseUrl !== null || config.database === 'embedded' || isInteractive(env, process);
+    config.databaseUrl !== null ||
+    config.database === 'embedded' ||
+    whyUnattended(env, process) === undefined;
   return [
     ...(isDatabaseMeant ? [] : ['export TASKQ_DATABASE=embedded  # a local PostgreSQL; or set DATABASE_URL']),
     `${taskq} migrate`,

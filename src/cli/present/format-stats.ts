@@ -9,11 +9,16 @@ import { roughly } from './times.ts';
 /** Two tables, by queue and by type, and a line for each anomaly. */
 export function formatStats(stats: Stats, sinceMs: number, screen: Screen): string {
   const window = formatDuration(sinceMs);
+  // Both tables have some of the same columns.
+  const of = (table: string): Screen => ({
+    ...screen,
+    leftOut: (titles) => screen.leftOut(titles.map((title) => `${title} (${table})`)),
+  });
   const parts = [
     ...(stats.queues.length > 0
-      ? [formatTable(queueColumns(stats.queues, screen), stats.queues, screen)]
+      ? [formatTable(queueColumns(stats.queues, screen), stats.queues, of('queues'))]
       : []),
-    ...(stats.types.length > 0 ? [formatTable(typeColumns(screen), stats.types, screen)] : []),
+    ...(stats.types.length > 0 ? [formatTable(typeColumns(screen), stats.types, of('types'))] : []),
     summaryOf(stats, window, screen),
   ];
   return parts.join('\n\n');

@@ -4,7 +4,7 @@ import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { openEmbeddedDatabase } from './embedded-database.ts';
 import { hasEnvFile } from './env-file.ts';
 import type { Environment } from './environment.ts';
-import { isInteractive } from './is-interactive.ts';
+import { whyUnattended } from './is-interactive.ts';
 import type { Output } from './output.ts';
 
 export interface ChosenDatabase {
@@ -37,7 +37,8 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
   }
   const asks = config.database === 'embedded';
   const unread = !asks && (await hasEnvFile(options.cwd)) ? UNREAD : undefined;
-  if (!asks && !isInteractive(env, process)) throw nothingConfigured(unread);
+  const unattended = asks ? undefined : whyUnattended(env, process);
+  if (unattended !== undefined) throw nothingConfigured(unattended, unread);
   const { server, database, url } = await openEmbeddedDatabase(options);
   const { userName } = await import('../../embedded/account.ts');
   const user = await userName(process.getuid?.() ?? -1);
@@ -48,11 +49,15 @@ export async function chooseDatabase(options: ChoiceOptions): Promise<ChosenData
 
 const UNREAD = 'there is a .env here, which is read only with --env-file .env';
 
-function nothingConfigured(unread: string | undefined): TaskqError {
+function nothingConfigured(unattended: string, unread: string | undefined): TaskqError {
   const ways =
     'set DATABASE_URL (or --database-url), or set TASKQ_DATABASE=embedded to use the local PostgreSQL';
-  return new TaskqError('no_database', 'no database is configured', {
-    exitCode: EXIT.usage,
-    hint: unread === undefined ? ways : `${unread}; or ${ways}`,
-  });
+  return new TaskqError(
+    'no_database',
+    `no database is configured, and no local PostgreSQL is started because ${unattended}`,
+    {
+      exitCode: EXIT.usage,
+      hint: unread === undefined ? ways : `${unread}; or ${ways}`,
+    },
+  );
 }

@@ -1,6 +1,11 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { redactUrl } from '../../lib/redact-url.ts';
-import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
+import {
+  type AnyServerError,
+  hintToConnect,
+  isAnyServerError,
+  serverTrouble,
+} from '../../lib/server-trouble.ts';
 
 /**
  * Explain a server or connection error to an operator. Returns an error that only a bug of ours can cause unchanged.
@@ -10,7 +15,9 @@ export function explainDatabaseError(error: unknown, databaseUrl: string): unkno
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
   if (isAnyServerError(error)) return meaningOf(error, databaseUrl);
   const isWay =
-    ['connect', 'getaddrinfo'].includes(syscall) || 'errors' in error || /^timeout/.test(error.message);
+    ['connect', 'getaddrinfo'].includes(syscall) ||
+    'errors' in error ||
+    /^timeout|SSL connection/.test(error.message);
   if (isWay) return unreachable(error, code || error.message, databaseUrl);
   const isLost =
     ['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code) || /^Connection terminated/.test(error.message);
@@ -26,7 +33,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     case '42501':
       return refused(
         `${error.message} (${where})`,
-        'grant the right to the user of the URL, or use another user',
+        'as the owner of the schema: grant usage on schema taskq to <role>; grant execute on all functions in schema taskq to <role>',
       );
     case '22023':
       return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
@@ -49,7 +56,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
 
 function unreachable(error: Error, code: string, databaseUrl: string): TaskqError {
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${code}`, {
-    hint: 'check that the server is running and that host and port are right',
+    hint: hintToConnect(code),
     cause: error,
   });
 }

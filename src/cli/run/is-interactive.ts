@@ -5,11 +5,15 @@ interface Stream {
   readonly isTTY?: boolean;
 }
 
-/** Whether a person at a terminal would see that a local database is started. */
-export function isInteractive(
+/**
+ * Says why nobody would see that a local database is started; undefined: a person at a terminal would.
+ */
+export function whyUnattended(
   env: Environment,
   streams: { readonly stdin: Stream; readonly stderr: Stream },
-): boolean {
-  const isTerminal = streams.stdin.isTTY === true || streams.stderr.isTTY === true;
-  return isTerminal && env.NODE_ENV !== 'production' && (env.CI ?? '') === '';
+): string | undefined {
+  if (streams.stdin.isTTY !== true && streams.stderr.isTTY !== true)
+    return 'neither stdin nor stderr is a terminal';
+  if (env.NODE_ENV === 'production') return 'NODE_ENV is production';
+  return (env.CI ?? '') === '' ? undefined : 'CI is set';
 }
