@@ -12,6 +12,9 @@ language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- Where the planner believes in a row or two, any index and a sort seem as good as the one that is in order.
+set enable_sort = off
+set enable_bitmapscan = off
 as $$
 declare
   known constant text[] := array[
