@@ -7,7 +7,7 @@ export interface QueueStats {
   /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
+  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly retrying: number;
@@ -20,7 +20,7 @@ export interface TypeStats {
   readonly type: string;
   readonly live: number;
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
+  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
   readonly depth: number;
   readonly dead: number;
   readonly completed: number;
@@ -37,7 +37,7 @@ export interface Stats {
   readonly queues: readonly QueueStats[];
   readonly types: readonly TypeStats[];
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker handles them. */
+  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
   readonly depth: number;
   readonly oldest_waiting_ms: number | null;
   readonly completed: number;
