@@ -79,6 +79,16 @@ describe('taskq dead', () => {
     expect((await project.run(['show', put])).stdout).toMatch(/^ {2}kept +until revived or discarded$/m);
   });
 
+  test('a misspelt type of a filter is named, with the nearest known one', async () => {
+    await project.run(['types', 'add', 'send-email']);
+    const said = 'type "send-emial" is not known: did you mean "send-email"?\n';
+    for (const command of [['dead', 'revive'], ['list']]) {
+      const { code, stderr } = await project.run([...command, '--type', 'send-emial']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(said) });
+    }
+    expect((await project.run(['list', '--type', 'send-email'])).stderr).toBe('no tasks\n');
+  });
+
   test('revive by id: same id, attempts anew, another payload, delay and budget', async () => {
     const id = await project.enqueueDead();
     const args = ['dead', 'revive', id, '--payload', '{"n": 2.50}', '--delay', '1h', '--max-attempts', '9'];

@@ -20,6 +20,7 @@ import {
   declareVerb,
   leftOutByHand,
 } from '../../select/bulk.ts';
+import { misspelt } from '../../select/misspelt.ts';
 import { filterSuggestions } from '../../select/task-filter.ts';
 import type { TaskSelection } from '../../select/task-selection.ts';
 
@@ -51,6 +52,12 @@ export const reviveDead: CliCommand<Options> = {
     const result = await actOnSelection(context, asked, act, ({ answer }) => answer === 'key_held');
     const left = await leftOutByHand(asked);
     await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
+    if (
+      context.output.format === 'text' &&
+      selection.kind === 'filter' &&
+      result.counts.revived === undefined
+    )
+      for (const line of await misspelt(db, selection.filter)) context.output.talk(line);
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);
     return refusals(result, selection) === 0 ? EXIT.done : EXIT.failed;
