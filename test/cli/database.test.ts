@@ -42,6 +42,14 @@ describe('the database', () => {
     },
   );
 
+  test('db status with one configured says that other commands use it, without its password', async () => {
+    const env = { DATABASE_URL: `postgres://ann:${SECRET}@127.0.0.1:1/db` };
+    expect(await runTaskq(['db', 'status'], { cwd, env })).toMatchObject({
+      code: 0,
+      stderr: 'other commands use the configured database postgres://ann:***@127.0.0.1:1/db\n',
+    });
+  });
+
   test('a role without the rights: names what grants them', async () => {
     const client = await changed.client();
     const role = `stranger_${changed.name}`;

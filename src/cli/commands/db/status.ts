@@ -1,3 +1,4 @@
+import { redactUrl } from '../../../lib/redact-url.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { embeddedOptions } from '../../run/embedded-database.ts';
 
@@ -7,7 +8,10 @@ export const dbStatus: CliCommand = {
     const { embeddedStatus } = await import('../../../embedded/status.ts');
     const { projectDatabase } = await import('../../../embedded/project-database.ts');
     const { describeServer, formatServer } = await import('../../run/describe-server.ts');
-    const server = await embeddedStatus(embeddedOptions((await context.config()).values));
+    const { values } = await context.config();
+    const server = await embeddedStatus(embeddedOptions(values));
+    if (values.databaseUrl !== null)
+      context.output.talk(`other commands use the configured database ${redactUrl(values.databaseUrl)}`);
     if (server === undefined) {
       await context.output.answer({ running: false }, () => 'not running: start it with taskq db start');
       return;
