@@ -9,10 +9,10 @@ export function redactUrl(text: string): string {
 
 const HIDDEN = '***';
 
-/** `scheme://user:` (a user may contain `@`, as Azure's do), or `user:` alone. */
-const UP_TO_LAST_AT = /^(\s*[a-z][a-z0-9+.-]*:\/\/[^:]*|[^:/?#@\s=]*(?=:(?!\/\/))):.*@/is;
+/** `scheme://user:`, also without the scheme (a user may contain `@`, as Azure's do), or `user:` alone. */
+const UP_TO_LAST_AT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/[^:]*|[^:/?#@\s=]*(?=:(?!\/\/))):.*@/is;
 /** Text after the host's colon that is not a port: most likely a password without its host. */
-const NO_AT_NO_PORT = /^(\s*[a-z][a-z0-9+.-]*:\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
+const NO_AT_NO_PORT = /^(\s*(?:[a-z][a-z0-9+.-]*:)?\/\/(?!\[)[^:/?#@\s]*):(?!\d*(?:[/?#\s]|$)).*$/is;
 
 function hideUserInfo(text: string): string {
   const query = /^([^?]*@[^?]*)(\?[\w.-]+=.*)$/s.exec(text);
@@ -25,7 +25,7 @@ function hideUserInfo(text: string): string {
 }
 
 const SECRET = String.raw`\b(\w*(?:password|passwd|pwd))\s*=\s*`;
-const IN_URL = new RegExp(`${SECRET}[^&#]*`, 'gi');
+const IN_URL = new RegExp(`${SECRET}[^&]*`, 'gi');
 const IN_PAIRS = new RegExp(String.raw`${SECRET}(?:'(?:\\.|[^'\\])*'?|(?:\\.|[^\s\\])*)`, 'gis');
 
 function hideParameters(text: string): string {
