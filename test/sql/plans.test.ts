@@ -437,7 +437,7 @@ describe.sequential('beside due tasks of a type that is not handled', () => {
     await admin.rows(
       "update taskq.tasks set type = 'foreign', available_at = clock_timestamp() - interval '1 h', priority = 2",
     );
-    await admin.rows('vacuum analyze taskq.tasks');
+    await vacuumWhole();
     await worker.session.rows('discard plans');
   }, 3_600_000);
 
@@ -470,6 +470,9 @@ describe.sequential('on a table just drained, its dead rows held by an open snap
   let holder: Session;
 
   beforeAll(async () => {
+    // Room on each page for what is updated below: else a row's versions lie on two pages, and a walk over the dead ones
+    // reads both again for each row.
+    await vacuumWhole();
     holder = sessionOf(await database.client());
     await holder.rows('begin isolation level repeatable read');
     await holder.rows('select from taskq.defaults');
@@ -504,6 +507,13 @@ describe.sequential('on a table just drained, its dead rows held by an open snap
     test.each(bounded)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? 1000));
   });
 });
+
+/** Vacuums until no dead row is left: any transaction of this database, such as an autoanalyze, may keep some for a while. */
+async function vacuumWhole(): Promise<void> {
+  const dead = "select n_dead_tup::integer from pg_stat_all_tables where relid = 'taskq.tasks'::regclass";
+  do await admin.rows('vacuum analyze taskq.tasks');
+  while ((await admin.value<number>(dead)) > 0);
+}
 
 /** Milliseconds, the second time. */
 async function timed(run: () => Promise<unknown>): Promise<number> {
