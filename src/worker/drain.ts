@@ -45,7 +45,7 @@ export async function drain(
   await within(hurry.aborted ? LAST_REPORTS_HURRIED_MS : LAST_REPORTS_MS, ledger.untilEmpty());
   if (ledger.size > 0) {
     const ids = ledger.held().map(({ id }) => id);
-    events.event(db.isLost ? 'outcome.unrecorded' : 'outcome.busy', {
+    events.event(db.isLost || reporter.isStuck ? 'outcome.unrecorded' : 'outcome.busy', {
       task_ids: ids.slice(0, 20),
       tasks: ids.length,
     });

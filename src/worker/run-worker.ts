@@ -19,6 +19,7 @@ import { Vacuumer } from './maintain/vacuumer.ts';
 import { logDifferences, sayingsOf, storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { watchExit } from './supervise/watch-exit.ts';
+import { watchRelease } from './watch-release.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
 
@@ -36,7 +37,8 @@ const LOOK_MS = 250;
  * Run a worker in this process until `stop`, or until it ends by itself (`untilIdle`, `maxTasks`, or it retires).
  *
  * Resolves when none of its tasks runs and each task it held is recorded, given back, or (exit code 1) left until its
- * lease runs out. Throws before it starts if the database cannot be reached or the schema does not fit.
+ * lease runs out. Throws before it starts if the database cannot be reached or the schema does not fit; ends with exit code 3 if a newer
+ * schema no longer serves its release.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, leaseMs, heartbeatMs, graceMs, watched, synchronousCommit } = options;
@@ -50,6 +52,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   });
   let endExitWatch = (): void => {};
   try {
+    const release = await checkSchema(pool);
     const registered = await register(pool, options);
     const { workerId } = registered;
     const db = new ConnectionState({
@@ -57,7 +60,10 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       databaseUrl: options.databaseUrl,
       events,
       silenceMs: () => 2 * state.lease.heartbeatMs,
-      onRestored: () => state.lookAnew(),
+      onRestored: () => {
+        state.lookAnew();
+        state.schemaChanged.ring();
+      },
     });
     const state = new WorkerState(db, pool, workerId, options);
     state.cursor.startAt(registered.cursors, performance.now());
@@ -108,6 +114,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       state.reporter.run(ended.signal),
       every(async () => state.executor.releaseStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
       new Rescuer(db, state, events).run(ended.signal),
+      watchRelease(db, release, state),
       every(() => storeTypes(db, state), { everyMs: TYPES_MS, signal: stop, onError }),
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
@@ -141,8 +148,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   }
 }
 
-async function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
-  await checkSchema(db);
+function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
   return registerWorker(db, {
     name: options.name,
     uniquePart: randomBytes(4).toString('hex'),
@@ -200,6 +206,7 @@ function onMessage(
     case 'refused':
       db.refused();
       state.options.events.event('statement.failed', { error: { message: message.why } });
+      state.schemaChanged.ring();
       break;
     default:
       message satisfies never;

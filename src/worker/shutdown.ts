@@ -1,4 +1,6 @@
+import { EXIT } from '../lib/errors.ts';
 import type { EventLog, FieldsOf } from './log/events.ts';
+import type { WorkerEnd } from './worker-options.ts';
 
 /** Decides when and how a worker ends: it was asked to, it has finished its work, or it cannot go on. */
 export class Shutdown {
@@ -8,7 +10,7 @@ export class Shutdown {
   readonly ended = new AbortController();
   readonly #events: EventLog;
   readonly #own = new AbortController();
-  #exitCode: 0 | 1 = 0;
+  #exitCode: WorkerEnd['exitCode'] = EXIT.done;
 
   /** `asked`: aborted when the caller wants the worker to end. */
   constructor(asked: AbortSignal, events: EventLog) {
@@ -16,8 +18,7 @@ export class Shutdown {
     this.#events = events;
   }
 
-  /** 0; 1 if the worker retired or left tasks to their leases. */
-  get exitCode(): 0 | 1 {
+  get exitCode(): WorkerEnd['exitCode'] {
     return this.#exitCode;
   }
 
@@ -30,12 +31,19 @@ export class Shutdown {
   retire(why: string, about: Omit<FieldsOf<'worker.retiring'>, 'error'> = {}): void {
     if (!this.#own.signal.aborted)
       this.#events.event('worker.retiring', { error: { message: why }, ...about });
-    this.#exitCode = 1;
+    this.fail();
     this.#own.abort();
   }
 
-  /** Record that a task is left to its lease; the exit code becomes 1. */
+  /** Drain and end with exit code 3: the schema no longer serves this release, so a restart does not help. */
+  outdated(why: string): void {
+    this.#events.event('worker.outdated', { error: { message: why } });
+    this.#exitCode = EXIT.schema;
+    this.#own.abort();
+  }
+
+  /** Record that a task is left to its lease; the exit code becomes 1, unless a restart does not help. */
   fail(): void {
-    this.#exitCode = 1;
+    if (this.#exitCode === EXIT.done) this.#exitCode = EXIT.failed;
   }
 }

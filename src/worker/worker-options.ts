@@ -58,8 +58,8 @@ export interface WorkerOptions {
 }
 
 export interface WorkerEnd {
-  /** 0; 1 if the worker retired or left tasks to their leases. */
-  readonly exitCode: 0 | 1;
+  /** 0; 1 if the worker retired or left tasks to their leases; 3 if the schema no longer serves its release. */
+  readonly exitCode: 0 | 1 | 3;
   readonly completed: number;
   readonly failed: number;
   /** Tasks that `untilIdle` left, counted by reason. */

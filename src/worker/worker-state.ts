@@ -2,7 +2,7 @@ import { NOT_STORED } from '../domain/outcome.ts';
 import type { ClaimedTask } from '../domain/task.ts';
 import { messageOf } from '../domain/thrown.ts';
 import { Bell } from '../lib/bell.ts';
-import { isUnanswered, type Queryable } from '../lib/database.ts';
+import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
 import { Lane } from '../lib/lane.ts';
 import { sayTrouble } from '../lib/server-trouble.ts';
 import { Spacing } from '../lib/spacing.ts';
@@ -56,6 +56,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   readonly slotFreed = new Bell();
   /** Rung when there may be tasks to claim. */
   readonly workArrived = new Bell();
+  /** Rung when the schema may have changed. */
+  readonly schemaChanged = new Bell();
   /** What operators currently want of this worker. */
   orders: Orders;
   /** Handlers whose settings are not all stored yet, because others have their types locked; see `storeTypes`. */
@@ -188,8 +190,14 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.workArrived.ring();
   }
 
-  /** Log what the server refused; the connection logs lost answers itself. */
+  /** A statement failed. A refusal may mean that the schema no longer fits. */
   onTrouble(error: unknown): void {
+    this.logTrouble(error);
+    if (isServerError(error)) this.schemaChanged.ring();
+  }
+
+  /** Log what the server refused; the connection logs lost answers itself. */
+  logTrouble(error: unknown): void {
     const { events, databaseUrl } = this.options;
     if (!isUnanswered(error))
       events.event('statement.failed', { error: { message: sayTrouble(error, databaseUrl) } });

@@ -4,9 +4,10 @@ import { latestMigration, readRelease } from './schema-release.ts';
 
 /**
  * Check that the schema exists and fits this binary. Throws (exit 3) `schema_missing`, `schema_behind` where it lacks a
- * migration or functions this binary needs, `schema_newer` where it no longer serves a binary this old.
+ * migration or functions this binary needs, `schema_newer` where it no longer serves a binary this old. Returns the
+ * binary's release, for `refuseOutdated`: its file may be replaced while the binary runs.
  */
-export async function checkSchema(db: Queryable): Promise<void> {
+export async function checkSchema(db: Queryable): Promise<number> {
   const release = await readRelease();
   const needed = await latestMigration();
   const stored = await readStored(db);
@@ -16,19 +17,29 @@ export async function checkSchema(db: Queryable): Promise<void> {
       hint: 'run taskq migrate',
     });
   }
-  if (stored.oldestClient > release.number) {
-    throw new TaskqError(
-      'schema_newer',
-      `the schema taskq needs taskq of release ${stored.oldestClient} or later, this one is ${release.number}`,
-      { exitCode: EXIT.schema, hint: 'install a newer version of taskq' },
-    );
-  }
+  refuseOlder(release.number, stored.oldestClient);
   if (stored.migration < needed || stored.number < release.number) {
     throw behind(
       `is at migration ${stored.migration} and release ${stored.number}, this version needs ` +
         `${needed} and ${release.number}`,
     );
   }
+  return release.number;
+}
+
+/** Check that the schema still serves a binary of this release, which started on it. Throws (exit 3) `schema_newer`. */
+export async function refuseOutdated(db: Queryable, release: number): Promise<void> {
+  const stored = await readStored(db);
+  if (stored !== undefined) refuseOlder(release, stored.oldestClient);
+}
+
+function refuseOlder(release: number, oldestClient: number): void {
+  if (oldestClient <= release) return;
+  throw new TaskqError(
+    'schema_newer',
+    `the schema taskq needs taskq of release ${oldestClient} or later, this one is ${release}`,
+    { exitCode: EXIT.schema, hint: 'install a newer version of taskq' },
+  );
 }
 
 interface StoredRelease {

@@ -31,6 +31,11 @@ export const EVENTS = {
     'the worker cannot continue: it drains and exits with 1, and its supervisor should start another',
     ['error', 'task_id', 'type'],
   ],
+  'worker.outdated': [
+    'error',
+    'a newer release was migrated that does not serve this worker: it drains and exits with 3; install that version, a restart does not help',
+    ['error'],
+  ],
   'worker.unresponsive': [
     'error',
     'a handler blocked the event loop: its task failed or was cancelled, the others are given back, and the process is killed',
@@ -168,7 +173,7 @@ export const EVENTS = {
   ],
   'outcome.unrecorded': [
     'warn',
-    'the database could not be reached until the worker ended; the outcomes of its tasks are not recorded, and their leases run out',
+    'the database did not answer, or refused, until the worker ended; the outcomes of its tasks are not recorded, and their leases run out',
     ['task_ids', 'tasks'],
   ],
   'outcome.not_stored': [
