@@ -1,5 +1,13 @@
+import { countOf, withCommas } from '../lib/count.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean, nearest } from '../lib/nearest.ts';
+
+interface UnknownTypeDetails {
+  /** Where the type was looked for in vain. */
+  readonly where?: string;
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
 
 /** Thrown for a type that neither these handlers nor the database know. */
 export class UnknownTypeError extends TaskqError {
@@ -8,10 +16,11 @@ export class UnknownTypeError extends TaskqError {
   /** Known types like it, nearest first; may be empty. */
   readonly nearest: readonly string[];
 
-  constructor(type: string, known: readonly string[], cause: unknown) {
-    super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}`, {
+  constructor(type: string, known: readonly string[], { where, hint, cause }: UnknownTypeDetails = {}) {
+    const place = where === undefined ? '' : `: ${where}`;
+    super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}${place}`, {
       exitCode: EXIT.usage,
-      hint: 'start a worker that handles it, run taskq types add, or set allowUnknown',
+      hint: hint ?? 'start a worker that handles it, run taskq types add, or set allowUnknown',
       cause,
     });
     this.name = 'UnknownTypeError';
@@ -46,7 +55,12 @@ export class PartlyEnqueuedError extends TaskqError {
 
   constructor(cause: unknown, enqueued: number, uncertain: number) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super('partly_enqueued', `${why}; ${whatIsIn(enqueued, uncertain)}`, { cause });
+    const known = cause instanceof TaskqError ? cause : undefined;
+    super('partly_enqueued', `${why}; ${whatIsIn(enqueued, uncertain)}`, {
+      exitCode: known?.exitCode ?? EXIT.failed,
+      ...(known?.hint !== undefined && { hint: known.hint }),
+      cause,
+    });
     this.name = 'PartlyEnqueuedError';
     this.enqueued = enqueued;
     this.uncertain = uncertain;
@@ -54,10 +68,10 @@ export class PartlyEnqueuedError extends TaskqError {
 }
 
 function whatIsIn(enqueued: number, uncertain: number): string {
-  if (enqueued === 0)
-    return uncertain === 0 ? 'nothing is enqueued' : `the first ${uncertain} tasks may be enqueued`;
-  const doubt = uncertain > 0 ? `, the next ${uncertain} may be` : '';
-  return `the first ${enqueued} tasks are enqueued${doubt}`;
+  if (enqueued === 0 && uncertain === 0) return 'nothing is enqueued';
+  if (enqueued === 0) return `the first ${countOf(uncertain, 'task')} may be enqueued`;
+  const doubt = uncertain > 0 ? `, the next ${withCommas(uncertain)} may be` : '';
+  return `the first ${countOf(enqueued, 'task')} ${enqueued === 1 ? 'is' : 'are'} enqueued${doubt}`;
 }
 
 /** Thrown for a task that never existed, was purged or discarded, or outlived its retention. */

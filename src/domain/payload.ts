@@ -1,3 +1,4 @@
+import { parseJson } from '../lib/json.ts';
 import { jsonbProblems } from '../lib/jsonb-problems.ts';
 import { InvalidPayloadError } from './errors.ts';
 import { messageOf } from './thrown.ts';
@@ -23,10 +24,19 @@ export interface StoredPayload {
 /** Converts a payload to what the database stores; undefined becomes `{}`. Throws InvalidPayloadError. */
 export function storedPayload(type: string, payload: unknown = {}): StoredPayload {
   const text = jsonOf(type, payload);
-  const value: unknown = JSON.parse(text);
-  const problem = payloadProblem(text, value);
+  return storablePayload(type, { text, value: JSON.parse(text) });
+}
+
+/** Reads a payload from JSON text, which the database will get unchanged. Throws JsonError or InvalidPayloadError. */
+export function parsePayload(type: string, text: string): StoredPayload {
+  return storablePayload(type, { text, value: parseJson(text) });
+}
+
+/** Returns the payload if the database can store it. Throws InvalidPayloadError. */
+export function storablePayload(type: string, payload: StoredPayload): StoredPayload {
+  const problem = payloadProblem(payload.text, payload.value);
   if (problem !== null) throw new InvalidPayloadError(type, problem);
-  return { text, value };
+  return payload;
 }
 
 function jsonOf(type: string, payload: unknown): string {

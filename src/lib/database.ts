@@ -150,11 +150,6 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '25006';
 }
 
-/** Whether the server answered that the statement had no effect. */
-export function isUndone(error: unknown): boolean {
-  return isServerError(error) || isReadOnly(error);
-}
-
 /**
  * Whether the same statement may succeed later: there is no connection, it conflicted with another transaction, it was
  * cancelled, or the server lacked resources.

@@ -15,6 +15,11 @@ export function isAnyServerError(error: unknown): error is AnyServerError {
   );
 }
 
+/** Whether the server answered that the statement had no effect, not that the connection ends (classes 57P and 08). */
+export function isUndone(error: unknown): boolean {
+  return isAnyServerError(error) && !/^(57P|08)/.test(error.code);
+}
+
 /** A group of server errors that are the server's own trouble, and what to do about them. */
 interface Trouble {
   /** The beginning of the SQLSTATE, or all of it. */

@@ -1,6 +1,6 @@
 import { checkPayload } from '../domain/check-payload.ts';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
-import { InvalidPayloadError, NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
+import { NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
 import { checkedName } from '../domain/names.ts';
 import { storedPayload } from '../domain/payload.ts';
@@ -21,8 +21,10 @@ import { type RerunAnswer, rerun } from '../queue/operate/rerun.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { type Enqueued, enqueue, type NewTask } from '../queue/protocol/enqueue.ts';
 import { findByKey } from '../queue/protocol/find-by-key.ts';
+import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
-import { enqueueStream, type Streamed } from './enqueue-stream.ts';
+import { type Sent, sendBulks } from '../queue/protocol/send-bulks.ts';
+import { bulksOf } from './bulks-of.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
@@ -171,14 +173,17 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
     { client, allowUnknown, notify, notifyDone, onEnqueued }: EnqueueManyOptions = {},
-  ): Promise<Streamed> {
+  ): Promise<Sent> {
     const db = client === undefined ? await this.#database() : queryableOf(client);
-    return enqueueStream(db, tasks, {
+    const bulks = bulksOf(tasks, {
       taskOf: (item) => this.#taskOf(item, notifyDone),
       allowUnknown: allowUnknown ?? Object.keys(this.#handlers),
       notify,
-      databaseUrl: this.#databaseUrl,
-      commits: client === undefined ? 'each batch' : 'with the caller',
+    });
+    return sendBulks(db, bulks, {
+      commits: client === undefined ? 'each bulk' : 'with the caller',
+      explain: (error) =>
+        client === undefined ? troubleOf(error, '', this.#databaseUrl) : refusalOf(error, ''),
       onEnqueued,
     });
   }
@@ -336,8 +341,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     const task = await showTask(db, id);
     if (task === undefined) return;
     const value = payload === undefined ? task.payload : storedPayload('the task', payload).value;
-    const problem = await this.#problemOf(task.type, value);
-    if (problem !== null) throw new InvalidPayloadError(task.type, problem);
+    await refuseMisfit(task.type, this.#schemaOf(task.type), value);
   }
 
   /** Returns why the schema of a type's handler refuses a payload; null if it does not. */
@@ -346,18 +350,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return 'problem' in checked ? checked.problem : null;
   }
 
-  async #taskOf(
-    input: EnqueueOptions & { readonly type: string; readonly payload?: unknown },
+  #taskOf(
+    { type, payload, ...options }: EnqueueOptions & { readonly type: string; readonly payload?: unknown },
     notifyDone?: true,
-  ): Promise<NewTask> {
-    const { type, payload, ...options } = input;
+  ): NewTask | Promise<NewTask> {
     checkedName('type', type);
-    const { text, value } = storedPayload(type, payload);
-    // Checks what is stored, as before the task runs: for a Date, its text.
-    const checked = await checkPayload(this.#schemaOf(type), value);
-    if ('problem' in checked) throw new InvalidPayloadError(type, checked.problem);
-    const stored = normaliseEnqueueOptions(options);
-    return { type, payload: text, options: notifyDone ? { ...stored, notify_done: true } : stored };
+    // What is stored is checked, as before the task runs: for a Date, its text.
+    const stored = storedPayload(type, payload);
+    const told = normaliseEnqueueOptions(options);
+    return newTask(type, stored, notifyDone ? { ...told, notify_done: true } : told, this.#schemaOf(type));
   }
 
   #schemaOf(type: string): StandardSchema | undefined {

@@ -88,7 +88,7 @@ describe('bad input', () => {
     [['enqueue', 'double', '{}', '--file', 'x'], 'either as an argument or with --file'],
     [['enqueue', 'double', '--file', 'nowhere.ndjson'], 'cannot read nowhere.ndjson: no such file'],
     [['enqueue', 'double', '--wait', '{}'], 'the payload goes before --wait, or write --wait=30s'],
-    [['enqueue', 'double', '"\\u0000"'], 'payload: $ has a NUL character'],
+    [['enqueue', 'double', '"\\u0000"'], 'the payload does not fit double: $ has a NUL character'],
     [['enqueue', '../x'], '. and .. are not allowed'],
     [['enqueue'], 'the type is missing'],
     [['show', 'x'], 'id "x": expected the number of a task, such as 12'],

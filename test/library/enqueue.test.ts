@@ -297,7 +297,7 @@ describe('enqueueMany', () => {
       enqueued: 10_000,
       uncertain: 0,
       message: expect.stringMatching(
-        /^task 12001 cannot be enqueued: delay "soon": .*; the first 10000 tasks are enqueued$/,
+        /^task 12001 cannot be enqueued: delay "soon": .*; the first 10,000 tasks are enqueued$/,
       ),
       cause: { code: 'bad_duration' },
     });

@@ -1,7 +1,7 @@
+import { countOf } from '../../lib/count.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import { purge as purgeTasks } from '../../queue/operate/purge.ts';
-import { countOf } from '../present/count.ts';
 import { tellHeldKeys } from '../present/format-keys.ts';
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';

@@ -1,3 +1,5 @@
+import { parsePayload } from '../../domain/payload.ts';
+import { countOf } from '../../lib/count.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { findPages } from '../../queue/inspect/find-tasks.ts';
@@ -13,8 +15,6 @@ import {
   rerunValid,
 } from '../../queue/operate/rerun.ts';
 import { fitsSchema, problemFinder } from '../enqueue/fits-schema.ts';
-import { parsePayload } from '../input/payload.ts';
-import { countOf } from '../present/count.ts';
 import { printable } from '../present/printable.ts';
 import { refusedTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
@@ -60,7 +60,7 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
   async run(context, call) {
     const { payload, delay, yes } = call.options;
     const given = {
-      ...(payload !== undefined && { payload: parsePayload(payload, '--payload').text }),
+      ...(payload !== undefined && { payload: parsePayload('the task', payload).text }),
       ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     };
     const asked = await askedOf(context, call, 'rerun');
@@ -97,7 +97,7 @@ async function checkPayloads(context: Context, ids: readonly string[], payload: 
   for (const id of new Set(ids)) {
     const task = await showTask(db, id);
     if (task === undefined || !FILTERED.rerun.statuses.some((status) => status === task.status)) continue;
-    await check(task.type, payload === undefined ? task.payload : parsePayload(payload).value);
+    await check(task.type, payload === undefined ? task.payload : parsePayload('the task', payload).value);
   }
 }
 
@@ -110,7 +110,7 @@ async function rerunMatches(
 ): Promise<BulkResult<RerunAnswer>> {
   const find = await problemFinder(context);
   const problemOf = (task: TaskRow) =>
-    find(task.type, payload === undefined ? task.payload : parsePayload(payload).value);
+    find(task.type, payload === undefined ? task.payload : parsePayload('the task', payload).value);
   return actOnPages(
     context,
     findPages(db, filter, { limit, pageSize: RERUN_PAGE }),

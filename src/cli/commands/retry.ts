@@ -1,8 +1,8 @@
+import { countOf, withCommas } from '../../lib/count.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../queue/operate/bulk.ts';
 import { type RetryAnswer, retry as retryTasks } from '../../queue/operate/retry.ts';
-import { countOf, withCommas } from '../present/count.ts';
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';

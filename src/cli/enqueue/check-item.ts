@@ -1,9 +1,10 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
-import { payloadProblem } from '../../domain/payload.ts';
+import { type StoredPayload, storablePayload } from '../../domain/payload.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
+import { newTask } from '../../queue/protocol/new-task.ts';
 import type { InputItem } from './input-item.ts';
 import type { KnownType, LookUpType } from './known-types.ts';
 import { memberText } from './member-text.ts';
@@ -29,29 +30,25 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
 
   const check = (text: string): NewTask | Promise<NewTask> => {
     const value = parseJson(text);
-    const envelope =
-      rules.form === 'envelope' ? envelopeOf(text, value) : { payload: text, value, options: {} };
-    const name = envelope.type ?? rules.type;
+    if (rules.form === 'payload') return make(rules.type, { text, value }, NO_OPTIONS);
+    const { type = rules.type, payload, options } = envelopeOf(text, value);
+    return make(type, payload, options);
+  };
+
+  const make = (
+    name: string | undefined,
+    payload: StoredPayload,
+    options: object,
+  ): NewTask | Promise<NewTask> => {
     if (name === undefined) throw problem('it has no "type", and the command line gives none');
     const type = rules.lookUp(name);
-    return type instanceof Promise || type.check !== undefined
-      ? checkInTime(type, envelope)
-      : taskOf(type, envelope, payloadProblem(envelope.payload, envelope.value));
+    return type instanceof Promise
+      ? type.then((known) => makeOf(known, payload, options))
+      : makeOf(type, payload, options);
   };
 
-  const checkInTime = async (
-    looked: KnownType | Promise<KnownType>,
-    envelope: Envelope,
-  ): Promise<NewTask> => {
-    const type = await looked;
-    const { payload, value } = envelope;
-    return taskOf(type, envelope, payloadProblem(payload, value) ?? (await type.check?.(value)) ?? null);
-  };
-
-  const taskOf = (type: KnownType, { payload, options }: Envelope, fault: string | null): NewTask => {
-    if (fault !== null) throw problem(`payload: ${fault}`);
-    return { type: type.name, payload, options: optionsOf(type, options) };
-  };
+  const makeOf = (type: KnownType, payload: StoredPayload, options: object): NewTask | Promise<NewTask> =>
+    newTask(type.name, storablePayload(type.name, payload), optionsOf(type, options), type.schema);
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
     // `--key-for` applies to the keys of lines, and not every line has one.
@@ -79,13 +76,14 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
   };
 }
 
+const NO_OPTIONS = {};
+
 /** These are not the item's fault. */
 const FATAL = ['handler_not_loaded', 'connection_failed', 'deadline_passed'];
 
 interface Envelope {
   readonly type?: string;
-  readonly payload: string;
-  readonly value: unknown;
+  readonly payload: StoredPayload;
   readonly options: object;
 }
 
@@ -98,8 +96,7 @@ function envelopeOf(text: string, value: unknown): Envelope {
   if (!Object.hasOwn(value, 'payload')) throw problem('it has no "payload"');
   return {
     ...(type !== undefined && { type: type as string }),
-    payload: memberText(text, 'payload')!,
-    value: payload,
+    payload: { text: memberText(text, 'payload')!, value: payload },
     options,
   };
 }

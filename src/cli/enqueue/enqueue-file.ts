@@ -1,5 +1,5 @@
+import { countOf, withCommas } from '../../lib/count.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { countOf, withCommas } from '../present/count.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import { reportError } from '../run/report-error.ts';

@@ -1,15 +1,15 @@
 import { checkedName } from '../../domain/names.ts';
+import { parsePayload } from '../../domain/payload.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { findObstacles } from '../../queue/inspect/find-obstacles.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
 import { enqueue } from '../../queue/protocol/enqueue.ts';
-import { parsePayload } from '../input/payload.ts';
+import { newTask } from '../../queue/protocol/new-task.ts';
 import { obstacleText } from '../present/obstacle-text.ts';
 import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
 import { waitForEnds } from '../select/wait-for-ends.ts';
-import { refusedPayload } from './fits-schema.ts';
 import { typeLookUp } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
 import { refuseUnreadStdin } from './refuse-unread-stdin.ts';
@@ -33,17 +33,16 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const waitMs = wait === undefined ? undefined : waitOf(wait);
   if (task.payload === undefined) await refuseUnreadStdin();
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
-  const payload = parsePayload(text);
+  const payload = parsePayload(type, text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
-  const { place, check } = await lookUp(type);
-  const problem = (await check?.(payload.value)) ?? null;
-  if (problem !== null) throw refusedPayload(type, problem);
+  const { place, schema } = await lookUp(type);
   const stored = mergedOptions(place, said);
+  const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
+  const made = await newTask(type, payload, told, schema);
 
   const db = await context.database();
-  const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
   // Allow unknown types: the lookup has checked the type, here first, and the database may not know it yet.
-  const enqueued = await enqueue(db, { type, payload: payload.text, options: told }, true);
+  const enqueued = await enqueue(db, made, true);
   if (!enqueued.created)
     context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
   if (waitMs === undefined) {

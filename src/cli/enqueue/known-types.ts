@@ -1,8 +1,6 @@
-import { checkPayload } from '../../domain/check-payload.ts';
+import { UnknownTypeError } from '../../domain/errors.ts';
 import { checkedName } from '../../domain/names.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
-import { didYouMean } from '../../lib/nearest.ts';
 import { getType } from '../../queue/inspect/get-type.ts';
 import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
@@ -15,8 +13,8 @@ export interface KnownType {
   readonly name: string;
   /** The configuration's place for its tasks, where the database has none. */
   readonly place: Place;
-  /** Says why the handler's schema refuses a payload; null: it accepts it. Undefined: there is no schema. */
-  readonly check: ((payload: unknown) => Promise<string | null>) | undefined;
+  /** The schema of its handler here; undefined: there is none. */
+  readonly schema: StandardSchema | undefined;
 }
 
 /** Looks up a type; answers a repeated name at once. */
@@ -43,7 +41,7 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
     }
     const handler = path === undefined ? undefined : await loadHandler(name, path);
     const place = await unlessRegistered(context, name, placeInConfig(values, name));
-    const type: KnownType = { name, place, check: checkBy(handler?.schema) };
+    const type: KnownType = { name, place, schema: handler?.schema };
     found.set(name, type);
     return type;
   };
@@ -69,18 +67,9 @@ async function unlessRegistered(
   };
 }
 
-function checkBy(schema: StandardSchema | undefined): KnownType['check'] {
-  if (schema === undefined) return undefined;
-  return async (payload) => {
-    const checked = await checkPayload(schema, payload);
-    return 'problem' in checked ? checked.problem : null;
-  };
-}
-
-function unknownType(name: string, directory: string, known: readonly string[]): TaskqError {
-  const message = `unknown type ${JSON.stringify(name)}${didYouMean(name, known)}: no handler in ${directory}, and no worker has registered it`;
-  return new TaskqError('unknown_type', message, {
-    exitCode: EXIT.usage,
+function unknownType(name: string, directory: string, known: readonly string[]): UnknownTypeError {
+  return new UnknownTypeError(name, known, {
+    where: `no handler in ${directory}, and no worker has registered it`,
     hint: 'add a handler, run taskq types add, or add --allow-unknown',
   });
 }

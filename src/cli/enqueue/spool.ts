@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
 import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/protocol/enqueue.ts';
 
-/** Tasks for one statement, with the input line where they begin. */
-export interface SpooledBulk {
+/** Tasks not yet on disk, with the input line where they begin. */
+interface Piece {
   readonly bulk: Bulk;
   readonly line: number;
 }
@@ -32,7 +32,7 @@ export class Spool {
   readonly #file: FileHandle;
   readonly #written: Written[] = [];
   /** Pieces not yet on disk. */
-  #waiting: SpooledBulk[] = [];
+  #waiting: Piece[] = [];
   /** The piece being filled. */
   #tasks: NewTask[] = [];
   #length = 0;
@@ -72,12 +72,22 @@ export class Spool {
   }
 
   /** All tasks in their order. */
-  async *bulks(): AsyncGenerator<SpooledBulk> {
+  async *bulks(): AsyncGenerator<Bulk> {
     if (this.#tasks.length > 0) this.#endPiece();
     await this.write();
-    for (const { line, count, options, start, bytes } of this.#written) {
-      yield { line, bulk: { count, values: [`[${await this.#read(start, bytes)}]`, options] } };
+    for (const { count, options, start, bytes } of this.#written) {
+      yield { count, values: [`[${await this.#read(start, bytes)}]`, options] };
     }
+  }
+
+  /** The input line of the first task that is not among those of the first bulks, which have `count` tasks together. */
+  lineAfter(count: number): number {
+    let before = 0;
+    for (const bulk of this.#written) {
+      if (before === count) return bulk.line;
+      before += bulk.count;
+    }
+    return this.#line;
   }
 
   async close(): Promise<void> {
@@ -92,7 +102,7 @@ export class Spool {
   }
 
   /** Append to the last bulk if its tasks have the same common options. */
-  async #writePiece({ bulk, line }: SpooledBulk): Promise<void> {
+  async #writePiece({ bulk, line }: Piece): Promise<void> {
     const { count, values } = bulk;
     const [tasks, options] = values;
     const last = this.#written.at(-1);

@@ -1,7 +1,4 @@
-/** `10,000 tasks`, `1 task`. */
-export function countOf(count: number, noun: string): string {
-  return `${withCommas(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
+import { withCommas } from '../../lib/count.ts';
 
 /** `1,234`, or `≥ 1,234` where the count ran out of time. */
 export function waitingText({
@@ -12,9 +9,4 @@ export function waitingText({
   readonly at_least: boolean;
 }): string {
   return at_least ? `≥ ${withCommas(waiting)}` : withCommas(waiting);
-}
-
-/** `1,234,567` */
-export function withCommas(count: number): string {
-  return count.toLocaleString('en-US');
 }

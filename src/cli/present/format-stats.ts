@@ -1,7 +1,7 @@
+import { countOf, withCommas } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import type { QueueStats, Stats, TypeStats } from '../../queue/inspect/stats.ts';
 import type { Screen } from '../run/output.ts';
-import { countOf, withCommas } from './count.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { type Column, formatTable } from './table.ts';
 import { roughly } from './times.ts';

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
+import { countOf, withCommas } from '../../lib/count.ts';
 import type { Database } from '../../lib/database.ts';
 import { findIds } from '../../queue/inspect/find-tasks.ts';
 import { type BulkVerb, FILTERED } from '../../queue/inspect/task-filter.ts';
 import { actInPages, type BulkAnswer, type BulkResult } from '../../queue/operate/bulk.ts';
 import { getEnds } from '../../queue/protocol/get-ends.ts';
-import { countOf, withCommas } from '../present/count.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Call } from '../run/command.ts';
 import type { Context } from '../run/context.ts';

@@ -1,8 +1,8 @@
+import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { type CancelAnswer, cancel } from '../../queue/operate/cancel.ts';
 import type { Waited } from '../../queue/protocol/end-watch.ts';
-import { countOf } from '../present/count.ts';
 import { startProgress } from '../present/progress.ts';
 import { refusedTask, sayStatus } from '../present/refused-task.ts';
 import { whyStillRunning } from '../present/why-still-running.ts';

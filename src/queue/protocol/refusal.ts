@@ -10,7 +10,7 @@ export function refusalOf(error: unknown, type: string): unknown {
   if (!isAnyServerError(error)) return error;
   const { code, message, constraint, detail }: Refusal = error;
   if (code === '22023' && constraint === 'the_type_is_known') {
-    return new UnknownTypeError(typeIn(message) ?? type, knownIn(detail), error);
+    return new UnknownTypeError(typeIn(message) ?? type, knownIn(detail), { cause: error });
   }
   if (code === '22023') return new TaskqError('refused', message, { exitCode: EXIT.usage, cause: error });
   // No such schema, table or function.

@@ -1,5 +1,5 @@
 import type { ClaimedTask } from '../../domain/task.ts';
-import { isUndone } from '../../lib/database.ts';
+import { isUndone } from '../../lib/server-trouble.ts';
 import { type Claimed, claim } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';

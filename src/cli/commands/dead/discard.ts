@@ -1,8 +1,8 @@
+import { countOf } from '../../../lib/count.ts';
 import { EXIT } from '../../../lib/errors.ts';
 import { FILTERED } from '../../../queue/inspect/task-filter.ts';
 import type { BulkAnswer, BulkResult } from '../../../queue/operate/bulk.ts';
 import { discard } from '../../../queue/operate/discard.ts';
-import { countOf } from '../../present/count.ts';
 import { tellHeldKeys } from '../../present/format-keys.ts';
 import { complainOfRefused } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';

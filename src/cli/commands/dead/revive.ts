@@ -1,4 +1,6 @@
 import { parseMaxAttempts } from '../../../domain/enqueue-options.ts';
+import { parsePayload } from '../../../domain/payload.ts';
+import { countOf } from '../../../lib/count.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
 import { FILTERED } from '../../../queue/inspect/task-filter.ts';
@@ -6,8 +8,6 @@ import type { BulkResult } from '../../../queue/operate/bulk.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/operate/revive.ts';
 import { getEnds } from '../../../queue/protocol/get-ends.ts';
 import { fitsSchema } from '../../enqueue/fits-schema.ts';
-import { parsePayload } from '../../input/payload.ts';
-import { countOf } from '../../present/count.ts';
 import { printable } from '../../present/printable.ts';
 import { refusedTask } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
@@ -66,7 +66,7 @@ export const reviveDead: CliCommand<Options> = {
 
 function reviveOptions({ payload, delay, maxAttempts }: Options): ReviveOptions {
   return {
-    ...(payload !== undefined && { payload: parsePayload(payload, '--payload').text }),
+    ...(payload !== undefined && { payload: parsePayload('the task', payload).text }),
     ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     ...(maxAttempts !== undefined && { maxAttempts: parseMaxAttempts(maxAttempts, '--max-attempts') }),
   };
@@ -78,7 +78,7 @@ async function payloadCheck(
   payload: string | undefined,
 ): Promise<(ids: readonly string[]) => Promise<void>> {
   if (payload === undefined) return async () => {};
-  const { value } = parsePayload(payload, '--payload');
+  const { value } = parsePayload('the task', payload);
   const check = await fitsSchema(context);
   const db = await context.database();
   return async (ids) => {
