@@ -303,7 +303,8 @@ create table taskq.release (
   only_row boolean primary key default true,
   number integer not null,
   functions_hash text not null,
-  -- The hash of the text of each function or view: a later release does not touch those that it leaves unchanged.
+  -- By name of each function or view, the hash of its text (a later release leaves it as it is if that is the same) and
+  -- its signature (a later release replaces and drops nothing but that).
   objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { loadMigrationFiles } from 'postgres-migrations';
 import type { Client } from '../../lib/connect.ts';
+import { hashOf, type ReleasedObject, readObjects } from './released-objects.ts';
 import { dropObject, replaceObject } from './replace-object.ts';
 import { hashFunctions, readFunctions, readRelease } from './schema-release.ts';
 
@@ -29,29 +29,44 @@ export async function runMigration(client: Client, { id, name, hash, sql }: Migr
 const NOTE = 'insert into taskq.migrations (id, name, hash) values ($1, $2, $3)';
 
 async function runIn(client: Client, schema: string, sql: string): Promise<void> {
+  const { rows: before } = await client.query<{ oid: string }>(`select oid::text from (${GRANTABLE}) as o`);
   await client.query(`set local search_path = ${schema}`);
   await client.query(sql);
   await client.query('set local search_path = pg_catalog, pg_temp');
+  const { rows: made } = await client.query<{ name: string }>(
+    `select name from (${GRANTABLE}) as o where oid <> all($1)`,
+    [before.map(({ oid }) => oid)],
+  );
+  for (const { name } of made) await client.query(`revoke all on ${name} from public`);
 }
 
+/** The tables, views and functions of the schema, named as `grant` does. */
+const GRANTABLE = `
+  select c.oid, 'table ' || c.oid::regclass::text as name from pg_class c
+  where c.relnamespace = to_regnamespace('taskq') and c.relkind in ('r', 'p', 'v', 'm')
+  union all
+  select p.oid, 'function ' || p.oid::regprocedure::text from pg_proc p
+  where p.pronamespace = to_regnamespace('taskq') and p.prokind = 'f'`;
+
 /**
- * Bring functions, views and rights up to the release, and drop those that it no longer has. Change only what differs:
+ * Bring functions and views up to the release, and drop those that it no longer has. Change only what differs:
  * replacing a view takes a lock that waits for every reader and blocks every later one.
  */
 export async function applyFunctions(client: Client, sql: string): Promise<void> {
   const release = await readRelease(sql);
   const functions = await readFunctions(sql);
-  const { rows } = await client.query<{ objects: Record<string, string> }>(
-    'select objects from taskq.release',
-  );
-  const stored = rows[0]?.objects ?? {};
-  const objects = Object.fromEntries(functions.map(({ name, text }) => [name, hashOf(text)]));
+  const earlier = await readObjects(client);
+  const objects: Record<string, ReleasedObject> = {};
   // Bodies call each other in any order of files; the tests check them.
   await client.query('set local check_function_bodies = off');
-  for (const one of functions) if (stored[one.name] !== objects[one.name]) await replaceObject(client, one);
-  for (const name of Object.keys(stored)) if (objects[name] === undefined) await dropObject(client, name);
-  await client.query('revoke all on all functions in schema taskq from public');
-  await client.query('revoke all on all tables in schema taskq from public');
+  for (const one of functions) {
+    const { name, text } = one;
+    const [hash, last] = [hashOf(text), earlier[name]];
+    objects[name] =
+      last?.hash === hash ? last : { hash, signature: await replaceObject(client, one, last?.signature) };
+  }
+  for (const [name, { signature }] of Object.entries(earlier))
+    if (objects[name] === undefined) await dropObject(client, name, signature);
   await client.query(
     `insert into taskq.release (number, functions_hash, objects, oldest_client, applied_at)
      values ($1, $2, $3, $4, clock_timestamp())
@@ -60,8 +75,4 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
     [release.number, hashFunctions(functions), JSON.stringify(objects), release.oldestClient],
   );
   await client.query('select taskq.ensure_partitions()');
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

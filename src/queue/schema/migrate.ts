@@ -8,7 +8,8 @@ import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
 import type { Blocker } from './blockers.ts';
 import { explainRefusal } from './migrate-refusal.ts';
 import { patiently } from './patiently.ts';
-import { readRelease, SQL } from './schema-release.ts';
+import { refuseOthersObjects } from './released-objects.ts';
+import { readFunctions, readRelease, SQL } from './schema-release.ts';
 
 /** One step that brings the schema up to this binary. */
 export interface MigrationStep {
@@ -39,7 +40,8 @@ const PATIENCE_MS = 60_000;
  * behind. All due steps are one transaction: others see the schema of the release before or of this one. Throws
  * `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where an applied migration
  * differs from this package's, `schema_in_use` where others hold what it changes for too long, `may_not_migrate` where
- * the role lacks a right, `pooled_connection` behind a pooler.
+ * the role lacks a right, `schema_occupied` where an object that is not taskq's has the name of one that it makes,
+ * `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -86,12 +88,14 @@ async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
   refuseNewer(newest, ours.length);
   for (const { id, hash, fileName } of ours)
     if (applied.has(id) && applied.get(id) !== hash) throw differs(fileName);
+  const functions = await functionsStep(client, sql, migrations !== null);
+  if (!functions.applied) await refuseOthersObjects(client, await readFunctions(sql));
   return [
     { step: 'schema', name: 'taskq', applied: schema !== null && migrations !== null },
     ...ours.map(
       (file): MigrationStep => ({ step: 'migration', name: nameOf(file), applied: applied.has(file.id) }),
     ),
-    { step: 'functions', ...(await functionsStep(client, sql, migrations !== null)) },
+    { step: 'functions', ...functions },
   ];
 }
 

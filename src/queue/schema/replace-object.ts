@@ -2,18 +2,20 @@ import type { Client } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import type { SqlFunction } from './schema-release.ts';
 
-/** A function or a view of the schema, and the rights on it of roles other than its owner. */
+/** A function or a view of the schema, and the rights on it of others than its owner. Names are quoted as in SQL. */
 interface StoredObject {
   readonly oid: string;
   readonly kind: 'function' | 'view';
   /** With schema and arguments, as `drop` takes it. */
   readonly signature: string;
+  readonly owner: string;
   readonly grants: readonly Grant[];
 }
 
 interface Grant {
   readonly privilege: string;
-  /** Quoted where SQL needs it. */
+  /** The column of a view; null: the whole object. */
+  readonly column: string | null;
   readonly role: string;
   readonly grantable: boolean;
 }
@@ -22,58 +24,95 @@ interface Grant {
 const OTHER_SHAPE = ['42P13', '42P16'];
 
 /**
- * Create or replace a function or a view. Where the existing one has other arguments, another return type or other
- * columns, drop it and grant the same rights on the new one.
+ * Create a function or a view, or replace that of an earlier release, whose signature is `earlier`. If that one has
+ * other arguments, another return type or other columns, drop it and pass its owner and grants on to the new one.
+ * Returns the new signature.
  */
-export async function replaceObject(client: Client, { name, text }: SqlFunction): Promise<void> {
-  const before = await findObjects(client, name);
-  if (before.length === 0) {
-    await client.query(text);
-    return;
-  }
+export async function replaceObject(
+  client: Client,
+  { name, text }: SqlFunction,
+  earlier?: string,
+): Promise<string> {
+  const before = (await findObjects(client, name)).find(({ signature }) => signature === earlier);
   await client.query('savepoint replacing');
   try {
     await client.query(text);
   } catch (error) {
-    if (!isServerError(error) || !OTHER_SHAPE.includes(error.code ?? '')) throw error;
+    if (before === undefined || !isServerError(error) || !OTHER_SHAPE.includes(error.code ?? '')) throw error;
     await client.query('rollback to savepoint replacing');
-    for (const object of before) await drop(client, object);
+    await drop(client, before);
     await client.query(text);
   }
   await client.query('release savepoint replacing');
   const after = await findObjects(client, name);
-  const made = after.find(({ oid }) => !before.some((old) => old.oid === oid));
-  if (made === undefined) return;
-  for (const object of after) if (object !== made) await drop(client, object);
-  for (const { grants } of before)
-    for (const { privilege, role, grantable } of grants)
-      await client.query(
-        `grant ${privilege} on ${made.kind === 'view' ? 'table' : 'function'} ${made.signature} to ${role}${grantable ? ' with grant option' : ''}`,
-      );
+  const old = after.find(({ oid }) => oid === before?.oid);
+  const made = after.find((object) => object !== old);
+  if (made === undefined) return old!.signature;
+  if (old !== undefined) await drop(client, old);
+  await client.query(`revoke all on ${inGrants(made)} from public`);
+  if (before !== undefined) await passRights(client, before, made);
+  return made.signature;
 }
 
-/** Drop every object of that name, whatever its arguments. */
-export async function dropObject(client: Client, name: string): Promise<void> {
-  for (const object of await findObjects(client, name)) await drop(client, object);
+/** Default privileges may have granted rights on the new object that the one before did not grant. */
+async function passRights(client: Client, before: StoredObject, made: StoredObject): Promise<void> {
+  if (made.owner !== before.owner)
+    await client.query(`alter ${made.kind} ${made.signature} owner to ${before.owner}`);
+  for (const role of new Set(made.grants.map((grant) => grant.role)))
+    await client.query(`revoke all on ${inGrants(made)} from ${role}`);
+  const columns = await columnsOf(client, made);
+  for (const { privilege, column, role, grantable } of before.grants) {
+    if (column !== null && !columns.includes(column)) continue;
+    const right = column === null ? privilege : `${privilege} (${column})`;
+    await client.query(
+      `grant ${right} on ${inGrants(made)} to ${role}${grantable ? ' with grant option' : ''}`,
+    );
+  }
+}
+
+/** Drop a function or a view of an earlier release, if it is still there. */
+export async function dropObject(client: Client, name: string, signature: string): Promise<void> {
+  const object = (await findObjects(client, name)).find((found) => found.signature === signature);
+  if (object !== undefined) await drop(client, object);
 }
 
 async function drop(client: Client, { kind, signature }: StoredObject): Promise<void> {
   await client.query(`drop ${kind} ${signature}`);
 }
 
+function inGrants({ kind, signature }: StoredObject): string {
+  return `${kind === 'view' ? 'table' : 'function'} ${signature}`;
+}
+
+async function columnsOf(client: Client, { kind, oid }: StoredObject): Promise<string[]> {
+  if (kind === 'function') return [];
+  const { rows } = await client.query<{ name: string }>(
+    `select quote_ident(attname) as name from pg_attribute
+     where attrelid = $1::oid and attnum > 0 and not attisdropped`,
+    [oid],
+  );
+  return rows.map(({ name }) => name);
+}
+
 async function findObjects(client: Client, name: string): Promise<StoredObject[]> {
   const { rows } = await client.query<StoredObject>(
-    `select o.oid::text, o.kind, o.signature,
+    `select o.oid::text, o.kind, o.signature, o.owner::regrole::text as owner,
        coalesce((
          select json_agg(json_build_object(
-           'privilege', a.privilege_type, 'role', a.grantee::regrole::text, 'grantable', a.is_grantable
+           'privilege', g.privilege_type, 'column', g.column_name, 'grantable', g.is_grantable,
+           'role', case g.grantee when 0 then 'public' else g.grantee::regrole::text end
          ))
-         from aclexplode(o.acl) as a
-         where a.grantee not in (0, o.owner)
+         from (
+           select null as column_name, a.* from aclexplode(o.acl) as a
+           union all
+           select quote_ident(c.attname), a.* from pg_attribute c cross join aclexplode(c.attacl) as a
+           where o.kind = 'view' and c.attrelid = o.oid and not c.attisdropped
+         ) as g
+         where g.grantee <> o.owner
        ), '[]') as grants
      from (
        select p.oid, 'function' as kind, p.oid::regprocedure::text as signature, p.proacl as acl, p.proowner as owner
-       from pg_proc p where p.pronamespace = 'taskq'::regnamespace and p.proname = $1
+       from pg_proc p where p.pronamespace = 'taskq'::regnamespace and p.proname = $1 and p.prokind = 'f'
        union all
        select c.oid, 'view', c.oid::regclass::text, c.relacl, c.relowner
        from pg_class c where c.relnamespace = 'taskq'::regnamespace and c.relname = $1 and c.relkind = 'v'

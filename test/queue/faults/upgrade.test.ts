@@ -234,6 +234,101 @@ describe('what another release has otherwise', () => {
     }
   });
 
+  describe('of the objects that are not its own', () => {
+    const [painter, guest] = ['painter', 'guest'];
+    const roles = () => [painter, guest].map((role) => `${role}_${database.name}`) as [string, string];
+
+    beforeEach(async () => {
+      await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(1, first) });
+      for (const role of roles()) await admin.rows(`create role "${role}"`);
+    });
+    afterEach(async () => {
+      for (const role of roles()) {
+        await admin.rows(`drop owned by "${role}" cascade`);
+        await admin.rows(`drop role "${role}"`);
+      }
+    });
+
+    test.each([
+      ['function', 'longer(text)', "create function taskq.longer(text) returns text return 'mine'"],
+      ['function', 'fresh(integer)', 'create function taskq.fresh(_n integer) returns integer return 0'],
+      ['view', 'scenes', 'create view taskq.scenes as select 1 as mine'],
+      ['table', 'scenes', 'create table taskq.scenes (mine integer)'],
+    ])('one in its way is refused, and nothing is changed: %s %s', async (kind, name, create) => {
+      await admin.rows(create);
+      const before = await describeSchema(admin);
+      const sql = await releaseWith(2, {
+        ...second,
+        fresh: functionOf('fresh(_n integer) returns integer', 'select _n'),
+        scenes: '-- Of a test.\ncreate or replace view taskq.scenes as select 1 as ours;',
+      });
+      for (const options of [{}, { dryRun: true }] as const)
+        await expect(migrate({ databaseUrl: database.directUrl, sql, ...options })).rejects.toMatchObject({
+          code: 'schema_occupied',
+          message: `nothing was changed: ${kind} taskq.${name} is not taskq's, and this release has a function or view of that name`,
+          hint: `rename it and migrate again: alter ${kind} taskq.${name} rename to …`,
+        });
+      expect(await describeSchema(admin)).toEqual(before);
+      await admin.rows(`alter ${kind} taskq.${name} rename to mine`);
+      await migrate({ databaseUrl: database.directUrl, sql });
+    });
+
+    test('the others stay as they are, even under the name of one that it drops, with their grants', async () => {
+      const [role] = roles();
+      await admin.client.query(`
+        create function taskq.removed(text) returns text return 'mine';
+        create view taskq.sketches as select 1 as mine;
+        grant execute on function taskq.removed(text) to "${role}", public;
+        grant select on taskq.sketches to public;
+      `);
+      const mine = `select p.oid, p.proacl::text as acl from pg_proc p where p.oid = 'taskq.removed(text)'::regprocedure
+        union all select c.oid, c.relacl::text from pg_class c where c.oid = 'taskq.sketches'::regclass`;
+      const before = await admin.rows(mine);
+      await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(2, second) });
+      expect(await admin.rows(mine)).toEqual(before);
+      expect(await admin.value("select to_regprocedure('taskq.removed(integer)')")).toBeNull();
+    });
+
+    test('a replaced one keeps its owner and exactly its grants: by column, with grant option, to PUBLIC', async () => {
+      const [role, other] = roles();
+      await admin.client.query(`
+        grant create, usage on schema taskq to "${role}";
+        alter function taskq.longer(integer) owner to "${role}";
+        grant execute on function taskq.longer(integer) to "${other}" with grant option;
+        grant execute on function taskq.typed(integer) to public;
+        grant select (green), select (red), update (green) on taskq.colours to "${other}" with grant option;
+        grant insert on taskq.colours to "${role}";
+        alter default privileges in schema taskq grant execute on functions to "${role}";
+        alter default privileges in schema taskq grant select on tables to "${other}", public;
+      `);
+      await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(2, second) });
+      const acl = await admin.rows<{ grant: string }>(
+        `select format('%s %s to %s%s of %s', a.privilege_type, o.name, case a.grantee when 0 then 'PUBLIC' else a.grantee::regrole::text end,
+           case when a.is_grantable then ' with grant option' end, o.owner::regrole) as grant
+         from (
+           select proname as name, proacl as acl, proowner as owner from pg_proc
+           where pronamespace = 'taskq'::regnamespace and proname in ('longer', 'typed', 'renamed')
+           union all
+           select relname, relacl, relowner from pg_class where oid = 'taskq.colours'::regclass
+           union all
+           select 'colours.' || attname, attacl, relowner from pg_attribute join pg_class c on c.oid = attrelid
+           where attrelid = 'taskq.colours'::regclass
+         ) as o
+         cross join aclexplode(o.acl) as a
+         where a.grantee <> o.owner
+         order by 1`,
+      );
+      const owner = await admin.value('select current_user');
+      expect(acl.map((row) => row.grant)).toEqual([
+        `EXECUTE longer to ${other} with grant option of ${role}`,
+        `EXECUTE typed to PUBLIC of ${owner}`,
+        `INSERT colours to ${role} of ${owner}`,
+        `SELECT colours.green to ${other} with grant option of ${owner}`,
+        `UPDATE colours.green to ${other} with grant option of ${owner}`,
+      ]);
+    });
+  });
+
   test('and that others have built upon is named, and nothing is changed', async () => {
     await migrate({ databaseUrl: database.directUrl, sql: await releaseWith(1, first) });
     await admin.rows('create view public.report as select red from taskq.colours');

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { Client } from '../../lib/connect.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import type { SqlFunction } from './schema-release.ts';
+
+/** A function or a view as a release made it, recorded in taskq.release: what is not recorded there is not ours. */
+export interface ReleasedObject {
+  readonly hash: string;
+  /** With schema and arguments, as PostgreSQL names it. */
+  readonly signature: string;
+}
+
+/** Read what the installed release made, by name. Empty before the first release. */
+export async function readObjects(client: Client): Promise<Readonly<Record<string, ReleasedObject>>> {
+  const { rows: tables } = await client.query<{ release: string | null }>(
+    "select to_regclass('taskq.release')::text as release",
+  );
+  if (tables[0]!.release === null) return {};
+  const { rows } = await client.query<{ objects: Record<string, ReleasedObject> }>(
+    'select objects from taskq.release',
+  );
+  return rows[0]?.objects ?? {};
+}
+
+/** Compute the hash of the text of a function or a view. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * Throws `schema_occupied`, which names them, where functions or relations of others have the name of one that this
+ * release creates or replaces. An overload counts as well: a call of ours could be taken for one of it.
+ */
+export async function refuseOthersObjects(client: Client, functions: readonly SqlFunction[]): Promise<void> {
+  const earlier = await readObjects(client);
+  const changed = functions.filter(({ name, text }) => earlier[name]?.hash !== hashOf(text));
+  const names = changed.map(({ name }) => name);
+  const ours = names.map((name) => earlier[name]?.signature ?? '');
+  const { rows } = await client.query<{ kind: string; signature: string }>(OTHERS, [names, ours]);
+  if (rows.length === 0) return;
+  const list = rows.map(({ kind, signature }) => `${kind} ${signature}`);
+  throw new TaskqError(
+    'schema_occupied',
+    `nothing was changed: ${list.join(' and ')} ${rows.length === 1 ? 'is' : 'are'} not taskq's, ` +
+      'and this release has a function or view of that name',
+    {
+      hint: `rename it and migrate again: ${list.map((object) => `alter ${object} rename to …`).join('; ')}`,
+    },
+  );
+}
+
+const OTHERS = `
+  select i.type as kind, o.signature
+  from (
+    select 'pg_proc'::regclass as catalog, p.oid, p.oid::regprocedure::text as signature
+    from pg_proc p where p.pronamespace = to_regnamespace('taskq') and p.proname = any($1::text[])
+    union all
+    select 'pg_class'::regclass, c.oid, c.oid::regclass::text
+    from pg_class c where c.relnamespace = to_regnamespace('taskq') and c.relname = any($1::text[])
+  ) as o
+  cross join pg_identify_object(o.catalog, o.oid, 0) as i
+  where o.signature <> all($2::text[])
+  order by 2`;
