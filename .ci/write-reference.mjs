@@ -6,6 +6,7 @@ import { buildProgram } from '../dist/cli/program.js';
 import { EXIT_CODES } from '../dist/cli/run/exit-codes.js';
 import { flagOf } from '../dist/cli/select/task-filter.js';
 import { describeSettings } from '../dist/config/describe-config.js';
+import { ERROR_CODES } from '../dist/lib/error-codes.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
 import { EVENTS } from '../dist/worker/log/events.js';
 import { membersOf } from './declared.mjs';
@@ -18,7 +19,7 @@ Generated from the code (\`npm run tables\`). A duration is text such as \`500ms
 in TypeScript it can also be a number of milliseconds.
 
 [Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) ·
-[Exit codes](#exit-codes) · [Settings](#settings) · [Log events](#log-events) ·
+[Exit codes](#exit-codes) · [Error codes](#error-codes) · [Settings](#settings) · [Log events](#log-events) ·
 [Handlers](#handlers) · [The library](#the-library)
 
 ## Commands
@@ -42,6 +43,12 @@ ${reasons()}
 ## Exit codes
 
 ${exitCodes()}
+## Error codes
+
+The \`code\` of a \`TaskqError\`, which \`--json\` prints on stderr as \`{"error": {"code", "message", "hint"}}\`. An
+error with the code \`bug\` and a \`stack\` is a fault of taskq: please report it.
+
+${errorCodes()}
 ## Settings
 
 In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,mjs,cjs,json,yaml}\`,
@@ -255,6 +262,15 @@ function exitCodes() {
     ['exit code', 'meaning'],
     EXIT_CODES.map(({ codes, meaning }) => [codes.join(', '), meaning]),
   );
+}
+
+function errorCodes() {
+  const rows = Object.entries(ERROR_CODES).map(([name, { meaning, remedy }]) => [
+    code(name),
+    meaning,
+    remedy,
+  ]);
+  return table(['code', 'what happened', 'what to do'], rows);
 }
 
 function events() {

@@ -14,6 +14,7 @@ export type { StandardSchema } from './domain/standard-schema.ts';
 export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
 export type { TaskStatus } from './domain/task.ts';
+export type { ErrorCode } from './lib/error-codes.ts';
 export { TaskqError } from './lib/errors.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';

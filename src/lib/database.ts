@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { withDeadline } from './driver.ts';
+import type { ErrorCode } from './error-codes.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
 import { redactUrl } from './redact-url.ts';
@@ -165,11 +166,12 @@ export function isPassing(error: unknown): boolean {
  * takes no writes.
  */
 export function isUnanswered(error: unknown): boolean {
-  if (error instanceof TaskqError)
-    return ['connection_failed', 'deadline_passed', 'read_only'].includes(error.code);
+  if (error instanceof TaskqError) return UNANSWERED.includes(error.code);
   if (isServerError(error)) return error.code === '53300';
   return error instanceof Error && (error instanceof pg.DatabaseError || isSocketError(error));
 }
+
+const UNANSWERED: readonly ErrorCode[] = ['connection_failed', 'deadline_passed', 'read_only'];
 
 function isSocketError(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;

@@ -1,6 +1,7 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
 import { type StoredPayload, storablePayload } from '../../domain/payload.ts';
+import type { ErrorCode } from '../../lib/error-codes.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { JsonError, parseJson } from '../../lib/json.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
@@ -79,7 +80,7 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
 const NO_OPTIONS = {};
 
 /** These are not the item's fault. */
-const FATAL = ['handler_not_loaded', 'connection_failed', 'deadline_passed'];
+const FATAL: readonly ErrorCode[] = ['handler_not_loaded', 'connection_failed', 'deadline_passed'];
 
 interface Envelope {
   readonly type?: string;

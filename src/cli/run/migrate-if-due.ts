@@ -1,4 +1,5 @@
 import { openDatabase } from '../../lib/database.ts';
+import type { ErrorCode } from '../../lib/error-codes.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { checkSchema } from '../../queue/schema/check-schema.ts';
 import { migrate } from '../../queue/schema/migrate.ts';
@@ -16,4 +17,4 @@ export async function migrateIfDue(databaseUrl: string): Promise<void> {
   }
 }
 
-const DUE = ['schema_missing', 'schema_behind'];
+const DUE: readonly ErrorCode[] = ['schema_missing', 'schema_behind'];

@@ -1,0 +1,209 @@
+interface Described {
+  /** What happened. */
+  readonly meaning: string;
+  /** What an operator or a program can do about it. */
+  readonly remedy: string;
+}
+
+/**
+ * The codes of every TaskqError, for docs/reference.md. `errors.ts` imports the names as a type alone, so that nothing
+ * loads these texts at run time.
+ */
+export const ERROR_CODES = {
+  bad_backoff: { meaning: 'a back-off is invalid', remedy: 'correct it as the message says' },
+  bad_config: {
+    meaning: 'the configuration file cannot be read or has no default export',
+    remedy: 'correct the file that the message names',
+  },
+  bad_duration: {
+    meaning: 'a duration is invalid',
+    remedy: 'write one such as `500ms`, `30s`, `10m`, `2h`, `7d`',
+  },
+  bad_file: { meaning: 'the file of `--file` cannot be read', remedy: 'check its path and its permissions' },
+  bad_handler: {
+    meaning: 'a handler exports something else than a handler',
+    remedy: 'correct the file or the map',
+  },
+  bad_item: {
+    meaning: 'a line or element of `enqueue --file` cannot become a task; one error for each',
+    remedy: 'correct it, or skip it with `--skip-bad`',
+  },
+  bad_items: { meaning: 'the file has such lines, and nothing was enqueued', remedy: 'the same' },
+  bad_json: { meaning: 'text is not JSON', remedy: 'correct it at the place that the message names' },
+  bad_name: {
+    meaning: 'the name of a queue, type, key or tag is invalid',
+    remedy: 'correct it as the message says',
+  },
+  bad_option: {
+    meaning: 'an option is unknown or its value invalid',
+    remedy: 'correct it as the message says',
+  },
+  bad_priority: { meaning: 'a priority is invalid', remedy: 'use 0 to 9, or critical, high, medium, low' },
+  bad_retention: { meaning: 'a retention is invalid', remedy: 'use `none`, `ever` or days such as `7d`' },
+  bad_setting: {
+    meaning: 'a setting is unknown or its value invalid',
+    remedy: 'correct it where the message says',
+  },
+  closed: { meaning: 'the `TaskQueue` was closed', remedy: 'make a new one' },
+  connection_failed: {
+    meaning: 'the database cannot be reached, or the connection was lost',
+    remedy: 'check server and URL; try again. If it was lost during a write, the write may have been done',
+  },
+  database_refused: {
+    meaning:
+      'the server refused the session or the statement: password, missing right, conflict with another transaction',
+    remedy: 'see the hint',
+  },
+  database_trouble: {
+    meaning: 'the server reports a fault of its own, such as a full disk or no connection left',
+    remedy: 'see the hint and the log of the server',
+  },
+  deadline_passed: {
+    meaning: 'the database did not answer in time; the statement may have been done',
+    remedy: 'try again; check the load of the server',
+  },
+  duplicate_handler: { meaning: 'two files handle one type', remedy: 'rename or remove one' },
+  embedded_initdb_failed: {
+    meaning: 'the local PostgreSQL could not create its data directory',
+    remedy: 'see the hint',
+  },
+  embedded_locked: { meaning: 'another process has been starting it for too long', remedy: 'see the hint' },
+  embedded_missing: {
+    meaning: 'its package is not installed',
+    remedy: 'install optional dependencies, or set `DATABASE_URL`',
+  },
+  embedded_no_account: { meaning: 'root has no account to run it as', remedy: 'start taskq as another user' },
+  embedded_no_answer: { meaning: 'it accepts no connections', remedy: 'see `taskq db logs`' },
+  embedded_no_binaries: { meaning: 'its binaries cannot be copied or run', remedy: 'see the message' },
+  embedded_not_yours: {
+    meaning: 'its directory belongs to another user',
+    remedy: 'set `XDG_STATE_HOME` to a directory of your own',
+  },
+  embedded_orphans: {
+    meaning: 'processes of a killed server still use its data',
+    remedy: 'end the processes that the message names',
+  },
+  embedded_other_major: {
+    meaning: 'its data is of another major version of PostgreSQL',
+    remedy: 'see the hint',
+  },
+  embedded_path_too_long: {
+    meaning: 'the path of its socket is too long',
+    remedy: 'set `XDG_STATE_HOME` to a shorter path',
+  },
+  embedded_start_failed: { meaning: 'it did not start', remedy: 'see the message and `taskq db logs`' },
+  embedded_state_dir: {
+    meaning: 'its directory cannot be used',
+    remedy: 'correct the permissions that the message names',
+  },
+  embedded_stop_failed: { meaning: 'it does not end', remedy: 'see `taskq db logs`' },
+  embedded_unsupported: { meaning: 'there is none for this platform', remedy: 'set `DATABASE_URL`' },
+  endless: {
+    meaning: 'of `taskq/testing`: a task has not ended after 1000 attempts',
+    remedy: 'give it fewer attempts',
+  },
+  env_file_unreadable: { meaning: 'the file of `--env-file` cannot be read', remedy: 'check its path' },
+  handler_broken_link: { meaning: 'a handler is a broken link', remedy: 'correct the link' },
+  handler_not_executable: {
+    meaning: 'a handler starts with `#!` but is not executable',
+    remedy: '`chmod +x` it',
+  },
+  handler_not_loaded: {
+    meaning: 'the module of a handler throws, or cannot be read',
+    remedy: 'correct the file',
+  },
+  handler_outside: {
+    meaning: 'a handler links out of the directory of handlers',
+    remedy: 'move or copy the file into it',
+  },
+  held: { meaning: 'the task is held by a worker', remedy: 'cancel it first' },
+  interrupted: { meaning: 'a signal ended the command', remedy: 'continue where the message says' },
+  invalid_payload: {
+    meaning: 'the schema of its handler refuses a payload, or the database cannot store it',
+    remedy: 'correct the payload at the path that the message names',
+  },
+  may_not_migrate: {
+    meaning: 'the role lacks a right that `migrate` needs',
+    remedy: 'grant it, as the hint says',
+  },
+  module_not_loaded: {
+    meaning: 'a module of the configuration or a handler does not load',
+    remedy: 'correct the file',
+  },
+  no_database: { meaning: 'no database is configured', remedy: 'set `DATABASE_URL`' },
+  no_handlers: {
+    meaning: 'there are no handlers where they were looked for',
+    remedy: 'set `handlers`, or add a file',
+  },
+  no_log: { meaning: 'the local PostgreSQL has no log: it has never been started', remedy: 'start it' },
+  no_such_task: {
+    meaning: 'nothing is known of a task: it never existed, was deleted, or outlived its retention',
+    remedy: 'check the id; `notifyDone` keeps the end of a task for `wait`',
+  },
+  no_such_worker: { meaning: 'no worker has this id or name', remedy: 'see `taskq workers`' },
+  not_confirmed: { meaning: 'a destructive command was not confirmed', remedy: 'add `--yes`' },
+  not_dead: { meaning: 'the task is not a dead letter', remedy: 'use the command that the hint names' },
+  not_held: { meaning: 'no task holds the key', remedy: 'check the key and the queue' },
+  not_live: { meaning: 'the task has finished or does not exist', remedy: 'check the id' },
+  not_running: { meaning: 'the local PostgreSQL is not running', remedy: '`taskq db start`' },
+  not_waiting: {
+    meaning: 'of `taskq/testing`: the task is not waiting',
+    remedy: 'run no worker beside the test',
+  },
+  not_written: {
+    meaning: 'a file could not be written',
+    remedy: 'check the permissions and the space of its directory',
+  },
+  partly_enqueued: {
+    meaning: 'an enqueue of many tasks failed midway; those of earlier transactions remain',
+    remedy: 'continue after the number or line that the error names',
+  },
+  pooled_connection: {
+    meaning: '`migrate` was given a connection through a pooler',
+    remedy: 'set `directUrl`',
+  },
+  read_only: { meaning: 'the server takes no writes', remedy: 'connect to the primary server' },
+  refused: {
+    meaning: 'a function of the schema refused what it was given',
+    remedy: 'correct it as the message says',
+  },
+  schema_behind: {
+    meaning: 'the schema is older than this version of taskq needs',
+    remedy: '`taskq migrate`',
+  },
+  schema_depended_on: {
+    meaning: 'other objects depend on what `migrate` must replace',
+    remedy: 'drop them, as the hint says',
+  },
+  schema_differs: {
+    meaning: 'the schema was made by a migration that this version has not',
+    remedy: 'see the hint',
+  },
+  schema_in_use: {
+    meaning: 'other transactions lock what `migrate` must change',
+    remedy: 'end them, or try again',
+  },
+  schema_missing: { meaning: 'the database has no schema taskq', remedy: '`taskq migrate`' },
+  schema_newer: { meaning: 'the schema needs a newer version of taskq', remedy: 'install it' },
+  schema_occupied: {
+    meaning: 'an object that is not of taskq has a name that `migrate` needs in the schema',
+    remedy: 'rename it, as the hint says',
+  },
+  spool_failed: {
+    meaning: 'the input of `--file` cannot be stored in the temporary directory',
+    remedy: 'set `TMPDIR`',
+  },
+  statement_pooling: {
+    meaning: 'the pooler takes no transactions',
+    remedy: 'set it to transaction or session pooling',
+  },
+  unknown_type: {
+    meaning: 'no handler here and no worker knows the type',
+    remedy: 'correct it; start a worker that handles it; `taskq types add`; or allow unknown types',
+  },
+  usage: { meaning: 'the command line names an unknown command or option', remedy: 'see `--help`' },
+  wait_deadline: { meaning: 'a task has not ended in time; it continues', remedy: 'wait again' },
+} as const satisfies Readonly<Record<string, Described>>;
+
+/** Identifies the kind of a TaskqError. */
+export type ErrorCode = keyof typeof ERROR_CODES;
