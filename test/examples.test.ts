@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { waitUntil } from './queue/waiting.ts';
 import { createTestDatabase, type TestDatabase } from './support/database.ts';
+import { runCommand } from './support/run-command.ts';
 import { type RunningProgram, startProgram } from './support/run-program.ts';
-import { runTaskq } from './support/run-taskq.ts';
 import { REPOSITORY } from './support/spawn-taskq.ts';
 
 const EXAMPLES = join(REPOSITORY, 'examples');
@@ -37,7 +37,7 @@ test('an enqueue script and an application with a worker inside: the task runs, 
   expect(script.output()).toContain(`{ sent: true, order: '${order}' }`);
   application.signal('SIGTERM');
   expect(await application.exit).toBe(0);
-  const shown = await runTaskq(['show', id!, '--json'], { env: { DATABASE_URL: database.url } });
+  const shown = await runCommand(['show', id!, '--json'], { env: { DATABASE_URL: database.url } });
   expect(JSON.parse(shown.stdout)).toMatchObject({
     status: 'completed',
     attempts: 0,

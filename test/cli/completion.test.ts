@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { binaryOnPath } from '../support/binary-on-path.ts';
+import { runCommand } from '../support/run-command.ts';
 import { runTaskq } from '../support/run-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { sitDown, type Typist } from '../support/typing.ts';
@@ -11,7 +12,7 @@ import { createProject, type Project } from './project.ts';
 
 /** What may follow these words, as a shell without ways of its own asks. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { stdout } = await runTaskq(['completion', 'bash', '--', ...words]);
+  const { stdout } = await runCommand(['completion', 'bash', '--', ...words]);
   return stdout.split('\n').slice(0, -1);
 }
 
@@ -64,7 +65,7 @@ describe('what is offered', () => {
     expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
     // bash cuts the word at the sign, and replaces what follows it.
     expect(await offered('list', '--status', '=', 'p')).toEqual(['pending']);
-    expect((await runTaskq(['completion', 'fish', '--', 'list', '--status=p'])).stdout).toBe(
+    expect((await runCommand(['completion', 'fish', '--', 'list', '--status=p'])).stdout).toBe(
       '--status=pending\t\n',
     );
   });
@@ -84,7 +85,7 @@ describe('what is offered', () => {
   });
 
   test('with --json as one document', async () => {
-    const { stdout } = await runTaskq(['completion', '--json', 'zsh', '--', 'dead', 'li']);
+    const { stdout } = await runCommand(['completion', '--json', 'zsh', '--', 'dead', 'li']);
     expect(JSON.parse(stdout)).toEqual({
       files: false,
       completions: [{ value: 'list', about: 'list dead letters, most recent first' }],
@@ -150,7 +151,7 @@ test.each([
   [['fih'], 'shell "fih": expected one of bash, zsh, fish (did you mean "fish"?)'],
   [[], "missing required argument 'shell' — see taskq completion --help"],
 ])('taskq completion %j says which shells there are, exit 2', async (args, said) => {
-  expect(await runTaskq(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
+  expect(await runCommand(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
 });
 
 /** In CI each shell must be there. */

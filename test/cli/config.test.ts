@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runTaskq } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 test('config prints each value with its source, and no password', async () => {
   const cwd = await temporaryDirectory();
   await writeFile(join(cwd, 'taskq.config.json'), '{"lease": "1m", "grace": "5s", "poll": "2s"}');
   const env = { DATABASE_URL: 'postgres://ann:s3cr3t@h/db', TASKQ_GRACE: '6s' };
-  const { code, stdout, stderr } = await runTaskq(['config'], { cwd, env });
+  const { code, stdout, stderr } = await runCommand(['config'], { cwd, env });
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: `configuration file: ${join(cwd, 'taskq.config.json')}\n`,

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts';
-import { runTaskq } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const SECRET = 's3cr3t';
@@ -19,7 +19,7 @@ describe('the database', () => {
   afterAll(() => Promise.all([empty.drop(), changed.drop()]));
 
   test('none configured, and nobody at a terminal: exit 2 and both ways named', async () => {
-    const { code, stderr } = await runTaskq(['list'], { cwd });
+    const { code, stderr } = await runCommand(['list'], { cwd });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr:
@@ -32,7 +32,7 @@ describe('the database', () => {
     async (command) => {
       const url = `${changed.directUrl.replace(/[?&]sslmode=[^&]*/, '')}`;
       const secured = `${url}${url.includes('?') ? '&' : '?'}sslmode=verify-full`;
-      const { code, stderr } = await runTaskq([command], { cwd, env: { DATABASE_URL: secured } });
+      const { code, stderr } = await runCommand([command], { cwd, env: { DATABASE_URL: secured } });
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: expect.stringMatching(
@@ -44,7 +44,7 @@ describe('the database', () => {
 
   test('db status with one configured says that other commands use it, without its password', async () => {
     const env = { DATABASE_URL: `postgres://ann:${SECRET}@127.0.0.1:1/db` };
-    expect(await runTaskq(['db', 'status'], { cwd, env })).toMatchObject({
+    expect(await runCommand(['db', 'status'], { cwd, env })).toMatchObject({
       code: 0,
       stderr: 'other commands use the configured database postgres://ann:***@127.0.0.1:1/db\n',
     });
@@ -56,7 +56,7 @@ describe('the database', () => {
     await client.query(`create role ${role} login; grant usage on schema taskq to ${role}`);
     await client.query(`grant execute on function taskq.get_release() to ${role}`);
     const url = changed.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`);
-    expect(await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } })).toMatchObject({
+    expect(await runCommand(['list'], { cwd, env: { DATABASE_URL: url } })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('grant execute on all functions in schema taskq to'),
     });
@@ -71,7 +71,7 @@ describe('the database', () => {
     });
 
     test('is not read unasked, and the error says how it is', async () => {
-      expect(await runTaskq(['list'], { cwd: project })).toMatchObject({
+      expect(await runCommand(['list'], { cwd: project })).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('there is a .env here, which is read only with --env-file .env'),
       });
@@ -82,7 +82,7 @@ describe('the database', () => {
       const handler = 'export default () => process.env.TASKQ_QUEUES;';
       await writeFile(join(project, 'handlers/queues.mjs'), handler);
       const run = (...args: string[]) =>
-        runTaskq(['--env-file', '.env', ...args], { cwd: project, env: { TASKQ_POLL: '2s' } });
+        runCommand(['--env-file', '.env', ...args], { cwd: project, env: { TASKQ_POLL: '2s' } });
       const { stdout } = await run('config', '--json');
       expect(JSON.parse(stdout)).toMatchObject({
         settings: expect.arrayContaining([
@@ -97,7 +97,7 @@ describe('the database', () => {
     });
 
     test('that is not there is named', async () => {
-      const { code, stderr } = await runTaskq(['list', '--env-file', 'nowhere.env'], { cwd: project });
+      const { code, stderr } = await runCommand(['list', '--env-file', 'nowhere.env'], { cwd: project });
       // Node 20 takes the option for its own wherever it stands, and ends with 9 before we begin.
       expect([2, 9]).toContain(code);
       expect(stderr).toMatch(/nowhere\.env: (?:no such file|not found)\n$/);
@@ -107,7 +107,7 @@ describe('the database', () => {
   test.each([['list'], ['migrate'], ['stats']])(
     'unreachable: taskq %s names host and port without the password, exit 1',
     async (command) => {
-      const { code, stderr } = await runTaskq(
+      const { code, stderr } = await runCommand(
         [command, '--database-url', `postgres://ann:${SECRET}@127.0.0.1:1/db`],
         { cwd },
       );
@@ -125,7 +125,7 @@ describe('the database', () => {
       TASKQ_DATABASE: 'embedded',
       TASKQ_STATE_DIR: cwd,
     };
-    expect(await runTaskq(['list'], { cwd, env })).toMatchObject({
+    expect(await runCommand(['list'], { cwd, env })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('cannot reach'),
     });
@@ -133,7 +133,7 @@ describe('the database', () => {
 
   test('a URL that is none is refused without its password, exit 2', async () => {
     for (const url of [`mysql://ann:${SECRET}@h/db`, `postgres://ann:${SECRET}@h:port/db`, `ann:${SECRET}`]) {
-      const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } });
+      const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: url } });
       expect({ code, stderr }).toEqual({
         code: 2,
         stderr: expect.stringContaining('expected a URL — such as postgres://'),
@@ -144,7 +144,7 @@ describe('the database', () => {
 
   test('a database that is not there: exit 1, without a stack', async () => {
     const url = empty.directUrl.replace(empty.name, 'nowhere');
-    const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: url } });
+    const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: url } });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
@@ -161,7 +161,7 @@ describe('the database', () => {
     ['cancel', '1'],
     ['enqueue', 'x', '--allow-unknown'],
   ])('the schema is missing: taskq %s says "run taskq migrate", exit 3', async (...args) => {
-    const { code, stderr } = await runTaskq(args, { cwd, env: { DATABASE_URL: empty.url } });
+    const { code, stderr } = await runCommand(args, { cwd, env: { DATABASE_URL: empty.url } });
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: 'taskq: the database has no schema taskq — run taskq migrate\n',
@@ -171,7 +171,7 @@ describe('the database', () => {
   test('the schema lacks what this binary needs: exit 3', async () => {
     const client = await changed.client();
     await client.query('update taskq.release set number = number - 1');
-    const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: changed.url } });
+    const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: changed.url } });
     await client.query('update taskq.release set number = number + 1');
     expect({ code, stderr }).toEqual({
       code: 3,
@@ -182,7 +182,7 @@ describe('the database', () => {
   test('the schema names a later oldest_client: exit 3', async () => {
     const client = await changed.client();
     await client.query('update taskq.release set oldest_client = 1000');
-    const { code, stderr } = await runTaskq(['list'], { cwd, env: { DATABASE_URL: changed.url } });
+    const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: changed.url } });
     await client.query('update taskq.release set oldest_client = 1');
     expect({ code, stderr }).toEqual({
       code: 3,
@@ -195,7 +195,7 @@ describe('the database', () => {
   test('migrate exits 3 when the schema is newer than the binary', async () => {
     const client = await changed.client();
     await client.query('update taskq.release set number = 1000');
-    const { code, stderr } = await runTaskq(['migrate'], { cwd, env: { DATABASE_URL: changed.directUrl } });
+    const { code, stderr } = await runCommand(['migrate'], { cwd, env: { DATABASE_URL: changed.directUrl } });
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: expect.stringMatching(/^taskq: the schema taskq is newer than this version/),

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { binaryOnPath } from '../support/binary-on-path.ts';
 import { createTestDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { runTaskq } from '../support/run-taskq.ts';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -18,7 +19,7 @@ describe('taskq init', () => {
   afterAll(() => database.drop());
 
   const init = (cwd: string, args: string[] = [], env: Record<string, string> = {}) =>
-    runTaskq(['init', ...args], { cwd, env });
+    runCommand(['init', ...args], { cwd, env });
 
   /** The commands that it printed. */
   const commandsOf = (stdout: string) =>
@@ -117,10 +118,10 @@ next:
     expect(await readFile(join(cwd, 'taskq.config.mjs'), 'utf8')).toMatch(
       /\/\/ .*ten hours(.*\n)+ +maxAttempts: 20,/,
     );
-    const { stdout: id } = await runTaskq(['enqueue', 'hello', '{"name":"Bob"}'], { cwd, env });
+    const { stdout: id } = await runCommand(['enqueue', 'hello', '{"name":"Bob"}'], { cwd, env });
     // A worker brings it to the database, where it holds for what was enqueued before, too.
     expect(await runTaskq(['work', '--until-idle'], { cwd, env })).toMatchObject({ code: 0 });
-    const { stdout } = await runTaskq(['show', id.trim()], { cwd, env });
+    const { stdout } = await runCommand(['show', id.trim()], { cwd, env });
     expect(stdout).toContain(' of 20 attempts');
   });
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
-import { runTaskq } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 
 let database: TestDatabase;
 const migrate = (...args: string[]) =>
-  runTaskq(['migrate', ...args], {
+  runCommand(['migrate', ...args], {
     env: { DATABASE_URL: database.url, TASKQ_DIRECT_URL: database.directUrl },
   });
 

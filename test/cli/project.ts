@@ -2,7 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { createTestDatabase } from '../support/database.ts';
-import { type RunOptions, runTaskq, type TaskqResult } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
+import type { RunOptions, TaskqResult } from '../support/run-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** A directory with two handlers, `double` and `send-email` (which has a schema), and a migrated database. */
@@ -16,7 +17,7 @@ export interface Project {
   callerUrl(): Promise<string>;
   /** Opens another connection, closed by `drop`. */
   connect(): Promise<pg.Client>;
-  /** Runs the binary there, with DATABASE_URL set. */
+  /** Runs a command there, with DATABASE_URL set. */
   run(args: readonly string[], options?: RunOptions): Promise<TaskqResult>;
   /** The same; fails unless it exits 0, and returns the document that --json printed. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into any shape
@@ -55,7 +56,7 @@ export async function createProject(): Promise<Project> {
   const { url, directUrl } = database;
   let caller: string | undefined;
   const run: Project['run'] = (args, options = {}) =>
-    runTaskq(args, { cwd: directory, ...options, env: { DATABASE_URL: url, ...options.env } });
+    runCommand(args, { cwd: directory, ...options, env: { DATABASE_URL: url, ...options.env } });
   const enqueue = async (options: object = {}) => {
     const text = `select id from taskq.enqueue('double', '{"n": 1}', $1)`;
     const told = { allow_unknown: true, ...options };

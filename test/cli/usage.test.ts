@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { runCommand } from '../support/run-command.ts';
 import { runTaskq } from '../support/run-taskq.ts';
 
 describe('a command line that is wrong', () => {
@@ -31,11 +32,11 @@ describe('a command line that is wrong', () => {
     [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task fits'],
     [['purge', '1', '--limit', '3'], '--limit needs a filter or --all'],
   ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, said) => {
-    expect(await runTaskq(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });
+    expect(await runCommand(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });
   });
 
   test('with --json the error is one JSON document on stderr', async () => {
-    const { code, stderr } = await runTaskq(['lisst', '--json']);
+    const { code, stderr } = await runCommand(['lisst', '--json']);
     const error = {
       code: 'usage',
       message: "unknown command 'lisst' (did you mean list?)",
@@ -45,7 +46,7 @@ describe('a command line that is wrong', () => {
   });
 
   test('a command without its subcommand prints its help on stderr and exits 2', async () => {
-    const { code, stdout, stderr } = await runTaskq(['dead']);
+    const { code, stdout, stderr } = await runCommand(['dead']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: taskq dead');
   });
@@ -53,7 +54,7 @@ describe('a command line that is wrong', () => {
 
 describe('help', () => {
   test('names every command on stdout', async () => {
-    const { code, stdout, stderr } = await runTaskq(['--help']);
+    const { code, stdout, stderr } = await runCommand(['--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const name of [
       'enqueue',
@@ -79,7 +80,7 @@ describe('help', () => {
   });
 
   test('of a command has its options and the global ones', async () => {
-    const { stdout } = await runTaskq(['dead', 'revive', '--help']);
+    const { stdout } = await runCommand(['dead', 'revive', '--help']);
     expect(stdout).toContain('Usage: taskq dead revive [options] <id...> | <filter> | --all');
     for (const option of [
       '--payload',
@@ -102,7 +103,7 @@ describe('help', () => {
   });
 
   test('--version prints the version', async () => {
-    expect(await runTaskq(['--version'])).toMatchObject({
+    expect(await runCommand(['--version'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/),
     });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TaskqError } from '../../src/index.ts';
-import { runTaskq } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { openPool, useLibrary } from './use-queue.ts';
 
@@ -98,7 +98,7 @@ describe('what the server says of itself', () => {
     ['25006', ['enqueue', 'report', '--allow-unknown']],
   ])('%s is a line on the command line, and no bug: taskq %j', async (state, args) => {
     await fail(state);
-    const { code, stderr } = await runTaskq(args, { env: { DATABASE_URL: library.url } });
+    const { code, stderr } = await runCommand(args, { env: { DATABASE_URL: library.url } });
     const hint = TROUBLES.find(([of]) => of === state)![2].source;
     expect(stderr).toMatch(
       new RegExp(`^taskq: the database \\S+: could not do it: it's 'so' — [^\\n]*${hint}[^\\n]*\\n$`),

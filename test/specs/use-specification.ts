@@ -7,7 +7,8 @@ import { type Row, silence } from '../queue/rows.ts';
 import { type Session, useDatabase } from '../queue/session.ts';
 import { waitUntil } from '../queue/waiting.ts';
 import { knowTypes } from '../support/know-types.ts';
-import { type RunOptions, runTaskq, type TaskqResult } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
+import type { RunOptions, TaskqResult } from '../support/run-taskq.ts';
 import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../support/start-taskq.ts';
 import { TABLES as APPLICATION } from './tables.ts';
 
@@ -63,7 +64,7 @@ export function useSpecification(here: string, tables = APPLICATION): Specificat
         payload: JSON.stringify(payload),
         options: normaliseEnqueueOptions(options),
       }),
-    taskq: (args, options = {}) => runTaskq(args, { ...options, env: { ...env(), ...options.env } }),
+    taskq: (args, options = {}) => runCommand(args, { ...options, env: { ...env(), ...options.env } }),
     work: (args = [], more = {}) => startTaskq(['work', ...args], { env: { ...env(), ...more } }),
     async task(id) {
       const row = await database.admin.row<Row>('select * from taskq.all_tasks where id = $1', id);

@@ -49,7 +49,7 @@ export function spawnTaskq(args: readonly string[], options: TaskqOptions): Spaw
 }
 
 /** Without our settings and without the home directory of the user who runs the tests. */
-function plainEnvironment(): Record<string, string> {
+export function plainEnvironment(): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: inject('scratchDirectory'), TZ: 'UTC' };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runTaskq } from '../support/run-taskq.ts';
+import { runCommand } from '../support/run-command.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -19,7 +19,7 @@ const misplaced = "select count(*)::integer from taskq.finished_tasks where kept
 test('after months without one, a worker makes partitions, and brings there what was cancelled meanwhile', async () => {
   await dropPartitions('of days');
   const ids = await queue.enqueueSome(3, 'hello-js');
-  const cancelled = await runTaskq(['cancel', ...ids], { env: { DATABASE_URL: queue.url } });
+  const cancelled = await runCommand(['cancel', ...ids], { env: { DATABASE_URL: queue.url } });
   expect(cancelled).toMatchObject({ code: 0 });
   expect(await queue.value(misplaced)).toBe(3);
 
@@ -39,7 +39,7 @@ test('where not even the partition that takes all can be made, cancel says what 
   await dropPartitions('all');
   const other = await queue.session();
   await other.query('begin; lock table taskq.finished_tasks in share update exclusive mode');
-  const refused = await runTaskq(['cancel', id!], { env: { DATABASE_URL: queue.url } });
+  const refused = await runCommand(['cancel', id!], { env: { DATABASE_URL: queue.url } });
   expect(refused.code).toBe(1);
   expect(refused.stderr).toMatch(
     /^taskq: no partition of relation "finished_tasks" found for row .* — a partition was dropped by hand: select taskq.ensure_partitions\(\)\n$/,

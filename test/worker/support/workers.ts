@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { afterEach, beforeEach } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { runTaskq, type TaskqResult } from '../../support/run-taskq.ts';
+import { runCommand } from '../../support/run-command.ts';
+import type { TaskqResult } from '../../support/run-taskq.ts';
 import { REPOSITORY } from '../../support/spawn-taskq.ts';
 import { killStartedTaskqs, type LogLine, type RunningTaskq, startTaskq } from '../../support/start-taskq.ts';
 
@@ -100,7 +101,7 @@ export function useWorkers() {
 
     /** Runs another command to completion on the same database. */
     run: (...args: readonly string[]): Promise<TaskqResult> =>
-      runTaskq(args, { env: { DATABASE_URL: database.url }, limitMs: 60_000 }),
+      runCommand(args, { env: { DATABASE_URL: database.url } }),
 
     /** Enqueues one task and returns its id. By default it is retried after 50 ms. */
     enqueue: (type: string, payload: unknown = {}, options: object = {}): Promise<string> =>
