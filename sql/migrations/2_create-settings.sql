@@ -161,7 +161,9 @@ begin
 end
 $$;
 
--- On any change, including those by hand. Deferred, because the changes of a transaction apply from its commit.
+-- On any change, including those by hand. Deferred, because the changes of a transaction apply from its commit. In a
+-- prepared transaction they apply from COMMIT PREPARED, whose time only track_commit_timestamp records, and the triggers
+-- run at PREPARE: taskq.all_tasks shows a task that ended in between with the new settings.
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.task_types
 deferrable initially deferred for each row execute function taskq.keep_past_settings('type');
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.queues

@@ -121,6 +121,23 @@ test('with taskq.notify off in a transaction, whatever it does with tasks and wo
   expect(await payloads()).toEqual([1, 3, 4]);
 });
 
+test('settings changed so apply from COMMIT PREPARED, and are shown of what ended from PREPARE', async () => {
+  const enqueueOne = () => queue.admin.value<string>("select id from taskq.enqueue('work')");
+  const [before, between, after] = [await enqueueOne(), await enqueueOne(), await enqueueOne()];
+  const cancel = (id: string) => queue.admin.rows('select taskq.cancel($1)', [id]);
+  const shown = (id: string) =>
+    queue.admin.value("select applies -> 'max_attempts' from taskq.all_tasks where id = $1", id);
+  const old = { value: 3, from: 'defaults' };
+  const set = { value: 7, from: 'queue' };
+  await cancel(before);
+  await prepared((session) => session.rows(`select taskq.set_queue('default', '{"max_attempts": 7}')`));
+  await cancel(between);
+  expect(await Promise.all([before, between, after].map(shown))).toEqual([old, old, old]);
+  await commit();
+  await cancel(after);
+  expect(await Promise.all([before, between, after].map(shown))).toEqual([old, set, set]);
+});
+
 test('a worker that sleeps finds by polling what was committed so', async () => {
   const done: unknown[] = [];
   const sleeper = createWorker({
