@@ -11,6 +11,8 @@ export class JsonError extends TaskqError {
   readonly column: number;
   /** The text around the fault, on one line. */
   readonly excerpt: string;
+  /** What is wrong there: the message without the place. */
+  readonly problem: string;
 
   constructor(text: string, fault: JsonFault) {
     const before = text.slice(0, fault.position).split('\n');
@@ -18,7 +20,8 @@ export class JsonError extends TaskqError {
     const column = before[line - 1]!.length + 1;
     const excerpt = excerptOf(text, fault.position);
     const near = excerpt === '' ? '' : `, near ${excerpt}`;
-    super('bad_json', `invalid JSON at line ${line}, column ${column}: ${fault.what}${near}`, {
+    const problem = `${fault.what}${near}`;
+    super('bad_json', `invalid JSON at line ${line}, column ${column}: ${problem}`, {
       exitCode: EXIT.usage,
     });
     this.name = 'JsonError';
@@ -26,6 +29,7 @@ export class JsonError extends TaskqError {
     this.line = line;
     this.column = column;
     this.excerpt = excerpt;
+    this.problem = problem;
   }
 }
 

@@ -16,7 +16,7 @@ describe('a type that nobody knows', () => {
       code: '22023',
       constraint: 'the_type_is_known',
       message: 'unknown type "send-emial" (did you mean "send-email"?): no worker has registered it',
-      detail: 'known types: ["report", "send-email", "work"]',
+      detail: '{"known": ["report", "send-email", "work"], "unknown": ["send-emial"]}',
       hint: expect.stringContaining('allow_unknown'),
     });
   });

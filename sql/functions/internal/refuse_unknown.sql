@@ -1,5 +1,5 @@
 -- Refuses tasks of unknown types, except those that the option allow_unknown names (true: all). The error suggests a
--- known type for each, and its detail lists the known types as JSON.
+-- known type for each. Its detail is JSON, for programs: {"known": […], "unknown": […]}, at most 1000 of each.
 create or replace function taskq.refuse_unknown(_types text[], options jsonb)
 returns void
 language plpgsql stable security definer
@@ -13,18 +13,18 @@ begin
   if options -> 'allow_unknown' = 'true' then
     return;
   end if;
-  select array_agg(asked.type) into unknown
+  select array_agg(distinct asked.type order by asked.type) into unknown
   from unnest(_types) as asked (type)
   where not exists (select from taskq.task_types y where y.name = asked.type)
     and not coalesce(options -> 'allow_unknown' ? asked.type, false);
   if unknown is not null then
     known := array(select y.name from taskq.task_types y order by 1 limit 1000);
     raise exception 'unknown type %: no worker has registered it', (
-      select string_agg(to_json(u.type)::text || taskq.did_you_mean(u.type, known), ', ' order by u.type)
-      from (select type from unnest(unknown) as u (type) order by 1 limit 5) as u
+      select string_agg(to_json(u.type)::text || taskq.did_you_mean(u.type, known), ', ' order by u.place)
+      from unnest(unknown[:5]) with ordinality as u (type, place)
     )
       using errcode = 'invalid_parameter_value', constraint = 'the_type_is_known',
-        detail = 'known types: ' || to_jsonb(known)::text,
+        detail = jsonb_build_object('known', known, 'unknown', unknown[:1000])::text,
         hint = 'correct it, make it known with taskq types add, or pass {"allow_unknown": true}';
   end if;
 end

@@ -113,9 +113,7 @@ function placeOf(item: InputItem, error: TaskqError): string {
 }
 
 function messageOf(error: TaskqError): string {
-  return error instanceof JsonError
-    ? error.message.replace(/^invalid JSON at line \d+, column \d+: /, 'invalid JSON: ')
-    : error.message;
+  return error instanceof JsonError ? `invalid JSON: ${error.problem}` : error.message;
 }
 
 function problem(message: string): TaskqError {

@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { redactUrl } from '../../lib/redact-url.ts';
 import {
   type AnyServerError,
@@ -6,6 +6,7 @@ import {
   isAnyServerError,
   serverTrouble,
 } from '../../lib/server-trouble.ts';
+import { refusalOf } from '../../queue/protocol/refusal.ts';
 
 /**
  * Explain a server or connection error to an operator. Returns an error that only a bug of ours can cause unchanged.
@@ -35,8 +36,6 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
         `${error.message} (${where})`,
         'as the owner of the schema: grant usage on schema taskq to <role>; grant execute on all functions in schema taskq to <role>',
       );
-    case '22023':
-      return new TaskqError('refused', error.message, { exitCode: EXIT.usage, cause: error });
     case '23514':
       // Without a constraint's name: no partition of history takes the row, not even the default one.
       return error.constraint === undefined
@@ -50,7 +49,7 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     default:
       // A conflict with other transactions: a new attempt may succeed.
       if (state.startsWith('40')) return refused(`${where}: ${error.message}`, 'try again');
-      return serverTrouble(error, databaseUrl) ?? error;
+      return serverTrouble(error, databaseUrl) ?? refusalOf(error, '');
   }
 }
 

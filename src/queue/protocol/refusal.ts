@@ -10,10 +10,11 @@ export function refusalOf(error: unknown, type: string): unknown {
   if (!isAnyServerError(error)) return error;
   const { code, message, constraint, detail }: Refusal = error;
   if (code === '22023' && constraint === 'the_type_is_known') {
-    return new UnknownTypeError(typeIn(message) ?? type, knownIn(detail), { cause: error });
+    const { known, unknown } = unknownTypesIn(detail) ?? { known: [], unknown: [] };
+    return new UnknownTypeError(unknown[0] ?? type, known, { cause: error });
   }
   if (code === '22023') return new TaskqError('refused', message, { exitCode: EXIT.usage, cause: error });
-  // No such schema, table or function.
+  // No such schema, table or function: the server quotes its name in whatever language it speaks.
   if (['3F000', '42P01', '42883'].includes(code) && /\btaskq\b/.test(message)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
       exitCode: EXIT.schema,
@@ -30,17 +31,18 @@ interface Refusal extends AnyServerError {
   readonly detail?: string;
 }
 
-/** The first type that a message of `taskq.refuse_unknown` names. */
-function typeIn(message: string): string | undefined {
-  const [, name] = /^unknown type ("(?:[^"\\]|\\.)*")/.exec(message) ?? [];
-  return name === undefined ? undefined : (JSON.parse(name) as string);
+interface UnknownTypes {
+  readonly known: readonly string[];
+  readonly unknown: readonly string[];
 }
 
-function knownIn(detail: string | undefined): readonly string[] {
+/** Reads the detail of `taskq.refuse_unknown`. Undefined if it is from a schema of another release. */
+function unknownTypesIn(detail: string | undefined): UnknownTypes | undefined {
   try {
-    return JSON.parse(detail?.replace(/^known types: /, '') ?? '[]') as string[];
+    const { known, unknown } = JSON.parse(detail ?? '') as Partial<UnknownTypes>;
+    return Array.isArray(known) && Array.isArray(unknown) ? { known, unknown } : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
 
