@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { withDeadline } from './driver.ts';
+import { destroy, withDeadline } from './driver.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { EXIT, TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
@@ -7,6 +7,7 @@ import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
 import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
+import { within } from './within.ts';
 
 export interface Statement extends SessionStatement {
   /** Overrides the database's deadline, in milliseconds. */
@@ -19,8 +20,8 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
-  /** Waits for running statements, then closes every connection. */
-  close(): Promise<void>;
+  /** Waits for running statements, then closes every connection. After `withinMs`, if given, breaks those left. */
+  close(withinMs?: number): Promise<void>;
 }
 
 export interface DatabaseOptions extends SessionOptions {
@@ -113,8 +114,18 @@ export function openDatabase(options: DatabaseOptions): Database {
         throw error;
       }
     },
-    close: () => pool.end(),
+    async close(withinMs) {
+      const clients = clientsOf(pool);
+      const ended = pool.end();
+      if (withinMs === undefined || (await within(withinMs, ended))) return ended;
+      for (const client of clients) destroy(client);
+    },
   };
+}
+
+/** The connections of a pool, also those that are being made; its types do not declare them. */
+function clientsOf(pool: pg.Pool): readonly pg.ClientBase[] {
+  return [...(pool as unknown as { readonly _clients: readonly pg.ClientBase[] })._clients];
 }
 
 function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {

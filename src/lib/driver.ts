@@ -35,7 +35,7 @@ export async function withDeadline<T>(
       const due = performance.now() + ms;
       timer = setTimeout(() => {
         if (performance.now() > due + STOOD_STILL_MS) return wait(READ_MS);
-        insideOf(client).connection.stream.destroy();
+        destroy(client);
         reject(new TaskqError('deadline_passed', `the database did not answer within ${deadlineMs} ms`));
       }, ms);
     };
@@ -46,6 +46,11 @@ export async function withDeadline<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Breaks a connection without waiting for the server: its running statement fails. */
+export function destroy(client: pg.ClientBase): void {
+  insideOf(client).connection.stream.destroy();
 }
 
 function insideOf(client: pg.ClientBase): Inside {

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { openDatabase, type Queryable } from '../lib/database.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { every } from '../lib/every.ts';
 import { packageVersion } from '../lib/package-root.ts';
+import { within } from '../lib/within.ts';
 import { type Registered, registerWorker } from '../queue/protocol/register-worker.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { applyOrders } from './apply-orders.ts';
@@ -32,13 +34,20 @@ const VACUUM_MS = 250;
 const PROGRESS_MS = 10_000;
 /** How often to check the handlers' files; a change is loaded at the second check that finds it unchanged. */
 const LOOK_MS = 250;
+/** How long each step may take when the worker ends, in milliseconds; with those of `drain` less than ten seconds. */
+const LAST_STATEMENTS_MS = 2000;
+const UNREGISTER_MS = 1000;
+const CLOSE_MS = 500;
+/** How long a worker that is stopped while it starts waits for the database. */
+const START_STOPPED_MS = 5000;
 
 /**
  * Run a worker in this process until `stop`, or until it ends by itself (`untilIdle`, `maxTasks`, or it retires).
  *
  * Resolves when none of its tasks runs and each task it held is recorded, given back, or (exit code 1) left until its
- * lease runs out. Throws before it starts if the database cannot be reached or the schema does not fit; ends with exit code 3 if a newer
- * schema no longer serves its release.
+ * lease runs out. Throws before it starts if the database cannot be reached or the schema does not fit; ends
+ * with exit code 3 if a newer schema no longer serves its release. After `stop` it takes at most the grace and ten
+ * seconds, whatever the database does.
  */
 export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   const { events, leaseMs, heartbeatMs, graceMs, watched, synchronousCommit } = options;
@@ -52,8 +61,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
   });
   let endExitWatch = (): void => {};
   try {
-    const release = await checkSchema(pool);
-    const registered = await register(pool, options);
+    const { release, registered } = await unlessStopped(options.stop, register(pool, options));
     const { workerId } = registered;
     const db = new ConnectionState({
       db: pool,
@@ -132,24 +140,35 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await Promise.race([claiming, once(stop, 'abort')]);
     // Nobody needs to learn of a drain that is over at once.
     if (ledger.running > 0) heartbeats.tellDraining();
-    await drain(state, options, claiming, db);
+    await drain(state, options, db);
     ended.abort();
-    await Promise.all([...loops, heartbeats.stop()]);
+    await within(LAST_STATEMENTS_MS, Promise.all([claiming, ...loops, heartbeats.stop()]));
     endCatching();
     state.logProgress();
     // Stay registered while tasks remain: rescue scans only silent workers.
-    if (!db.isLost && ledger.size === 0) await unregister(pool, workerId).catch(onError);
+    if (!db.isLost && ledger.holdsNothing)
+      await within(UNREGISTER_MS, unregister(pool, workerId).catch(onError));
     events.event('worker.stopped', { worker_id: workerId, ...departures.tally.total, left: state.left });
     options.onStopped?.();
     return state.end();
   } finally {
     endExitWatch();
-    await pool.close();
+    await pool.close(CLOSE_MS);
   }
 }
 
-function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
-  return registerWorker(db, {
+/** Wait for the database's answers to a worker that starts, not for ever once it is stopped. */
+async function unlessStopped<T>(stop: AbortSignal, started: Promise<T>): Promise<T> {
+  if (await within(Infinity, started, { hurry: stop, hurriedMs: START_STOPPED_MS })) return started;
+  throw new TaskqError('connection_failed', 'the worker was stopped before the database answered');
+}
+
+async function register(
+  db: Queryable,
+  options: WorkerOptions,
+): Promise<{ readonly release: number; readonly registered: Registered }> {
+  const release = await checkSchema(db);
+  const registered = await registerWorker(db, {
     name: options.name,
     uniquePart: randomBytes(4).toString('hex'),
     version: packageVersion(),
@@ -161,6 +180,7 @@ function register(db: Queryable, options: WorkerOptions): Promise<Registered> {
     queues: options.queues,
     paused: options.paused,
   });
+  return { release, registered };
 }
 
 function onMessage(

@@ -117,3 +117,13 @@ test('where the server refuses everything it is stuck, and records all when that
   await expect.poll(() => reporter.isStuck).toBe(false);
   expect(told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
 });
+
+test('a worker that ends sends at once what waits for half a minute', async () => {
+  const { ledger, reporter, told, held, ids } = await holding();
+  for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  for (const task of ledger.takeReports(0, () => true))
+    ledger.sendLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
+  void reporter.run(ended.signal);
+  reporter.expedite();
+  await expect.poll(() => told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+});

@@ -108,6 +108,11 @@ export class Ledger implements Beside {
     return this.#lostClaim;
   }
 
+  /** Whether it is certain that the database leases no task to this worker. */
+  get holdsNothing(): boolean {
+    return this.size === 0 && this.#claims.size === 0 && this.#lostClaim === undefined;
+  }
+
   /** Reserve room for a claim of up to `size` tasks. Undefined: there is no room for it. */
   reserve(size: number): Reservation | undefined {
     if (size < 1 || size > this.room) return undefined;
@@ -221,6 +226,14 @@ export class Ledger implements Beside {
     }
     this.#reports = left;
     return taken;
+  }
+
+  /** Reports that wait to be sent again wait no longer than until `at` (`performance.now()`). */
+  expedite(at: number): void {
+    for (const entry of this.#reports) {
+      const { delivery } = entry;
+      if (delivery !== undefined && delivery.notBefore > at) entry.delivery = { ...delivery, notBefore: at };
+    }
   }
 
   /** When the next report may be sent (`performance.now()`), of those not being sent now. */

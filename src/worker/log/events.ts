@@ -176,6 +176,11 @@ export const EVENTS = {
     'the database did not answer, or refused, until the worker ended; the outcomes of its tasks are not recorded, and their leases run out',
     ['task_ids', 'tasks'],
   ],
+  'claim.unanswered': [
+    'warn',
+    'the database did not answer a claim until the worker ended; tasks it may have leased run again when their leases have run out',
+    [],
+  ],
   'outcome.not_stored': [
     'error',
     'the database could not store the outcome; the task became a dead letter',

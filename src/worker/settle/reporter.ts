@@ -72,6 +72,9 @@ export class Reporter {
   /** Consecutive refusals of outcomes by the server itself, for a reason that may pass. */
   #refusals = 0;
   #search: Search = newSearch();
+  #isSending = false;
+  /** The longest wait before a report that could not be taken is sent again. */
+  #longestMs = Infinity;
 
   constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
     this.#worker = worker;
@@ -84,6 +87,11 @@ export class Reporter {
     return this.#failures > 0 || this.#ledger.sentAlone > MOST_ALONE;
   }
 
+  /** True while a statement has no answer. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
   /** There is a new report. */
   wake(): void {
     this.#arrived.ring();
@@ -92,6 +100,14 @@ export class Reporter {
   /** The database answers again: retry failed reports at once. */
   retry(): void {
     if (this.#failures > 0) this.#retry.ring();
+  }
+
+  /** The worker is ending: send every report now, and again every second until it is taken. */
+  expedite(): void {
+    this.#longestMs = MOST_BUSY_MS;
+    this.#ledger.expedite(performance.now());
+    this.retry();
+    this.wake();
   }
 
   /** Report until the signal aborts. */
@@ -124,10 +140,12 @@ export class Reporter {
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
     const outcomes = batch.filter(isEnded);
     const released = outcomes.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
+    this.#isSending = true;
     const isTaken = await Promise.all([
       this.#tried(outcomes, () => this.#record(outcomes, signal)),
       this.#tried(released, () => this.#giveBack(released)),
     ]);
+    this.#isSending = false;
     this.#failures = isTaken.every(Boolean) ? 0 : this.#failures + 1;
     this.#hooks.onSent();
     return this.#failures === 0;
@@ -290,7 +308,7 @@ export class Reporter {
   }
 
   #sendLater(held: HeldTask, mostMs: number, isAloneNow = isAlone(held)): void {
-    const waitMs = Math.min(mostMs, 2 * (held.delivery?.waitMs || 25));
+    const waitMs = Math.min(mostMs, this.#longestMs, 2 * (held.delivery?.waitMs || 25));
     this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, isAlone: isAloneNow });
   }
 }
