@@ -33,6 +33,10 @@ create table taskq.tasks (
   releases integer not null default 0,
   -- How often a suspect (losses > 0) was lost before it started; from 3 on it is claimed alone. Null: never.
   lost_ahead integer,
+  -- The length of the payload's text, by which claims are limited: what is stored says little about it (1e131071 takes
+  -- 12 bytes, and PostgreSQL writes it out; text compresses to a hundredth). Null, as in a row inserted by hand: it is
+  -- computed wherever it is needed. Set it to null when you change a payload by hand.
+  payload_bytes integer,
   status taskq.task_status not null default 'pending',
   priority smallint not null default 2,
   gate "char",
@@ -62,10 +66,13 @@ create table taskq.tasks (
   -- The worker whose outcome put the task back, under this lease_no: if it repeats its settle, that is no loss.
   settled_by integer,
 
-  constraint a_live_task_waits_or_is_held check (status in ('blocked', 'pending', 'leased', 'running')),
-  constraint a_held_task_has_an_owner check ((lease_owner is not null) = (status in ('leased', 'running'))),
+  -- Every statement that inserts or updates prepares these anew, so they are short, and compare a status by the order of
+  -- its type [the last one alone: 8 % of enqueuing a task; with the others made short: 1 %].
+  constraint a_live_task_waits_or_is_held check (status <= 'running'),
+  constraint a_held_task_has_an_owner check ((lease_owner is not null) = (status >= 'leased')),
   constraint a_held_task_has_a_lease check ((lease_owner is null) = (lease_expires_at is null)),
-  constraint priority_is_0_to_9 check (priority between 0 and 9)
+  constraint priority_is_0_to_9 check (priority between 0 and 9),
+  constraint a_payload_has_at_most_1_mb_of_text check (coalesce(payload_bytes, octet_length(payload::text)) <= 1048576)
 )
 with (
   -- Room on the page for the next version of a claimed row, so that a claim writes no index (heap-only): 100 % of the

@@ -363,7 +363,7 @@ describe('of large payloads', () => {
     );
   const random = "(select string_agg(md5(n::text || m::text), '') from generate_series(1, 31250) as m)";
 
-  test('a claim brings no more than some 16 MB, the next ones the rest, in their order', async () => {
+  test('a claim brings no more than 16 MB, the next ones the rest, in their order', async () => {
     await enqueueLarge(20, random);
     const ids = (await queue.admin.rows<{ id: string }>('select id from taskq.tasks order by id')).map(
       ({ id }) => id,
@@ -375,21 +375,26 @@ describe('of large payloads', () => {
     expect(await worker.claim({ ahead: 1000 })).toHaveLength(4);
   });
 
-  test('what is stored compressed counts for more than it takes there', async () => {
-    await enqueueLarge(100, "repeat('x', 1000000)");
-    const claimed = await (await registerWorker(queue.admin)).claim({ ahead: 1000 });
-    expect(claimed.length).toBeGreaterThan(10);
-    expect(claimed.length).toBeLessThan(60);
-  });
-
-  test('the largest one comes alone', async () => {
+  test.each([
+    ['text that compresses', "to_jsonb(repeat('x', 1000000))", 16],
+    [
+      'numbers of a few bytes that PostgreSQL writes out',
+      "'[1e131071,1e131071,1e131071,1e131071,1e131071,1e131071,1e131071]'",
+      18,
+    ],
+  ])('%s counts as long as it is', async (_, payload, fit) => {
+    await queue.admin.rows(`select taskq.enqueue('work', ${payload}) from generate_series(1, 25)`);
+    const bulk = `select jsonb_agg(jsonb_build_object('type', 'work', 'payload', ${payload}::jsonb)) from generate_series(1, 25)`;
+    await queue.admin.rows(`select taskq.enqueue_many((${bulk}))`);
+    await queue.admin.rows(`select taskq.enqueue_many((${bulk}), '{"queue": "keyed", "key_for": "live"}')`);
     await queue.admin.rows(
-      `insert into taskq.tasks (queue, type, priority, payload, available_at, not_before, created_at)
-       select 'default', 'work', 2, to_jsonb(repeat(md5(n::text), 1000000)), now(), now(), now()
-       from generate_series(1, 2) as n`,
+      `insert into taskq.tasks (queue, type, payload, available_at, not_before, created_at)
+       select 'by hand', 'work', ${payload}, now(), now(), now() from generate_series(1, 25)`,
     );
     const worker = await registerWorker(queue.admin);
-    expect(await worker.claim({ ahead: 10 })).toHaveLength(1);
-    expect(await worker.claim({ ahead: 10 })).toHaveLength(1);
+    const sizes = [];
+    for (const name of ['default', 'default', 'keyed', 'keyed', 'by hand', 'by hand'])
+      sizes.push((await worker.claim({ queues: [name], start: 500, ahead: 500 })).length);
+    expect(sizes).toEqual([fit, fit, fit, 25 - fit, fit, 25 - fit]);
   });
 });

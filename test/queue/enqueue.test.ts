@@ -546,6 +546,28 @@ describe('what cannot be stored is refused', () => {
     await refused('enqueue(\'work\', $1, \'{"key": "k"}\')', numbers);
   });
 
+  test('a column whose value is compressed to fewer bytes than it is written with', async () => {
+    await queue.admin.rows('create table outbox (payload jsonb)');
+    await queue.admin.rows('insert into outbox select jsonb_agg(1e131071) from generate_series(1, 300)');
+    expect(await queue.admin.value('select pg_column_size(payload) < 128 from outbox')).toBe(true);
+    const refused = (statement: string) =>
+      expect(queue.admin.rows(`select ${statement} from outbox`)).rejects.toThrow('larger than 1 MB');
+    await refused("taskq.enqueue('work', payload)");
+    await refused('taskq.enqueue(\'work\', payload, \'{"key": "k"}\')');
+    await refused(
+      "taskq.enqueue_many(jsonb_build_array(jsonb_build_object('type', 'work', 'payload', payload)))",
+    );
+  });
+
+  test('a row put in by hand whose payload is written with more', async () => {
+    const insert = `insert into taskq.tasks (type, payload, available_at, not_before, created_at)
+      select 'work', jsonb_agg(1e131071), now(), now(), now() from generate_series(1, 9)`;
+    await expect(queue.admin.rows(insert)).rejects.toMatchObject({
+      code: '23514',
+      constraint: 'a_payload_has_at_most_1_mb_of_text',
+    });
+  });
+
   test('what is no list', async () => {
     await expect(queue.admin.rows("select taskq.enqueue_many('{}')")).rejects.toThrow(
       'enqueue_many takes a JSON array of tasks, not object',

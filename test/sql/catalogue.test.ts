@@ -21,7 +21,6 @@ const PURE = [
   'given_tasks',
   'is_backoff',
   'is_retention',
-  'is_small',
   'is_text',
   'is_usual',
   'is_whole',
@@ -35,7 +34,6 @@ const PURE = [
   'settings_of',
   'task_options',
   'type_options',
-  'weight_of',
 ];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = ['applying', 'is_backoff', 'is_retention', 'keep_past_settings', 'settings_of'];

@@ -4,7 +4,7 @@
 -- here, or others are claiming all of it. A suspect whose workers were lost three times before it started is claimed
 -- alone: if it is to blame, it would take all other tasks of its claims with it.
 --
--- Limits the payloads of one claim to about 16 MB: if they are large, it takes the first tasks, at least one.
+-- Limits the payloads of one claim to 16 MB of text: if they are large, it takes the first tasks, at least one.
 --
 -- extra is null, except {"traceparent"} for the few tasks that have one.
 --
@@ -86,7 +86,7 @@ begin
     from unnest(level_queues, level_priorities, level_times, level_ids)
       with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
-      select t.ctid as row_at, t.lost_ahead, taskq.weight_of(t.payload) as weight
+      select t.ctid as row_at, t.lost_ahead, coalesce(t.payload_bytes, octet_length(t.payload::text)) as weight
       from taskq.tasks t
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
@@ -104,7 +104,8 @@ begin
   if most_lost >= 3 or weighs > 16777216 then
     select c.nth, level.place into first_left, level_left
     from (
-      select chosen_at.nth, t.queue, t.priority, t.lost_ahead, sum(taskq.weight_of(t.payload)) over (order by chosen_at.nth) as so_far
+      select chosen_at.nth, t.queue, t.priority, t.lost_ahead,
+        sum(coalesce(t.payload_bytes, octet_length(t.payload::text))) over (order by chosen_at.nth) as so_far
       from unnest(chosen) with ordinality as chosen_at (row_at, nth)
       join taskq.tasks t on t.ctid = chosen_at.row_at
     ) as c

@@ -42,7 +42,7 @@ begin
       jsonb_build_array(jsonb_build_object(
         -- Check here: the error must not call a single task the first of several.
         'type', case
-          when octet_length(_type) between 1 and 200 and taskq.is_small(_payload) then _type
+          when octet_length(_type) between 1 and 200 and octet_length(_payload::text) <= 1048576 then _type
           else taskq.checked_type(_type, _payload, null)
         end,
         'payload', _payload
@@ -54,16 +54,16 @@ begin
   end if;
 
   insert into taskq.tasks (
-    queue, type, priority, payload, available_at, not_before, created_at, expires_at, max_attempts, timeout_ms, tags,
-    retention, backoff, traceparent, notify_done, source
+    queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, expires_at, max_attempts,
+    timeout_ms, tags, retention, backoff, traceparent, notify_done, source
   )
   select
     t.queue,
     case
-      when t.is_known and taskq.is_small(_payload) then _type
+      when t.is_known and t.payload_bytes <= 1048576 then _type
       else taskq.known_type(_type, _payload, options)
     end,
-    t.priority, coalesce(_payload, 'null'), t.due, t.due, ts,
+    t.priority, coalesce(_payload, 'null'), t.payload_bytes, t.due, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
       t.expires_ms, (select q.expires_ms from taskq.queues q where q.name = t.queue),
       (select d.expires_ms from taskq.defaults d)
@@ -73,6 +73,7 @@ begin
   from (
     select
       y.name is not null as is_known,
+      coalesce(octet_length(_payload::text), 4) as payload_bytes,
       coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
       coalesce(o.expires_ms, y.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source

@@ -44,12 +44,13 @@ begin
   with inserted as (
     insert into taskq.tasks (
       id, available_at, not_before, created_at, started_at, lease_no, status, priority, notify_done, queue, type,
-      payload, created_by, timeout_ms, max_attempts, workflow_id, step, unique_key, group_key, tags, backoff,
-      retention, on_end, traceparent, source, progress, error, settled_by
+      payload, payload_bytes, created_by, timeout_ms, max_attempts, workflow_id, step, unique_key, group_key, tags,
+      backoff, retention, on_end, traceparent, source, progress, error, settled_by
     )
     select
       d.id, due, due, d.created_at, d.started_at, d.lease_no, 'pending', d.priority, d.notify_done, d.queue, d.type,
-      coalesce(options -> 'payload', d.payload), d.created_by, d.timeout_ms,
+      coalesce(options -> 'payload', d.payload), octet_length(coalesce(options -> 'payload', d.payload)::text),
+      d.created_by, d.timeout_ms,
       coalesce((options ->> 'max_attempts')::integer, d.max_attempts), d.workflow_id, d.step, d.unique_key,
       d.group_key, d.tags, d.backoff, d.retention, d.on_end, d.traceparent, d.source, d.progress, d.error, d.lease_owner
     from taskq.dead_tasks d

@@ -29,11 +29,11 @@ begin
   ),
   inserted as (
     insert into taskq.tasks (
-      id, queue, type, priority, payload, available_at, not_before, created_at, created_by, expires_at, max_attempts,
-      timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
+      id, queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, created_by, expires_at,
+      max_attempts, timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
     )
     select
-      new_id, queue, type, priority, payload, due, due, _ts, producer, expires_at, max_attempts,
+      new_id, queue, type, priority, payload, payload_bytes, due, due, _ts, producer, expires_at, max_attempts,
       timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
     from input
     where not is_held

@@ -34,11 +34,11 @@ begin
     ),
     inserted as (
       insert into taskq.tasks (
-        id, queue, type, priority, payload, available_at, not_before, created_at, created_by, expires_at, max_attempts,
-        timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
+        id, queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, created_by, expires_at,
+        max_attempts, timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
       )
       select
-        new_id, queue, type, priority, payload, due, due, ts, producer, expires_at, max_attempts,
+        new_id, queue, type, priority, payload, payload_bytes, due, due, ts, producer, expires_at, max_attempts,
         timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
       from input i
       -- `limit` makes this a probe for each key, never a join with all of them.

@@ -17,11 +17,11 @@ declare
 begin
   with inserted as (
     insert into taskq.tasks (
-      queue, type, priority, payload, available_at, not_before, created_at, created_by, expires_at, max_attempts,
-      timeout_ms, tags, retention, backoff, traceparent, notify_done, source
+      queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, created_by, expires_at,
+      max_attempts, timeout_ms, tags, retention, backoff, traceparent, notify_done, source
     )
     select
-      queue, type, priority, payload, due, due, _ts, producer, expires_at, max_attempts,
+      queue, type, priority, payload, payload_bytes, due, due, _ts, producer, expires_at, max_attempts,
       timeout_ms, tags, retention, backoff, traceparent, notify_done, source
     from taskq.given_tasks(_tasks, options, nulls, usual, _ts, say_more)
     returning id, type, queue, available_at
