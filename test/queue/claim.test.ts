@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { claim } from '../../src/queue/protocol/claim.ts';
+import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
 import {
@@ -396,5 +397,21 @@ describe('of large payloads', () => {
     for (const name of ['default', 'default', 'keyed', 'keyed', 'by hand', 'by hand'])
       sizes.push((await worker.claim({ queues: [name], start: 500, ahead: 500 })).length);
     expect(sizes).toEqual([fit, fit, fit, 25 - fit, fit, 25 - fit]);
+  });
+
+  test('claims that have passed the rows a claim leaves out are sent back to them', async () => {
+    await enqueueLarge(20, random);
+    const { told, heard } = await listenTo(queue, 'taskq_wake');
+    const worker = await registerWorker(queue.admin);
+    const [first, ...others] = (await worker.claim({ ahead: 1000 })).toSorted(byUrgency);
+    expect(others).toHaveLength(15);
+    await heard();
+    const hint = JSON.parse(told[0]!);
+    expect(hint.queue).toBe('default');
+    const left = await queue.admin.value<string>(
+      'select min((extract(epoch from available_at) * 1000000)::bigint) from taskq.tasks where lease_owner is null',
+    );
+    expect(hint.from_us).toBeLessThanOrEqual(Number(left));
+    expect(hint.from_us).toBeGreaterThan(Number(first!.available_at_us) - 1_000_000);
   });
 });

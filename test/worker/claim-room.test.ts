@@ -35,9 +35,13 @@ test('fast handlers claim ahead what their slots will start in a moment, never w
   expect(roomOf({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
 });
 
-test('of payloads of a megabyte a few are claimed ahead', () => {
-  expect(roomOf({ ...IDLE, meanRunMs: 0.01, meanLength: 1_000_000 })).toEqual({ start: 8, ahead: 16 });
-  expect(roomOf({ ...IDLE, meanRunMs: 0.01, meanLength: 100_000_000 })).toEqual({ start: 8, ahead: 0 });
+test('of payloads of a megabyte no more are asked for than a claim brings', () => {
+  const large = { ...IDLE, meanLength: 1_000_000 };
+  expect(roomOf({ ...large, meanRunMs: 0.01 })).toEqual({ start: 8, ahead: 8 });
+  expect(roomOf({ ...large, meanRunMs: 0.01, freeSlots: 0 })).toEqual({ start: 0, ahead: 16 });
+  const wide = { ...large, concurrency: 1000, freeSlots: 1000, batch: 1000, meanRunMs: 5000 };
+  expect(roomOf(wide)).toEqual({ start: 16, ahead: 0 });
+  expect(roomOf({ ...wide, meanLength: 100_000_000 })).toEqual({ start: 1, ahead: 0 });
 });
 
 test('while more than three quarters of that wait, nothing is claimed', () => {

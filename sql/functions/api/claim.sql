@@ -115,7 +115,14 @@ begin
     order by c.nth
     limit 1;
     if found then
-      chosen := chosen[1 : greatest(first_left - 1, 1)];
+      first_left := greatest(first_left, 2);
+      -- Claims that run now pass the rows that this one has locked and leaves out: send them back, once these are free.
+      perform taskq.wake(l.queue, l.due, true)
+      from (
+        select t.queue, min(t.available_at) as due from taskq.tasks t
+        where t.ctid = any (chosen[first_left :]) group by t.queue
+      ) as l;
+      chosen := chosen[1 : first_left - 1];
     end if;
   end if;
 

@@ -25,8 +25,11 @@ export function isNone({ start, ahead }: Room): boolean {
 /** Claim at most this many tasks ahead. */
 export const MOST_AHEAD = 4000;
 
-/** Limit prefetched payload text, in characters. */
-const MOST_LENGTH_AHEAD = 16_000_000;
+/**
+ * Limit the payload text of a claim, and of all tasks claimed ahead, in characters. `taskq.claim` brings no more than
+ * 16 MB; it locks for a moment all tasks that it is asked for, so ask only for as many as probably fit.
+ */
+const MOST_LENGTH = 16_000_000;
 
 /** The most slots: an operator may raise a running worker's concurrency, but its memory is laid out at the start. */
 export const MOST_SLOTS = 10_000;
@@ -48,10 +51,11 @@ const FIXED_HORIZON_MS = 500;
 export function claimRoom(load: Load, waiting: number, batch: 'auto' | number, most: number): Room {
   const { concurrency, freeSlots, meanRunMs, busyMs, meanLength } = load;
   const atOnce = batch === 'auto' ? most : Math.min(batch, most);
-  const start = Math.max(0, Math.min(freeSlots - waiting, atOnce));
+  const fitting = Math.max(1, Math.floor(MOST_LENGTH / Math.max(1, meanLength)));
+  const start = Math.max(0, Math.min(freeSlots - waiting, atOnce, fitting));
   // Running attempts count as well as those that have ended.
   const runMs = Math.max(meanRunMs ?? 0, busyMs, 0.001);
-  const mostAhead = Math.min(MOST_AHEAD, Math.floor(MOST_LENGTH_AHEAD / Math.max(1, meanLength)));
+  const mostAhead = Math.min(MOST_AHEAD, fitting);
   const startedWithin = (ms: number) => Math.min(mostAhead, Math.floor((concurrency / runMs) * ms));
   const target =
     batch !== 'auto'
@@ -61,5 +65,5 @@ export function claimRoom(load: Load, waiting: number, batch: 'auto' | number, m
         : startedWithin(HORIZON_MS);
   const missing = Math.min(target - Math.max(0, waiting - freeSlots), atOnce - start);
   if (start === 0 && missing < target / 4) return NO_ROOM;
-  return { start, ahead: Math.max(0, Math.floor(missing)) };
+  return { start, ahead: Math.max(0, Math.min(Math.floor(missing), fitting - start)) };
 }
