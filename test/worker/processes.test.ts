@@ -22,7 +22,7 @@ describe('a process of its own', () => {
     expect(await waitUntilGone([pid], 5000)).toBe(true);
   });
 
-  test('that dies of what an earlier task left in it burns no attempt of the one that runs', async () => {
+  test('that dies while a handler runs has failed its attempt, also if an earlier task left what killed it', async () => {
     const leaver = await queue.enqueue('leave-behind', { what: 'exit' });
     const worker = queue.work(['--concurrency', '1']);
     await queue.hasStatus(leaver, 'completed');
@@ -34,13 +34,32 @@ describe('a process of its own', () => {
     await queue.hasStatus(innocent, 'completed');
     const [first, second] = (await queue.witnessed(innocent)).filter(({ event }) => event === 'start');
     expect(first!.pid).toBe((await queue.witnessed(leaver))[0]!.pid);
-    expect(second!.pid).not.toBe(first!.pid);
-    expect(await queue.task(innocent)).toMatchObject({ attempts: 0, losses: 0, lease_no: 1 });
+    expect(second).not.toMatchObject({ pid: first!.pid });
+    expect([first!.attempt, second!.attempt]).toEqual([1, 2]);
+    expect(await queue.errors(innocent)).toMatchObject([{ attempt: 1, error: { name: 'ChildDied' } }]);
     worker.kill('SIGTERM');
     expect(await worker.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('is fresh for what is run again, however many have nothing to do: a poison runs twice and no more', async () => {
+  test('that dies before it has taken its task burns no attempt: another takes it', async () => {
+    const before = await queue.enqueue('wait-apart', {});
+    const worker = queue.work(['--concurrency', '1']);
+    await queue.hasStatus(before, 'completed');
+    const { pid } = (await queue.witnessed(before))[0]!;
+    process.kill(pid, 'SIGSTOP');
+    const id = await queue.enqueue('wait-apart', {}, { max_attempts: 1 });
+    await worker.waitForLog(event('task.started', id));
+    process.kill(pid, 'SIGKILL');
+    await queue.hasStatus(id, 'completed');
+    expect(await queue.task(id)).toMatchObject({ attempts: 0, losses: 0, lease_no: 1 });
+    const starts = (await queue.witnessed(id)).filter(({ event }) => event === 'start');
+    expect(starts).toHaveLength(1);
+    expect(starts[0]!.pid).not.toBe(pid);
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+  });
+
+  test('that has run other tasks runs a poison with one attempt once and no more', async () => {
     const before = await queue.enqueueSome(4, 'wait-apart', { until: 'go' });
     const worker = queue.work(['--concurrency', '4']);
     for (const id of before) await queue.saw(id, 'start');
@@ -48,7 +67,7 @@ describe('a process of its own', () => {
     for (const id of before) await queue.hasStatus(id, 'completed');
     const poison = await queue.enqueue('crash-apart', { how: 'exit' }, { max_attempts: 1 });
     await queue.hasStatus(poison, 'dead');
-    expect(await queue.witnessed(poison)).toHaveLength(2);
+    expect(await queue.witnessed(poison)).toHaveLength(1);
     worker.kill('SIGTERM');
     expect(await worker.exit).toEqual({ code: 0, signal: null });
   });

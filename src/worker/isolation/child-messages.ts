@@ -18,6 +18,8 @@ export type ToChild =
 
 /** A message from a handler's process. */
 export type FromChild =
+  /** It has taken its task: from here on its death is a failed attempt. */
+  | { readonly kind: 'taken' }
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }

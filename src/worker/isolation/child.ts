@@ -30,7 +30,7 @@ let current: Attempt | undefined;
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'abort') current?.abort(message.reason);
-  else void run(message);
+  else take(message);
 });
 catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
@@ -41,9 +41,16 @@ catchUncaughtErrors((culprit, thrown) => {
     });
 });
 
-async function run({ path, task }: RunRequest): Promise<void> {
+/** Say that the task is taken, and only then run its handler, which may end the process at once. */
+function take({ path, task }: RunRequest): void {
   const attempt = new Attempt(task);
   current = attempt;
+  process.send!({ kind: 'taken' } satisfies FromChild, () => void run(attempt, path));
+}
+
+async function run(attempt: Attempt, path: string): Promise<void> {
+  if (current !== attempt) return; // an uncaught error has ended it
+  const { task } = attempt;
   const outcome = await load(task.type, path).then(
     (handler) => runInline(attempt, handler, new Context(attempt, LINES)),
     (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),

@@ -7,12 +7,11 @@ import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
-/**
- * How a run in a process ended. `died`: the process ended without reporting an outcome, in the way `outcome` describes.
- */
+/** How a run in a process ended; if the process died, `outcome` says how. */
 export interface EndOfRun {
   readonly outcome: Outcome;
-  readonly died: boolean;
+  /** False: the process died before it had taken the task, whose handler has not begun. */
+  readonly isTaken: boolean;
 }
 
 /** A child process, leader of its own process group, in which handlers run one task at a time. */
@@ -21,6 +20,7 @@ export class HandlerProcess {
   readonly #events: EventLog;
   #end: ((how: EndOfRun) => void) | undefined;
   #runs = 0;
+  #isTaken = false;
   #spent = false;
 
   constructor(events: EventLog) {
@@ -46,6 +46,7 @@ export class HandlerProcess {
   /** Run a handler. Anything that happens to the process becomes an outcome; never rejects. */
   run(request: RunRequest): Promise<EndOfRun> {
     this.#runs += 1;
+    this.#isTaken = false;
     this.#child.ref();
     this.#child.channel?.ref();
     return new Promise((resolve) => {
@@ -83,7 +84,10 @@ export class HandlerProcess {
   #onMessage(message: FromChild): void {
     switch (message.kind) {
       case 'outcome':
-        this.#ended({ outcome: message.outcome, died: false });
+        this.#ended(message.outcome);
+        break;
+      case 'taken':
+        this.#isTaken = true;
         break;
       case 'log':
         this.#events.say(message.level, message.message, message.line);
@@ -98,13 +102,13 @@ export class HandlerProcess {
 
   #died(outcome: Outcome): void {
     this.kill();
-    this.#ended({ outcome, died: true });
+    this.#ended(outcome);
   }
 
-  #ended(how: EndOfRun): void {
+  #ended(outcome: Outcome): void {
     const end = this.#end;
     this.#end = undefined;
-    end?.(how);
+    end?.({ outcome, isTaken: this.#isTaken });
   }
 
   #send(message: ToChild): void {

@@ -35,14 +35,14 @@ export class HandlerProcesses {
    * Run a handler in a process. If it does not end when asked to, the process is killed with everything it started,
    * after the handler's `killAfter` or else the worker's. Never rejects.
    *
-   * A process may die of something that an earlier task left in it. So if one that has run other tasks dies, this task
-   * runs again in a fresh process before its death counts as a failure.
+   * A process that has run other tasks may be dead before it takes this one: then a fresh process takes it. A death
+   * after that is a failed attempt, whatever the cause.
    */
   async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
     try {
       const process = attempt.place === 'fresh process' ? this.#startForOne() : this.#take();
-      const { outcome, died } = await this.#runIn(process, attempt, handler);
-      if (!died || process.runs === 1 || attempt.aborted !== undefined) return outcome;
+      const { outcome, isTaken } = await this.#runIn(process, attempt, handler);
+      if (isTaken || process.runs === 1 || attempt.aborted !== undefined) return outcome;
       return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
     } catch (thrown) {
       // For example, there is no memory for another process.
