@@ -18,7 +18,7 @@ export const TASK_STATUSES = [
   'dead',
 ] as const satisfies readonly TaskStatus[];
 
-/** The right to update a claimed task: its id (a bigint, so text here) and its claim's fencing number. */
+/** The right to update a claimed task: its id (a bigint, so text here) and the number that its claim has drawn. */
 export interface Lease {
   readonly id: string;
   readonly leaseNo: number;

@@ -23,7 +23,7 @@ test('a waiting task ends at once, as cancelled, with the reason', async () => {
 test('for a held one the request is stored and its worker is told', async () => {
   const [running, ahead] = await enqueueSome(queue.admin, 2);
   const worker = await registerWorker(queue.admin);
-  await worker.claim({ start: 1, ahead: 1 });
+  const [claimed] = await worker.claim({ start: 1, ahead: 1 });
   const listener = await queue.directSession();
   const told: (string | undefined)[] = [];
   listener.client.on('notification', ({ payload }) => told.push(payload));
@@ -35,7 +35,7 @@ test('for a held one the request is stored and its worker is told', async () => 
   expect(await liveRow(queue.admin, running!)).toMatchObject({
     status: 'running',
     cancel_reason: 'why',
-    lease_no: 1,
+    lease_no: claimed!.lease_no,
   });
   expect(await liveRow(queue.admin, ahead!)).toMatchObject({ status: 'leased', cancel_reason: 'why' });
   await waitUntil(async () => told.length > 0, 'the worker was not told');

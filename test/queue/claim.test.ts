@@ -32,10 +32,10 @@ describe('what is claimed', () => {
   test('a claimed task is running under a new lease of its worker', async () => {
     const id = await enqueue(queue.admin, { timeout_ms: 5000 }, { a: 1 });
     const worker = await registerWorker(queue.admin);
-    expect(await worker.claim()).toMatchObject([
+    const claimed = await worker.claim();
+    expect(claimed).toMatchObject([
       {
         id,
-        lease_no: 1,
         queue: 'default',
         type: 'work',
         priority: 2,
@@ -47,7 +47,7 @@ describe('what is claimed', () => {
       },
     ]);
     const row = await liveRow(queue.admin, id);
-    expect(row).toMatchObject({ status: 'running', lease_owner: worker.id, lease_no: 1 });
+    expect(row).toMatchObject({ status: 'running', lease_owner: worker.id, lease_no: claimed[0]!.lease_no });
     const exact = `select lease_expires_at - started_at = $1 * interval '1 ms' and started_at >= available_at from taskq.tasks`;
     expect(await queue.admin.value(exact, LEASE_MS)).toBe(true);
   });
@@ -132,14 +132,32 @@ describe('what is claimed', () => {
     expect(await liveRow(queue.admin, ids[2]!)).toMatchObject({ status: 'leased', started_at: null });
   });
 
-  test('the fence grows with every claim', async () => {
-    const id = await enqueue(queue.admin);
+  test('no claim gives a number that another one gave, to this task or to another one of its id', async () => {
     const worker = await registerWorker(queue.admin);
-    for (let leaseNo = 1; leaseNo < 8; leaseNo += 2) {
-      expect(await claimOne(worker)).toMatchObject({ id, lease_no: leaseNo });
-      await worker.giveBack([{ id, lease_no: leaseNo }], false);
+    const given: number[] = [];
+    for (let round = 0; round < 50; round++) {
+      const id = await enqueue(queue.admin);
+      await queue.admin.rows('update taskq.tasks set id = 1 where id = $1', id);
+      const first = await claimOne(worker);
+      await worker.giveBack([first], false);
+      const second = await claimOne(worker);
+      given.push(first.lease_no, second.lease_no);
+      await queue.admin.rows('delete from taskq.tasks');
     }
+    expect(new Set(given).size).toBe(given.length);
+    expect(Math.min(...given)).toBeGreaterThan(0);
   });
+
+  test.each([-2147483648, -1, 0, 1, 2147483646, 2147483647])(
+    'a lease number of %i, put in by hand, is followed by another one',
+    async (leaseNo) => {
+      const id = await enqueue(queue.admin);
+      await queue.admin.rows('update taskq.tasks set lease_no = $1', leaseNo);
+      const task = await claimOne(await registerWorker(queue.admin));
+      expect(task).toMatchObject({ id });
+      expect(task.lease_no).not.toBe(leaseNo);
+    },
+  );
 
   test('a paused queue gives nothing until it is resumed or its pause ends', async () => {
     const id = await enqueue(queue.admin);
@@ -337,7 +355,7 @@ describe('beside others', () => {
         empty = claimed.length === 0 ? empty + 1 : 0;
         leases.push(...claimed.map((task) => `${task.id}/${task.lease_no}`));
         const [lost, ...kept] = claimed;
-        if (lost !== undefined && lost.lease_no < 3) {
+        if (lost !== undefined && lost.losses < 2) {
           await lapse(worker.session, [lost.id]);
           // Again where another claim, begun just before, has the row locked for a moment.
           while ((await liveRow(worker.session, lost.id))?.lease_no === lost.lease_no)

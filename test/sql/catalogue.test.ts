@@ -25,6 +25,7 @@ const PURE = [
   'is_usual',
   'is_whole',
   'json_types',
+  'lease_step',
   'may_start',
   'odd_types',
   'options_fit',

@@ -247,7 +247,7 @@ test('a fixed batch of slow tasks is given back once where it cannot start, and 
   // Long enough to give back twice more.
   await queue.rows('select pg_sleep(3)');
   expect(eventsOf(worker, 'task.given_back')).toHaveLength(4);
-  for (const id of others) expect(await queue.task(id)).toMatchObject({ status: 'pending', lease_no: 2 });
+  for (const id of others) expect(await queue.task(id)).toMatchObject({ status: 'pending', releases: 0 });
   for (const id of ids) await queue.witness(id, 'go');
   await queue.drained();
 });

@@ -17,7 +17,7 @@ import { event } from './support/workers.ts';
 
 const HANDLER = `import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-export default async ({ file }) => { while (!existsSync(file)) await sleep(20); return 'done'; };`;
+export default async ({ file, says = 'done' }) => { while (!existsSync(file)) await sleep(20); return says; };`;
 
 const SETTINGS = { fsync: 'off' };
 
@@ -48,10 +48,16 @@ afterEach(async () => {
 });
 
 /** A worker with short intervals. */
-const work = () =>
-  startTaskq(['work', '--lease', '3s', '--poll', '100ms'], {
+const work = (options: readonly string[] = [], env: Readonly<Record<string, string>> = {}) =>
+  startTaskq(['work', '--lease', '3s', '--poll', '100ms', ...options], {
     cwd,
-    env: { DATABASE_URL: name.url, TASKQ_HEARTBEAT: '300ms', TASKQ_RESCUE: '200ms', TASKQ_LOG_LEVEL: 'info' },
+    env: {
+      DATABASE_URL: name.url,
+      TASKQ_HEARTBEAT: '300ms',
+      TASKQ_RESCUE: '200ms',
+      TASKQ_LOG_LEVEL: 'info',
+      ...env,
+    },
   });
 
 /** Enqueue a task that runs until its gate is opened, and wait until it runs. */
@@ -98,9 +104,7 @@ describe('a server that takes no writes any more', () => {
     expect(await waiting).toMatchObject({ status: 'completed', result: 'done' });
     await worker.waitForLog(event('connection.restored'));
     expect(said(worker)).toEqual(['connection.lost', 'connection.restored']);
-    expect(await query(server, 'select lease_no, losses from taskq.finished_tasks')).toEqual([
-      { lease_no: 1, losses: 0 },
-    ]);
+    expect(await query(server, 'select losses from taskq.finished_tasks')).toEqual([{ losses: 0 }]);
   });
 
   test('is left for the one that its name leads to by now', async () => {
@@ -117,9 +121,7 @@ describe('a server that takes no writes any more', () => {
     await worker.waitForLog(event('connection.restored'));
     await open('go');
     expect(await waiting).toMatchObject({ status: 'completed', result: 'done' });
-    expect(await query(fresh, 'select lease_no, losses from taskq.finished_tasks')).toEqual([
-      { lease_no: 1, losses: 0 },
-    ]);
+    expect(await query(fresh, 'select losses from taskq.finished_tasks')).toEqual([{ losses: 0 }]);
     const left = `select from pg_stat_activity
       where application_name like 'taskq worker%' or (application_name = 'taskq' and query like 'listen %')`;
     await waitUntil(async () => (await query(old, left)).length === 0, 'somebody stays');
@@ -138,6 +140,64 @@ describe('a server that takes no writes any more', () => {
     expect((await tasks.list().page()).tasks).toEqual([]);
   });
 });
+
+test('a worker that outlives a failover that lost commits records nothing of the old tasks for new ones with their ids', async () => {
+  const { old, promote } = await pair();
+  await name.leadTo(old);
+  // Its heartbeats find the new server only after it has claimed there.
+  const worker = work(['--concurrency', '20', '--lease', '30s'], { TASKQ_HEARTBEAT: '10s' });
+  await worker.waitForLog(event('worker.started'));
+  // From now on it has nothing of what happens on the old one.
+  const fresh = await promote();
+  const enqueueTen = (databaseUrl: string, says: string) =>
+    enqueueAll(databaseUrl, 10, { file: join(cwd, says), says });
+  const lost = await enqueueTen(old.url('postgres'), 'old');
+  await allRun(old, lost);
+  const ids = await enqueueTen(fresh.url('postgres'), 'new');
+  expect(ids).toEqual(lost);
+  const named = "select pid from pg_stat_activity where application_name like 'taskq worker %heartbeat'";
+  const [beating] = (await query(old, named)) as [{ pid: number }];
+  process.kill(beating.pid, 'SIGSTOP');
+  await name.leadTo(fresh);
+  await query(
+    old,
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'taskq worker'",
+  );
+  await allRun(fresh, ids);
+  process.kill(beating.pid, 'SIGTERM');
+  process.kill(beating.pid, 'SIGCONT');
+  await open('old');
+  for (const id of lost) await worker.waitForLog(event('lease.lost', id));
+  await allRun(fresh, ids);
+  await open('new');
+  const results =
+    'select f.id::text, f.status::text, f.result, f.losses from taskq.finished_tasks f order by f.id';
+  await waitUntil(async () => (await query(fresh, results)).length === ids.length, 'they are not recorded');
+  expect(await query(fresh, results)).toEqual(
+    ids.map((id) => ({ id, status: 'completed', result: 'new', losses: 0 })),
+  );
+  expect(said(worker).filter((line) => line === 'lease.lost')).toHaveLength(ids.length);
+});
+
+/** Enqueue tasks past the worker's connection. */
+async function enqueueAll(databaseUrl: string, count: number, payload: object): Promise<string[]> {
+  const direct = new TaskQueue({ databaseUrl });
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++)
+    ids.push((await direct.enqueue('hold', payload, { allowUnknown: true })).id);
+  await direct.close();
+  return ids;
+}
+
+function allRun(server: EmbeddedServer, ids: readonly string[]): Promise<void> {
+  return waitUntil(async () => {
+    const [row] = await query(
+      server,
+      `select count(*)::integer as running from taskq.tasks where status = 'running' and id in (${ids.join()})`,
+    );
+    return row?.running === ids.length;
+  }, 'they do not run');
+}
 
 /** A server and its standby, which has all the server's data by the time it is promoted. */
 async function pair() {

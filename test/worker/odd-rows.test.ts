@@ -69,7 +69,7 @@ test('one of which an application lets nothing be recorded is let go, and the ta
     async () => (await queue.value('select count(*)::int from taskq.tasks')) === 1,
     async () => JSON.stringify(await queue.rows('select * from taskq.tasks')),
   );
-  expect(await queue.task(bad!)).toMatchObject({ lease_no: 1 });
+  expect(await queue.task(bad!)).toMatchObject({ status: 'running', losses: 0 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 60_000);
@@ -131,12 +131,12 @@ describe('one that is refused again and again, as if that might pass, is kept, a
     );
     const late = await queue.enqueue('succeed');
     await queue.hasStatus(late, 'completed');
-    expect(await queue.task(bad!)).toMatchObject({ status: 'running', lease_no: 1 });
+    expect(await queue.task(bad!)).toMatchObject({ status: 'running', losses: 0 });
     expect(eventsOf(worker, 'outcome.not_stored')).toEqual([]);
 
     await queue.rows('drop trigger forbid on taskq.finished_tasks');
     await queue.hasStatus(bad!, 'completed', 40_000);
-    expect(await queue.task(bad!)).toMatchObject({ lease_no: 1, attempts: 0 });
+    expect(await queue.task(bad!)).toMatchObject({ losses: 0, attempts: 0 });
     worker.kill('SIGTERM');
     expect(await worker.exit).toMatchObject({ code: 0 });
   });
@@ -155,11 +155,11 @@ test('one that no partition takes waits for it, and the tasks beside it complete
   );
   const late = await queue.enqueue('succeed');
   await queue.hasStatus(late, 'completed');
-  expect(await queue.task(homeless!)).toMatchObject({ status: 'running', lease_no: 1 });
+  expect(await queue.task(homeless!)).toMatchObject({ status: 'running', losses: 0 });
 
   await holder.query('commit');
   await queue.hasStatus(homeless!, 'completed', 40_000);
-  expect(await queue.task(homeless!)).toMatchObject({ lease_no: 1 });
+  expect(await queue.task(homeless!)).toMatchObject({ losses: 0 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 90_000);

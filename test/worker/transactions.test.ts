@@ -36,12 +36,12 @@ test('a task that another transaction holds locked keeps nobody else: each is re
   await queue.witness(mates[0]!, 'go');
   await queue.hasStatus(mates[0]!, 'completed');
   const before = await queue.task(held!);
-  expect(before).toMatchObject({ status: 'running', lease_no: 1 });
+  expect(before).toMatchObject({ status: 'running', losses: 0 });
   await session.query('commit');
   await worker.waitForLog(event('task.completed', held));
   expect(await queue.task(held!)).toMatchObject({
     status: 'completed',
-    lease_no: 1,
+    lease_no: before.lease_no,
     progress: 1,
     attempts: 0,
   });
@@ -71,7 +71,7 @@ test('a task held locked for three leases is recorded once, by the worker that r
   await queue.witness(running!, 'go');
   await worker.waitForLog(event('task.completed', running));
   for (const id of [running!, ended!]) {
-    expect(await queue.task(id)).toMatchObject({ status: 'completed', lease_no: 1, losses: 0, progress: 1 });
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', losses: 0, progress: 1 });
     expect((await queue.witnessed(id)).filter((seen) => seen.event === 'start')).toHaveLength(1);
   }
   expect(eventsOf(worker, 'lease.lost')).toEqual([]);

@@ -37,6 +37,7 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  lease_step bigint := taskq.lease_step(ts);
   look_back_to timestamptz := ts - make_interval(secs => _look_back_ms / 1000.0);
   level_queues text[];
   level_priorities smallint[];
@@ -126,15 +127,15 @@ begin
     end if;
   end if;
 
-  -- lease_no wraps around after the largest integer, so that a row inserted by hand with it does not stop the claims of
-  -- its queue. By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions.
+  -- lease_no wraps around, and a step is too short to come back to the same number. By ctid: a fifth faster than by id,
+  -- and safe here because a separate statement sees the locked versions.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
     update taskq.tasks t
     set status = (case when t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
       started_at = case when t.losses = 0 then ts else t.started_at end,
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = t.lease_no % 2147483647 + 1
+      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
@@ -144,7 +145,8 @@ begin
     return query
     update taskq.tasks t
     set status = 'leased', lease_owner = _worker,
-      lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0), lease_no = t.lease_no % 2147483647 + 1
+      lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
+      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,

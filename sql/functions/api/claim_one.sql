@@ -17,8 +17,9 @@ declare
 begin
   return query
   update taskq.tasks t
-  set status = 'running', lease_owner = _worker_id, lease_no = t.lease_no % 2147483647 + 1, started_at = ts,
-    lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0)
+  set status = 'running', lease_owner = _worker_id, started_at = ts,
+    lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
+    lease_no = ((t.lease_no + taskq.lease_step(ts)) % 2147483647 + 1)::integer
   where t.id = (
     select l.id from taskq.tasks l
     -- `is true` keeps the planner from the claim's index, which seems as good where it believes in a row or two.

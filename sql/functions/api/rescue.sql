@@ -5,7 +5,7 @@
 -- and its owner has not corrected it. (options ->> 'clock_was' is the latest time known from before: waiting tasks of
 -- the page that were due by then, or were enqueued or run since, become due now, or after the same wait as before.)
 --
--- A rescue raises lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
+-- A rescue changes lease_no, so that the former holder can write nothing more, and counts a loss; for a suspect (losses
 -- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
 -- kills its workers become suspects once, and no more. A suspect that was lost in this way three times (lost_ahead) is
 -- claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not survive even reading

@@ -14,7 +14,7 @@ as $$
         'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,
         'retry_at', e.retry_at, 'lease_owner', coalesce(w.name, e.lease_owner::text), 'lease_no', e.lease_no,
         'error', e.error, 'result', e.result, 'result_note', e.result_note
-      ) order by e.failed_at, e.lease_no)
+      ) order by e.failed_at, e.attempt)
       from taskq.task_errors e
       left join taskq.workers w on w.id = e.lease_owner
       where e.task_id = _id

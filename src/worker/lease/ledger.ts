@@ -127,9 +127,13 @@ export class Ledger implements Beside {
     for (const reservation of this.#claims) reservation.isOutdated = true;
   }
 
-  /** A claim brought these tasks: they wait, or are given back if nothing more may start. */
-  answered(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): void {
-    if (!this.#end(reservation)) return;
+  /**
+   * A claim brought these tasks: they wait, or are given back if nothing more may start. Returns those that wait or run
+   * here under an older lease of the same id. A claim finds only free rows, so those leases are over.
+   */
+  answered(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): HeldTask[] {
+    if (!this.#end(reservation)) return [];
+    const outlived = this.#unreportedOf(tasks);
     const entries = tasks.map((task) => new Entry(task, this.#table.take(task), now));
     for (const entry of entries) {
       this.#bySlot[entry.slot] = entry;
@@ -139,6 +143,7 @@ export class Ledger implements Beside {
     this.#waiting.sort(byUrgency);
     if (this.#isClosed) this.releaseWaiting(() => true);
     this.#wake();
+    return outlived;
   }
 
   /** The server refused the claim, which took nothing. */
@@ -341,6 +346,15 @@ export class Ledger implements Beside {
     if (!this.#claims.delete(reservation as OpenReservation)) return false;
     this.#counts.reserved -= reservation.size;
     return true;
+  }
+
+  /** The tasks with these ids that wait or run. Those at `reporting` wait for their own answer. */
+  #unreportedOf(tasks: readonly ClaimedTask[]): Entry[] {
+    if (tasks.length === 0 || this.size === 0) return [];
+    const ids = new Set(tasks.map(({ id }) => id));
+    return this.#bySlot.filter(
+      (entry) => entry !== undefined && entry.standing !== 'reporting' && ids.has(entry.id),
+    ) as Entry[];
   }
 
   #leaveWaiting(entry: Entry): void {

@@ -23,13 +23,20 @@ const SAYINGS: Readonly<
 async function loseClaim(id: string): Promise<void> {
   await queue.admin.rows(
     `update taskq.tasks
-     set status = 'pending', lease_owner = null, lease_expires_at = null, started_at = null, lease_no = lease_no - 1
+     set status = 'pending', lease_owner = null, lease_expires_at = null, started_at = null, lease_no = 0
      where id = $1`,
     id,
   );
 }
 
-/** How the attempt under the same lease_no may end, and where the row is then. */
+/** The same, if it has also forgotten the task itself and has given its id to another one. */
+async function loseTask(id: string): Promise<void> {
+  await queue.admin.rows('delete from taskq.tasks where id = $1', id);
+  const other = await enqueue(queue.admin, {}, 'another');
+  await queue.admin.rows('update taskq.tasks set id = $1 where id = $2', id, other);
+}
+
+/** How the attempt under the newer lease may end, and where the row is then. */
 const ENDS: Readonly<Record<string, object>> = {
   completed: {},
   failed: { delay_ms: 0 },
@@ -53,8 +60,9 @@ describe.each([
     const other = await registerWorker(await queue.session());
     const task = await claimOne(zombie, { ahead: ahead ? 1 : 0 });
     await loseClaim(id);
-    const again = await claimOne(other);
-    expect(again.lease_no).toBe(task.lease_no);
+    const again = { ...(await claimOne(other)), lease_no: task.lease_no };
+    // Both have drawn the same number: then only the worker tells their leases apart.
+    await queue.admin.rows('update taskq.tasks set lease_no = $1 where id = $2', again.lease_no, id);
     return { zombie, task, other, again };
   }
 
@@ -67,6 +75,34 @@ describe.each([
         expect(await say(zombie, task)).toMatchObject([{ answer: 'lost' }]);
       }
       expect(await other.settle(outcome(again, kind, more))).toMatchObject([{ answer: 'already' }]);
+    },
+  );
+});
+
+describe.each([
+  ['a claim', loseClaim],
+  ['a task', loseTask],
+])('a worker that claims again what the database gave it once and forgot (%s)', (_, lose) => {
+  test.each(Object.entries(ENDS))(
+    'can say nothing under its older lease, neither before nor after it has said %s under the new one',
+    async (kind, more) => {
+      const id = await enqueue(queue.admin);
+      const worker = await registerWorker(queue.admin);
+      const forgotten = await claimOne(worker);
+      await lose(id);
+      const current = await claimOne(worker);
+      expect(current.id).toBe(id);
+      const before = await queue.admin.rows('select * from taskq.tasks');
+      for (const say of Object.values(SAYINGS)) {
+        expect(await say(worker, forgotten)).toMatchObject([{ answer: 'lost' }]);
+      }
+      expect(await queue.admin.rows('select * from taskq.tasks')).toEqual(before);
+      expect(await worker.settle(outcome(current, kind, more))).toMatchObject([{ answer: 'recorded' }]);
+      const ended = await queue.admin.rows('select * from taskq.all_tasks');
+      for (const say of Object.values(SAYINGS)) {
+        expect(await say(worker, forgotten)).toMatchObject([{ answer: 'lost' }]);
+      }
+      expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(ended);
     },
   );
 });

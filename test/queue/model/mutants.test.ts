@@ -90,6 +90,12 @@ const MUTANTS: readonly Mutant[] = [
   },
   { name: 'once it is revived', file: 'revive', from: 'd.error, d.lease_owner', to: 'd.error, null' },
   {
+    name: 'a claim does not raise it',
+    file: 'claim',
+    from: 'lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer',
+    to: 'lease_no = t.lease_no',
+  },
+  {
     name: 'a give-back does not raise it',
     file: 'give_back',
     from: 'set lease_no = t.lease_no % 2147483647 + 1, ',

@@ -108,6 +108,31 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
     to: "else if (entry.standing === 'running')\n            this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
   },
   {
+    name: 'an older lease of a task that a claim brings goes on',
+    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    to: 'false',
+  },
+  {
+    name: 'so does that of a task that waits',
+    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    to: "entry.standing === 'running' && ids.has(entry.id)",
+  },
+  {
+    name: 'a report is lost because a claim brings its task again',
+    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    to: 'ids.has(entry.id)',
+  },
+  {
+    name: 'a claim ends every lease',
+    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    to: "entry.standing !== 'reporting'",
+  },
+  {
+    name: 'so does one whose answer came too late',
+    from: 'if (!this.#end(reservation))\n            return [];\n        const outlived = this.#unreportedOf(tasks);',
+    to: 'const outlived = this.#unreportedOf(tasks);\n        if (!this.#end(reservation))\n            return outlived;',
+  },
+  {
     name: 'a lease that is over stays in the table',
     from: 'this.#table.leave(entry.slot);',
     to: '',

@@ -13,7 +13,8 @@ const SIZE = 2;
 const MOST_CLAIMS = 2;
 
 /**
- * The tasks that claims bring, in this order: the last is the first again, lost and reclaimed while it may still run.
+ * The tasks that claims bring, in this order. The last has the id of the first: lost and claimed again while it may still
+ * be held, or another task, after a server that forgot the first.
  */
 const TASKS = [
   { id: '1', leaseNo: 1, priority: 1, losses: 1 },
@@ -130,7 +131,14 @@ function answer(world: World, claim: SeenClaim, count: number): void {
   const before = world.tasks.length;
   const tasks = Array.from({ length: count }, (_, nth) => claimed(before + nth));
   const known = new Set(world.ledger.held());
-  world.ledger.answered(claim.reservation, tasks, 0);
+  const outlived = world.ledger.answered(claim.reservation, tasks, 0);
+  const older = world.tasks.filter(
+    ({ held, place }) => /waiting|running/.test(place) && tasks.some(({ id }) => id === held.id),
+  );
+  const over = claim.state === 'open' ? older : [];
+  if (over.length !== outlived.length || over.some(({ held }) => !outlived.includes(held)))
+    world.complaints.push(`${outlived.length} older leases are over, not ${over.length}`);
+  for (const seen of over) lose(world, seen);
   if (claim.state !== 'open') return;
   claim.state = 'ended';
   for (const task of tasks) {
@@ -149,6 +157,16 @@ function answer(world: World, claim: SeenClaim, count: number): void {
     });
   }
   if (world.isClosed) releaseAll(world);
+}
+
+/** The lease is gone, as the executor takes it. */
+function lose(world: World, seen: Seen): void {
+  if (seen.place === 'running') {
+    seen.held.attempt!.abort('lost');
+    return;
+  }
+  world.expect(`the loss of ${seen.held.id}`, world.ledger.lost(seen.held), seen.place === 'waiting');
+  if (seen.place === 'waiting') seen.place = 'gone';
 }
 
 /** Conclude an attempt as the executor does, for whatever reason its handler ended. */
@@ -274,13 +292,7 @@ const taskSteps = (index: number): Step[] => [
       const { ledger } = world;
       const { held } = seen;
       if (ledger.find(held) !== held) world.complaints.push(`${held.id}/${held.leaseNo} is not found`);
-      if (seen.place === 'running') held.attempt!.abort('lost');
-      else {
-        const counted = ledger.lost(held);
-        if (counted !== (seen.place === 'waiting'))
-          world.complaints.push(`the loss of ${held.id} is ${counted}`);
-        if (seen.place === 'waiting') seen.place = 'gone';
-      }
+      lose(world, seen);
     },
   ),
   ofTask(
