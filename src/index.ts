@@ -1,5 +1,13 @@
 export { defineConfig } from './config/define-config.ts';
-export type { Backoff } from './domain/backoff.ts';
+export type {
+  BackoffInput,
+  QueueInput,
+  QueueInputs,
+  TaskTypeInput,
+  TaskTypeInputs,
+} from './config/said-of-tasks.ts';
+export type { ConfigInput } from './config/settings.ts';
+export type { Backoff, BackoffKind } from './domain/backoff.ts';
 export type { EnqueueOptions, KeyFor } from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,
@@ -8,37 +16,63 @@ export {
   UnknownTypeError,
   WaitDeadlineError,
 } from './domain/errors.ts';
-export type { HandlerMap, PayloadOf, ResultOf } from './domain/handler-map.ts';
-export { Cancel, Dead, Retry, Snooze } from './domain/signals.ts';
-export type { StandardSchema } from './domain/standard-schema.ts';
+export type {
+  HandlerMap,
+  PayloadOf,
+  ResultOf,
+  Stored,
+  TypeOf,
+  UnknownHandlers,
+} from './domain/handler-map.ts';
+export { Cancel, Dead, Retry, type RetryOptions, Snooze } from './domain/signals.ts';
+export type { SchemaIssue, SchemaResult, StandardSchema } from './domain/standard-schema.ts';
 export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
-export type { TaskStatus } from './domain/task.ts';
+export type { FinishedStatus, LiveStatus, TaskStatus } from './domain/task.ts';
 export type { ErrorCode } from './lib/error-codes.ts';
-export { TaskqError } from './lib/errors.ts';
+export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.ts';
+export type { Level } from './lib/level.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
+export type { SynchronousCommit } from './lib/synchronous-commit.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
-export type { TaskEnd } from './library/task-end.ts';
-export type { BulkSettings, RerunManySettings, TaskList, TaskPage } from './library/task-list.ts';
+export type { TaskEnd, TaskEndOf } from './library/task-end.ts';
+export type {
+  BulkSettings,
+  PageOptions,
+  RerunManySettings,
+  TaskList,
+  TaskPage,
+} from './library/task-list.ts';
 export {
   type EnqueueManyOptions,
   type Joining,
+  type RerunSettings,
+  type ReviveSettings,
   type TaskInput,
   TaskQueue,
   type TaskQueueOptions,
   type WaitOptions,
 } from './library/task-queue.ts';
-export type { ActionRecord, AppliedSettings, AttemptRecord, TaskRecord } from './library/task-record.ts';
+export type {
+  ActionRecord,
+  AppliedSettings,
+  AttemptRecord,
+  ShownTaskOf,
+  TaskOf,
+  TaskRecord,
+} from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
+export type { Applying } from './queue/inspect/task-row.ts';
 export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
 export type { CancelAnswer } from './queue/operate/cancel.ts';
 export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
 export type { Enqueued } from './queue/protocol/enqueue.ts';
+export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
   defineHandler,
   type HandlerDefinition,
@@ -47,3 +81,4 @@ export {
   type TaskContext,
   type TaskLog,
 } from './worker/handlers/handler.ts';
+export type { EventName } from './worker/log/events.ts';

@@ -1,13 +1,6 @@
 import { countOf, withCommas } from '../lib/count.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { EXIT, TaskqError, type TaskqErrorOptions } from '../lib/errors.ts';
 import { didYouMean, nearest } from '../lib/nearest.ts';
-
-interface UnknownTypeDetails {
-  /** Where the type was looked for in vain. */
-  readonly where?: string;
-  readonly hint?: string;
-  readonly cause?: unknown;
-}
 
 /** Thrown for a type that neither these handlers nor the database know. */
 export class UnknownTypeError extends TaskqError {
@@ -16,12 +9,17 @@ export class UnknownTypeError extends TaskqError {
   /** Known types like it, nearest first; may be empty. */
   readonly nearest: readonly string[];
 
-  constructor(type: string, known: readonly string[], { where, hint, cause }: UnknownTypeDetails = {}) {
+  /** `where`: where the type was looked for in vain. */
+  constructor(
+    type: string,
+    known: readonly string[],
+    { where, ...options }: Omit<TaskqErrorOptions, 'exitCode'> & { readonly where?: string } = {},
+  ) {
     const place = where === undefined ? '' : `: ${where}`;
     super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}${place}`, {
       exitCode: EXIT.usage,
-      hint: hint ?? 'start a worker that handles it, run taskq types add, or set allowUnknown',
-      cause,
+      hint: 'start a worker that handles it, run taskq types add, or set allowUnknown',
+      ...options,
     });
     this.name = 'UnknownTypeError';
     this.type = type;

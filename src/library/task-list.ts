@@ -49,14 +49,30 @@ export interface PageOptions {
   readonly after?: string | null;
 }
 
-/** Returns what is wrong with a payload for a type; null if nothing. */
-export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
-
 /**
  * The tasks that match a filter, newest first; if only dead letters, by time of death. Iterate over it to read all of
  * them, a page at a time as needed; or ask for one page, for a list that people browse; or rerun the finished ones.
  */
-export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
+export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
+  /**
+   * Returns one page, after searching for a second at most. If few tasks of a large history match the filter, it may
+   * have fewer tasks than `limit`, or none, although its `after` shows that there may be more. Throws TaskqError for an
+   * invalid option.
+   */
+  page(options?: PageOptions): Promise<TaskPage<Task>>;
+  /**
+   * Reruns the finished tasks, each as a new task, as `rerun(id)` does: in pages, each a transaction. A task whose key
+   * is held, or whose payload its handler's schema refuses, is left out: `counts` has the number of tasks by answer,
+   * `answers` the first thousand that were left out. Throws TaskqError if the list has no filter and `all` is not set.
+   */
+  rerun(settings?: RerunManySettings): Promise<BulkResult<RerunAnswer>>;
+}
+
+/** Returns what is wrong with a payload for a type; null if nothing. */
+export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
+
+/** A list that reads and acts when asked. */
+export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
   readonly #given: ListFilter;
   readonly #filter: TaskFilter;
@@ -74,11 +90,6 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
     this.#problemOf = problemOf;
   }
 
-  /**
-   * Returns one page, after searching for a second at most. If few tasks of a large history match the filter, it may
-   * have fewer tasks than `limit`, or none, although its `after` shows that there may be more. Throws TaskqError for an
-   * invalid option.
-   */
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
     const from = after === null ? null : checkedPlace(after);
     const most = checkedLimit(limit);
@@ -86,11 +97,6 @@ export class TaskList<Task = TaskRecord> implements AsyncIterable<Task> {
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
   }
 
-  /**
-   * Reruns the finished tasks, each as a new task, as `rerun(id)` does: in pages, each a transaction. A task whose key
-   * is held, or whose payload its handler's schema refuses, is left out: `counts` has the number of tasks by answer,
-   * `answers` the first thousand that were left out. Throws TaskqError if the list has no filter and `all` is not set.
-   */
   async rerun({
     limit,
     signal,

@@ -23,12 +23,12 @@ import { type Enqueued, enqueue, type NewTask } from '../queue/protocol/enqueue.
 import { findByKey } from '../queue/protocol/find-by-key.ts';
 import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
-import { type Sent, sendBulks } from '../queue/protocol/send-bulks.ts';
+import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
 import { bulksOf } from './bulks-of.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
-import { TaskList } from './task-list.ts';
+import { SelectedTasks, type TaskList } from './task-list.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
 
 export type TaskQueueOptions<Handlers> = {
@@ -173,7 +173,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async enqueueMany(
     tasks: Iterable<TaskInput<Handlers>> | AsyncIterable<TaskInput<Handlers>>,
     { client, allowUnknown, notify, notifyDone, onEnqueued }: EnqueueManyOptions = {},
-  ): Promise<Sent> {
+  ): Promise<EnqueuedMany> {
     const db = client === undefined ? await this.#database() : queryableOf(client);
     const bulks = bulksOf(tasks, {
       taskOf: (item) => this.#taskOf(item, notifyDone),
@@ -204,7 +204,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
   ): TaskList<TaskOf<Handlers, Type>> {
-    return new TaskList(
+    return new SelectedTasks(
       (work) => this.#withDatabase(work),
       filter,
       (ofType, payload) => this.#problemOf(ofType, payload),

@@ -2,7 +2,7 @@ import { PartlyEnqueuedError } from '../../domain/errors.ts';
 import { withCommas } from '../../lib/count.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { prefetchOne } from '../../lib/prefetch-one.ts';
-import { type Sent, sendBulks } from '../../queue/protocol/send-bulks.ts';
+import { type EnqueuedMany, sendBulks } from '../../queue/protocol/send-bulks.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import type { Spool } from './spool.ts';
@@ -11,7 +11,7 @@ import type { Spool } from './spool.ts';
  * Enqueue the spooled tasks, a transaction per bulk. A failure or a signal midway throws TaskqError, which says how
  * many are in and where the rest begins.
  */
-export async function insertSpooled(context: Context, spool: Spool): Promise<Sent> {
+export async function insertSpooled(context: Context, spool: Spool): Promise<EnqueuedMany> {
   const db = await context.database();
   context.catchSignals();
   const progress = await startProgress(context.output, 'enqueueing');

@@ -16,7 +16,8 @@ export interface SendOptions {
   readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
 }
 
-export interface Sent {
+/** The answer to an enqueue of many. */
+export interface EnqueuedMany {
   readonly created: number;
   /** Not created because their keys were held. */
   readonly existing: number;
@@ -30,7 +31,7 @@ export async function sendBulks(
   db: Queryable,
   bulks: AsyncIterable<Bulk>,
   { commits, explain, signal, onSent, onEnqueued }: SendOptions,
-): Promise<Sent> {
+): Promise<EnqueuedMany> {
   let [sent, created, sending] = [0, 0, 0];
   try {
     for await (const bulk of bulks) {
