@@ -121,7 +121,10 @@ test('only files in sql/ name the table taskq.tasks', () => {
 
 test('no statement but those of migrate names a table: a role that may call functions needs no other right', () => {
   const others = files.filter(
-    (file) => !['queue/schema/migrate.ts', 'queue/schema/apply-release.ts'].includes(file),
+    (file) =>
+      !['migrate.ts', 'apply-release.ts', 'released-objects.ts'].some(
+        (name) => file === join('queue', 'schema', name),
+      ),
   );
   const naming = others.flatMap((file) =>
     [
