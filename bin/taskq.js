@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { main } from '../dist/cli/main.js';
+import { main } from '../dist/bundled/main.js';
 
 process.exitCode = await main(process.argv.slice(2), process.env);
 // After a signal, do not wait for work still under way.

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import { TaskQueue } from '../../dist/index.js';
 import { migrate } from '../../dist/queue/schema/migrate.js';
 import { withClient } from '../lib/client.ts';
 import type { Run } from '../lib/handlers.ts';
 import type { Payload } from '../lib/payload.ts';
+import { createWorker, TaskQueue } from '../lib/product.ts';
 import type { Peer, Place, Producer, Working, WorkOrder } from './peer.ts';
 
 /** The type of every task of the bench. */
@@ -44,10 +44,6 @@ async function openProducer(place: Place, connections: number): Promise<Producer
 
 /** The worker that an application runs; `taskq work` is the same behind a command. */
 async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working>> {
-  const { createWorker } = await import('../../dist/index.js');
-  // Load what `start` imports lazily (an application that only enqueues needs none of it); the peers load everything
-  // here, too.
-  await import('../../dist/worker/run-worker.js');
   const handler = {
     ...(!order.history && { retention: 'none' }),
     ...(order.handler.kind === 'flaky' && { backoff: { kind: 'fixed', base: '5s', jitter: 0 } as const }),

@@ -1,8 +1,8 @@
 import { makeWorkerUtils } from 'graphile-worker';
 import pg from 'pg';
-import { TaskQueue } from '../../dist/index.js';
 import { payloadOf, SMALL } from '../lib/payload.ts';
 import { produce } from '../lib/produce.ts';
+import { TaskQueue } from '../lib/product.ts';
 import type { Bench } from '../lib/scenario.ts';
 import { quiet, TASK } from '../peers/graphile-worker.ts';
 import type { Place, SystemName } from '../peers/peer.ts';

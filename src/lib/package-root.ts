@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /** Returns the directory of our own package.json, without a trailing slash. `src` and `dist` are directly below it. */
@@ -8,8 +8,6 @@ export function packageRoot(): string {
 
 /** Returns our own version, from package.json. */
 export function packageVersion(): string {
-  const manifest: { version: string } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  );
+  const manifest: { version: string } = createRequire(import.meta.url)('../../package.json');
   return manifest.version;
 }

@@ -139,7 +139,7 @@ describe('taskq list and show', () => {
   });
 
   test('show: what a task saw each time it was put off, which burned no attempt', async () => {
-    const handler = `import { Snooze } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)};
+    const handler = `import { Snooze } from ${JSON.stringify(new URL('../../dist/bundled/index.js', import.meta.url).href)};
       const states = ['queued', 'running'];
       export default () => {
         const state = states.shift();

@@ -30,10 +30,11 @@ describe('the package', () => {
     paths = packed.files.map(({ path }) => path).sort();
   }, 300_000);
 
-  test('has the built sources, the SQL, the binary and what explains them, and nothing else', () => {
-    const built = below('src')
-      .filter((path) => path.endsWith('.ts'))
-      .flatMap((path) => [`dist/${path.replace(/ts$/, 'js')}`, `dist/${path.replace(/ts$/, 'd.ts')}`]);
+  test('has the bundled sources, their types, the SQL, the binary and what explains them, and nothing else', () => {
+    const declared = below('src')
+      .filter((path) => path.endsWith('.ts') && !path.startsWith('cli/'))
+      .map((path) => `dist/${path.replace(/ts$/, 'd.ts')}`);
+    const bundled = below('dist/bundled').map((path) => `dist/bundled/${path}`);
     const sql = below('sql')
       .filter((path) => /\.(sql|json)$/.test(path))
       .map((path) => `sql/${path}`);
@@ -44,7 +45,12 @@ describe('the package', () => {
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'],
       'bench/results/latest.svg', // which the README shows
     ];
-    expect(paths).toEqual([...built, ...sql, ...explained, ...others].sort());
+    expect(paths).toEqual([...declared, ...bundled, ...sql, ...explained, ...others].sort());
+  });
+
+  test('runs no program by importing it', () => {
+    const programs = /from "\.\/(main|child|[a-z-]+-thread)\.js"/;
+    expect(paths.filter((path) => path.startsWith('dist/bundled/') && programs.test(read(path)))).toEqual([]);
   });
 
   test('has what its documents link to', () => {
@@ -75,6 +81,16 @@ describe('its dependencies', () => {
     optionalDependencies: Record<string, string>;
   };
 
+  test('are all that the bundles import', () => {
+    const names = below('dist/bundled').flatMap((path) =>
+      [...read(`dist/bundled/${path}`).matchAll(/^(?:import|export) .*from "([^."][^"]*)";$/gm)].map(
+        ([, from]) => from!,
+      ),
+    );
+    const packages = names.filter((name) => !name.startsWith('node:'));
+    expect(packages.filter((name) => dependencies[name] === undefined)).toEqual([]);
+  });
+
   test('are pinned', () => {
     const versions = Object.values({ ...dependencies, ...optionalDependencies });
     expect(versions.filter((version) => !/^\d+\.\d+\.\d+/.test(version))).toEqual([]);
@@ -92,7 +108,8 @@ describe('its dependencies', () => {
       )
       // taskq itself: in what `init` writes.
       .filter((name) => !name.startsWith('node:') && !builtinModules.includes(name) && name !== 'taskq');
-    expect([...new Set(names)].sort()).toEqual(Object.keys(dependencies).sort());
+    // commander is in the bundles.
+    expect([...new Set(names)].sort()).toEqual(['commander', ...Object.keys(dependencies)].sort());
   });
 
   test('have each a reason in ARCHITECTURE.md', () => {

@@ -44,7 +44,8 @@ export async function main(databaseUrl: string): Promise<string[]> {
     const number: number = twice.result.twice;
     // @ts-expect-error: it is text
     const text: number = greeting.result;
-    return [String(number), String(text), typeof runTask];
+    const unhandled = await runTask('1', { handlers: {}, databaseUrl }).catch((thrown: unknown) => thrown);
+    return [String(number), String(text), String(unhandled instanceof TaskqError)];
   } finally {
     await worker.stop();
     await queue.close();
@@ -163,7 +164,7 @@ describe('installed in an empty project', () => {
       cwd: project,
       env: { ...process.env, DATABASE_URL: database.directUrl },
     });
-    expect(JSON.parse(stdout)).toEqual(['42', 'hello Ann, attempt 1', 'function']);
+    expect(JSON.parse(stdout)).toEqual(['42', 'hello Ann, attempt 1', 'true']);
   });
 });
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../lib/package-root.ts';
 
 /** Where this package has its migrations, its functions and release.json. */
-export const SQL = fileURLToPath(new URL('../../../sql/', import.meta.url));
+export const SQL = join(packageRoot(), 'sql');
 
 /** The functions, views and rights that this binary brings, applied together under one number. */
 export interface SchemaRelease {

@@ -1,0 +1,67 @@
+// Joins what tsc has built, dist/, into few files, dist/bundled/: to load three hundred small ones costs a process more
+// than to run them. The entries share chunks, so that a class exists once in a process.
+import { readFileSync } from 'node:fs';
+import { build } from 'rolldown';
+
+const isPackage = (id) => /^[^./\0]/.test(id);
+
+/** Commander is bundled: --help consists of it. Its `child_process` is for subcommands that are programs. */
+const isBundled = (id) => id === 'commander';
+const isUnused = (id, importer) =>
+  id === 'node:child_process' && importer?.includes('/node_modules/commander/');
+const withoutUnused = {
+  name: 'without-unused',
+  resolveId: (id, importer) => (isUnused(id, importer) ? '\0unused' : undefined),
+  load: (id) => (id === '\0unused' ? 'export {};' : undefined),
+};
+const commanderLicense = readFileSync('node_modules/commander/LICENSE', 'utf8');
+
+const output = { dir: 'dist/bundled', chunkFileNames: '[name].js' };
+
+await build({
+  logLevel: 'silent',
+  input: {
+    main: 'dist/cli/main.js',
+    index: 'dist/index.js',
+    testing: 'dist/testing.js',
+    child: 'dist/worker/isolation/child.js',
+  },
+  platform: 'node',
+  external: (id, importer) => isPackage(id) && !isBundled(id) && !isUnused(id, importer),
+  plugins: [withoutUnused],
+  output: {
+    ...output,
+    banner: ({ name }) => (name === 'program' ? `/*! Contains commander. ${commanderLicense}*/` : ''),
+    codeSplitting: {
+      // Each with all that its modules import, except what is in an earlier one.
+      groups: [
+        { name: 'base', test: /\/lib\/(errors|package-root)\.js/, priority: 7 },
+        { name: 'program', test: /\/cli\/program\.js|\/commander\//, priority: 6 },
+        {
+          name: 'library',
+          test: /\/dist\/index\.js|\/lib\/(after|backing-off|bell|exact-json)\.js|\/get-ends\.js/,
+          priority: 5,
+        },
+        { name: 'handlers', test: /\/handlers\/load-handlers\.js|\/lib\/load-module\.js/, priority: 4 },
+        { name: 'attempt', test: /\/attempt\/(attempt|context|run-inline|uncaught-errors)\.js/, priority: 3 },
+        { name: 'connection', test: /\/library\/open-connection\.js/, priority: 2 },
+        { name: 'worker', test: /\/worker\/run-worker\.js/, priority: 1 },
+      ],
+    },
+  },
+});
+
+// A thread shares no class with others: its file has all that it needs.
+for (const [name, file] of Object.entries({
+  'heartbeat-thread': 'dist/worker/heartbeat/heartbeat-thread.js',
+  'parent-thread': 'dist/worker/isolation/parent-thread.js',
+  'fresh-modules-thread': 'dist/lib/fresh-modules-thread.js',
+})) {
+  await build({
+    logLevel: 'silent',
+    input: { [name]: file },
+    platform: 'node',
+    external: isPackage,
+    output: { ...output, codeSplitting: false },
+  });
+}

@@ -1,0 +1,4 @@
+/** taskq as it is published: bundled. */
+const bundled = new URL('../../dist/bundled/index.js', import.meta.url).href;
+
+export const { createWorker, TaskQueue } = (await import(bundled)) as typeof import('../../dist/index.js');
