@@ -19,7 +19,7 @@ const UNIT = [
   'test/layers.test.ts',
   'test/{config,domain,lib}/**/!(literal).test.ts',
   'test/cli/{input,is-interactive,report-error,table}.test.ts',
-  'test/library/types.test.ts',
+  'test/library/{event-listener,types}.test.ts',
   'test/queue/wake-hint.test.ts',
   'test/queue/model/explore.test.ts',
   'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch}.test.ts',

@@ -1,6 +1,7 @@
 import { countOf, withCommas } from '../lib/count.ts';
 import { EXIT, TaskqError, type TaskqErrorOptions } from '../lib/errors.ts';
 import { didYouMean, nearest } from '../lib/nearest.ts';
+import { messageOf } from '../lib/thrown.ts';
 
 /** Thrown for a type that neither these handlers nor the database know. */
 export class UnknownTypeError extends TaskqError {
@@ -52,7 +53,7 @@ export class PartlyEnqueuedError extends TaskqError {
   readonly uncertain: number;
 
   constructor(cause: unknown, enqueued: number, uncertain: number) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const known = cause instanceof TaskqError ? cause : undefined;
     super('partly_enqueued', `${why}; ${whatIsIn(enqueued, uncertain)}`, {
       exitCode: known?.exitCode ?? EXIT.failed,

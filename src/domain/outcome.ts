@@ -1,9 +1,9 @@
 import { formatDuration, MAX_DURATION_MS } from '../lib/duration.ts';
+import { messageOf, read } from '../lib/thrown.ts';
 import { type SignalKind, signalKindOf } from './signals.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
 import { type StoredError, storableError } from './storable-error.ts';
 import { type ResultNote, storableResult } from './storable-result.ts';
-import { messageOf, read } from './thrown.ts';
 
 /** Who reports the outcome. A handler's own report proves that it does not crash its worker. */
 export type Reporter = 'handler' | 'worker';

@@ -1,7 +1,7 @@
 import { parseJson } from '../lib/json.ts';
 import { jsonbProblems } from '../lib/jsonb-problems.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { InvalidPayloadError } from './errors.ts';
-import { messageOf } from './thrown.ts';
 
 /** Maximum size of a payload's text in the database, in bytes. */
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;

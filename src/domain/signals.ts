@@ -1,5 +1,5 @@
 import { toDurationMs } from '../lib/duration.ts';
-import { read } from './thrown.ts';
+import { read } from '../lib/thrown.ts';
 
 export interface RetryOptions {
   /** Wait before the next attempt, as text or in milliseconds; default: the task's back-off. */

@@ -1,6 +1,6 @@
+import { isObject, printed, read } from '../lib/thrown.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
 import { storableResult } from './storable-result.ts';
-import { isObject, printed, read } from './thrown.ts';
 
 /** An error as stored in `taskq.task_errors.error` and `taskq.dead_tasks.error`. */
 export interface StoredError {

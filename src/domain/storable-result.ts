@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { ExactNumber } from '../lib/exact-json.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText, storableText } from './storable.ts';
-import { messageOf } from './thrown.ts';
 
 /** What is kept of a result that could not be stored. */
 export interface ResultNote {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { TaskqError } from '../lib/errors.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { copyBinaries } from './copy-binaries.ts';
 import { draftOf, exists, namesIn, removeDrafts } from './files.ts';
 import type { Layout } from './layout.ts';
@@ -44,7 +45,7 @@ async function majorOf(directory: string): Promise<number> {
     const said = await run(join(directory, 'postgres'), ['--version']);
     return Number(/\(PostgreSQL\) (\d+)/.exec(said)?.[1]);
   } catch (error) {
-    const reason = error instanceof ProgramFailed ? error.said : String(error);
+    const reason = error instanceof ProgramFailed ? error.said : messageOf(error);
     throw new TaskqError('embedded_no_binaries', `No PostgreSQL runs from ${directory}: ${reason}`, {
       cause: error,
     });

@@ -1,6 +1,7 @@
 import { access, chmod, chown, constants, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { TaskqError } from '../lib/errors.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { type Account, isRoot } from './account.ts';
 import type { Layout } from './layout.ts';
 
@@ -13,7 +14,7 @@ export async function prepareStateDirectory(layout: Layout): Promise<void> {
     await mkdir(layout.stateDir, { recursive: true, mode: isRoot() ? 0o755 : 0o700 });
     await access(layout.stateDir, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new TaskqError(
       'embedded_state_dir',
       `The local database cannot use ${layout.stateDir}: ${reason}`,

@@ -7,6 +7,7 @@ import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
 import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
+import { messageOf } from './thrown.ts';
 import { within } from './within.ts';
 
 export interface Statement extends SessionStatement {
@@ -225,7 +226,7 @@ function unreachable(databaseUrl: string, cause: unknown): unknown {
   if (isServerError(cause)) return cause;
   // Use the server's own words if it is there and refuses (starting up, shutting down).
   const code = cause instanceof pg.DatabaseError ? undefined : (cause as NodeJS.ErrnoException).code;
-  const why = code ?? (cause instanceof Error ? cause.message : String(cause));
+  const why = code ?? messageOf(cause);
   return new TaskqError('connection_failed', `cannot reach the database ${redactUrl(databaseUrl)}: ${why}`, {
     hint: hintToConnect(why),
     cause,

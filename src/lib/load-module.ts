@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
 import { EXIT, TaskqError } from './errors.ts';
 import { declaredSyntaxOf, type Syntax, syntaxOf } from './module-syntax.ts';
+import { messageOf } from './thrown.ts';
 
 /**
  * Loads the exports of a JavaScript or TypeScript file; `module.exports` is under `default`. A `.js` file may have
@@ -75,7 +76,7 @@ function isNamespace(loaded: unknown): loaded is Record<string, unknown> {
 
 function reasonOf(error: unknown, file: string): string {
   if (!existsSync(file)) return 'no such file';
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return messageOf(error);
   return `${error.message.trim()}${lineOf(error, file)}`.replaceAll(/\s*\n\s*/g, ' ');
 }
 

@@ -1,5 +1,6 @@
 import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
+import { messageOf } from './thrown.ts';
 
 /** A server's error, recognized by its shape: an application may use another copy of the driver. */
 export interface AnyServerError extends Error {
@@ -107,7 +108,7 @@ export function hintToConnect(why: string): string {
 /** Describes a database error on one line, with a hint where there is one. */
 export function sayTrouble(error: unknown, databaseUrl?: string): string {
   const said = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;
-  const message = said instanceof Error ? said.message : String(said);
+  const message = messageOf(said);
   const hint = said instanceof TaskqError && said.hint !== undefined ? ` — ${said.hint}` : '';
   return `${message}${hint}`.replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -1,4 +1,4 @@
-import { messageOf } from '../domain/thrown.ts';
+import { messageOf } from '../lib/thrown.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
 import type { EventLog } from '../worker/log/events.ts';
 import type { WorkerEnd } from '../worker/worker-options.ts';

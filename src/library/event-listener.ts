@@ -1,4 +1,5 @@
 import { LEVELS, type Level } from '../lib/level.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { EVENTS, type EventLog, type EventName } from '../worker/log/events.ts';
 
 /** A log event of a worker, with the fields of a line of the daemon's log, named as the columns are. */
@@ -18,7 +19,7 @@ export function tellListener(listener: (event: WorkerEvent) => unknown, lowest: 
   const complain = (thrown: unknown) => {
     if (hasThrown) return;
     hasThrown = true;
-    process.emitWarning(`the listener of a taskq worker threw: ${String(thrown)}`, 'TaskqWarning');
+    process.emitWarning(`the listener of a taskq worker threw: ${messageOf(thrown)}`, 'TaskqWarning');
   };
   const tell = (event: WorkerEvent) => {
     if (LEVELS.indexOf(event.level) < LEVELS.indexOf(lowest)) return;

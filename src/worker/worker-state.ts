@@ -1,11 +1,11 @@
 import { NOT_STORED } from '../domain/outcome.ts';
 import type { ClaimedTask } from '../domain/task.ts';
-import { messageOf } from '../domain/thrown.ts';
 import { Bell } from '../lib/bell.ts';
 import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
 import { Lane } from '../lib/lane.ts';
 import { sayTrouble } from '../lib/server-trouble.ts';
 import { Spacing } from '../lib/spacing.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';

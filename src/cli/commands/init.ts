@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { ENDINGS, SAMPLE_TYPE, sampleFiles } from '../init/files.ts';
 import { nextCommands } from '../init/next-commands.ts';
@@ -77,6 +78,8 @@ async function written(path: string, text: string): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    throw new TaskqError('not_written', `cannot write ${path}: ${code ?? String(error)}`, { cause: error });
+    throw new TaskqError('not_written', `cannot write ${path}: ${code ?? messageOf(error)}`, {
+      cause: error,
+    });
   }
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/thrown.ts';
 
 /**
  * Read a file of variables into the environment of this process, as `node --env-file` does: variables already set stay.
@@ -10,7 +11,7 @@ export function readEnvFile(path: string): void {
   try {
     process.loadEnvFile(path);
   } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
+    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code;
     throw new TaskqError('env_file_unreadable', `cannot read --env-file ${path}: ${reason}`, {
       exitCode: EXIT.usage,

@@ -1,5 +1,6 @@
 import { TaskqError } from '../../lib/errors.ts';
 import { redactUrl } from '../../lib/redact-url.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import type { Output } from './output.ts';
 
 /** Print why a command failed. Returns its exit code. */
@@ -9,7 +10,7 @@ export function reportError(error: unknown, output: Output): number {
     return error.exitCode;
   }
   // A bug. Print only the stack: other properties of an error may hold a connection string.
-  const stack = hidePasswords(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const stack = hidePasswords(error instanceof Error ? (error.stack ?? error.message) : messageOf(error));
   output.complain(
     output.format === 'json'
       ? bugAsJson(error, stack)
@@ -35,7 +36,7 @@ function asJson({ code, message, hint }: TaskqError): string {
 }
 
 function bugAsJson(error: unknown, stack: string): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   return JSON.stringify({ error: { code: 'bug', message: hidePasswords(message), hint: null, stack } });
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
-import { read } from '../../domain/thrown.ts';
 import type { Level } from '../../lib/level.ts';
+import { read } from '../../lib/thrown.ts';
 import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { EventLog } from '../log/events.ts';
 import type { Attempt } from './attempt.ts';

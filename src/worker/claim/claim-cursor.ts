@@ -1,5 +1,5 @@
-import { isObject } from '../../domain/thrown.ts';
 import { Spacing } from '../../lib/spacing.ts';
+import { isObject } from '../../lib/thrown.ts';
 import type { Claimed, Cursor, Looked, Place } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
 

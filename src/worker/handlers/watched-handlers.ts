@@ -3,6 +3,7 @@ import { Bell } from '../../lib/bell.ts';
 import { FreshModules } from '../../lib/fresh-modules.ts';
 import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 import { changesBetween, type Snapshot, takeSnapshot } from '../../lib/snapshot.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import type { Isolation } from './handler.ts';
 import { type Handlers, loadHandlers } from './load-handlers.ts';
 
@@ -71,7 +72,7 @@ export class WatchedHandlers {
       if (typeof ended !== 'string') return { handlers: ended };
       return { error: new Error(`${this.#directory} has not loaded for ${LOAD_MS} ms`) };
     } catch (error) {
-      return { error: error instanceof Error ? error : new Error(String(error)) };
+      return { error: error instanceof Error ? error : new Error(messageOf(error)) };
     } finally {
       bell.ring();
     }

@@ -1,5 +1,5 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import { messageOf } from '../../domain/thrown.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import { Attempt } from '../attempt/attempt.ts';
 import { Context, type HandlerLog } from '../attempt/context.ts';
 import { runInline } from '../attempt/run-inline.ts';
@@ -78,7 +78,7 @@ function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknow
   try {
     return JSON.parse(JSON.stringify(fields)) as Record<string, unknown>;
   } catch (error) {
-    return { fields_lost: String(error) };
+    return { fields_lost: messageOf(error) };
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { leaseKey } from '../../domain/task.ts';
-import { messageOf } from '../../domain/thrown.ts';
 import { backingOffMs } from '../../lib/backing-off.ts';
 import { Bell } from '../../lib/bell.ts';
 import { isServerError, isUnanswered } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import { giveBack } from '../../queue/protocol/give-back.ts';
 import { ensurePartitions } from '../../queue/protocol/maintain.ts';
 import { type SettleAnswer, settle, settleNothing } from '../../queue/protocol/settle.ts';
