@@ -9,7 +9,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit = 3): 
   if (asked === '') return [];
   return [...new Set(candidates)]
     .map((candidate) => ({ candidate, away: awayFrom(asked, candidate.slice(0, MAX_LENGTH).toLowerCase()) }))
-    .filter(({ away }) => away <= Math.max(1, Math.floor(asked.length / 2.5)))
+    .filter(({ away }) => away <= Math.max(1, Math.min(3, Math.floor(asked.length / 2.5))))
     .sort((a, b) => a.away - b.away || (a.candidate < b.candidate ? -1 : 1))
     .slice(0, limit)
     .map(({ candidate }) => candidate);

@@ -29,6 +29,40 @@ describe('a type that nobody knows', () => {
     }
   });
 
+  test('is compared letter by letter with 20 of 10,000 known types, the meant one among them', async () => {
+    await queue.admin.rows(`
+      insert into taskq.task_types (name, first_seen_at)
+      select 'send-an-email-to-the-customer-of-this-shop-of-number-' || lpad(n::text, 5, '0'), clock_timestamp()
+      from generate_series(1, 10000) as n`);
+    const meant = 'send-an-email-to-the-customer-of-this-shop-of-number-07777';
+    const typed = meant.replace('customer', 'cusotmer');
+    const similar = await queue.admin.rows<{ name: string }>(
+      'select s.name from taskq.similar_names($1, 3, array(select y.name from taskq.task_types y)) as s',
+      typed,
+    );
+    expect(similar).toHaveLength(20);
+    expect(similar[0]!.name).toBe(meant);
+    await expect(enqueue(queue.admin, task(typed))).rejects.toThrow(`(did you mean "${meant}"?)`);
+    const far = enqueue(queue.admin, task(meant.replace('customer', 'employee')));
+    await expect(far).rejects.toThrow(/-07777": no worker/);
+  });
+
+  test.each([
+    ['send-emial', 'send-email'],
+    ['SEND-EMAIL', 'send-email'],
+    ['sendemail', 'send-email'],
+    ['sen', 'send-email'],
+    ['xend-emaii', 'send-email'],
+    ['reports', 'report'],
+    ['eport', 'report'],
+    ['rpt', null],
+    ['resize', null],
+    ['', null],
+  ])('is nearest to %s: %s', async (typed, nearest) => {
+    const known = ['send-email', 'report', 'work'];
+    expect(await queue.admin.value('select taskq.nearest_name($1, $2)', typed, known)).toBe(nearest);
+  });
+
   test('refuses the whole bulk it is in, however many are good', async () => {
     const tasks = [...Array.from({ length: 500 }, () => task('work')), task('wok'), task('a')];
     await expect(enqueueMany(queue.admin, bulkOf(tasks))).rejects.toThrow(

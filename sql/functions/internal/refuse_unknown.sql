@@ -18,13 +18,13 @@ begin
   where not exists (select from taskq.task_types y where y.name = asked.type)
     and not coalesce(options -> 'allow_unknown' ? asked.type, false);
   if unknown is not null then
-    known := array(select y.name from taskq.task_types y order by 1 limit 1000);
+    known := array(select y.name from taskq.task_types y order by 1 limit 10000);
     raise exception 'unknown type %: no worker has registered it', (
       select string_agg(to_json(u.type)::text || taskq.did_you_mean(u.type, known), ', ' order by u.place)
       from unnest(unknown[:5]) with ordinality as u (type, place)
     )
       using errcode = 'invalid_parameter_value', constraint = 'the_type_is_known',
-        detail = jsonb_build_object('known', known, 'unknown', unknown[:1000])::text,
+        detail = jsonb_build_object('known', known[:1000], 'unknown', unknown[:1000])::text,
         hint = 'correct it, make it known with taskq types add, or pass {"allow_unknown": true}';
   end if;
 end
