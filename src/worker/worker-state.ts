@@ -25,6 +25,7 @@ import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
 import { LeaseTable } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
+import { RefusedTasks } from './maintain/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
 import { Departures } from './settle/departures.ts';
 import { Reporter, sayRefusal } from './settle/reporter.ts';
@@ -114,12 +115,15 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   claimLoopOptions(): ClaimLoopOptions {
+    const refused = new RefusedTasks(this.options.events);
     const claimer = new Claimer({
       worker: this,
       ledger: this.ledger,
       cursor: this.cursor,
       sweeper: this.#sweeper,
       onClaimed: (reservation, tasks) => this.executor.take(reservation, tasks),
+      onRefused: ({ id, type, queue, error, code }) =>
+        refused.tell({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
     });
     const { slotFreed, workArrived, shutdown } = this;
     return { host: this, claimer, context: this.#context, slotFreed, workArrived, stop: shutdown.stop };

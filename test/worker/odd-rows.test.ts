@@ -74,6 +74,36 @@ test('one of which an application lets nothing be recorded is let go, and the ta
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 60_000);
 
+test.each([1, 20])(
+  'ones that cannot be claimed are named and stay, and the tasks behind them complete (%i slots)',
+  async (slots) => {
+    await queue.rows(`create function forbid() returns trigger language plpgsql as $$
+      begin
+        raise exception 'not this one' using errcode = 'AB123';
+      end
+    $$`);
+    await queue.rows(
+      `create trigger forbid before update on taskq.tasks
+       for each row when (old.payload ? 'poison') execute function forbid()`,
+    );
+    const bad = await queue.enqueueSome(3, 'succeed', { poison: true });
+    const others = await queue.enqueueSome(50, 'succeed');
+    const worker = queue.work(['--concurrency', String(slots)], { handlers: await handlers() });
+    for (const id of others) await queue.hasStatus(id, 'completed');
+    expect(await queue.rows('select id, status, lease_no from taskq.tasks order by id')).toEqual(
+      bad.map((id) => ({ id, status: 'pending', lease_no: 0 })),
+    );
+    expect(eventsOf(worker, 'task.refused')).toMatchObject(
+      bad.map((id) => ({ task_id: id, error: { message: 'not this one (SQLSTATE AB123)' } })),
+    );
+    await queue.rows('drop trigger forbid on taskq.tasks');
+    for (const id of bad) await queue.hasStatus(id, 'completed');
+    worker.kill('SIGTERM');
+    expect(await worker.exit).toMatchObject({ code: 0 });
+  },
+  60_000,
+);
+
 /** Adds a trigger, as an application might, that refuses the finished rows of tasks with poison. */
 async function forbidPoison(statement: string): Promise<void> {
   await queue.rows(`create function forbid() returns trigger language plpgsql as $$

@@ -18,6 +18,10 @@
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
 -- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
 -- rows), and no later claim reads them again; taskq.find_missed searches behind it.
+--
+-- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a payload
+-- changed by hand may be too long to be written. It tries each row alone and passes up to a hundred that fail; these stay
+-- as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -49,9 +53,11 @@ declare
   weighs bigint;
   first_left integer;
   level_left integer;
+  spare constant integer := case when options @> '{"one_by_one": true}' then 100 else 0 end;
+  refused jsonb;
 begin
   if options not in ('{}', '{"looked": true}') then
-    perform taskq.refuse_unknown_options('claim', options, '{looked}');
+    perform taskq.refuse_unknown_options('claim', options, '{looked,one_by_one}');
   end if;
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('claim', 'lease_ms', to_jsonb(_lease_ms));
@@ -94,11 +100,16 @@ begin
         and t.lease_owner is null and t.type = any (_types)
         and taskq.may_start(t.expires_at, t.started_at, ts)
       order by t.available_at, t.id + 0
-      limit _start + _ahead
+      limit _start + _ahead + spare
       for no key update skip locked
     ) as level
-    limit _start + _ahead
+    limit _start + _ahead + spare
   ) as due;
+
+  if spare > 0 then
+    select t.claimable, t.refused into chosen, refused
+    from taskq.try_claim(chosen, _start + _ahead, _worker, ts) as t;
+  end if;
 
   -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest
   -- of its level is not read yet. Stop in the same way where the payloads would exceed the limit.
@@ -125,6 +136,11 @@ begin
       ) as l;
       chosen := chosen[1 : first_left - 1];
     end if;
+  end if;
+
+  if spare > 0 then
+    -- Of the last level it may have taken only the first rows.
+    level_left := least(level_left, last_level);
   end if;
 
   -- lease_no wraps around, and a step is too short to come back to the same number. By ctid: a fifth faster than by id,
@@ -162,7 +178,7 @@ begin
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end
-    );
+    ) || case when refused is null then '{}' else jsonb_build_object('refused', refused) end;
     return next;
   end if;
 end

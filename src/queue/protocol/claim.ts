@@ -26,6 +26,18 @@ export interface ClaimRequest {
   readonly cursor: Cursor | null;
   /** Null: start exactly at the cursor. */
   readonly lookBackMs: number | null;
+  /** Try each row alone and pass those that the database refuses: for a claim after one that failed. */
+  readonly oneByOne?: boolean;
+}
+
+/** A task that the database refuses to lease. It stays as it is. */
+export interface RefusedClaim {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly error: string;
+  /** SQLSTATE. */
+  readonly code: string;
 }
 
 /** How far a claim has read. */
@@ -41,6 +53,8 @@ export interface Claimed {
   readonly tasks: ClaimedTask[];
   /** Null: no level was read, because all queues are paused. */
   readonly looked: Looked | null;
+  /** Empty, except after a claim one by one. */
+  readonly refused: readonly RefusedClaim[];
 }
 
 export interface ClaimRow {
@@ -70,15 +84,17 @@ interface LookedRow {
     readonly looked_to_us: number;
     readonly queues: readonly string[];
     readonly levels: number;
+    readonly refused?: readonly RefusedClaim[];
   };
 }
 
 /** Claim due tasks. Returns them and how far the claim has read. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
-  const { queues, cursor } = request;
+  const { queues, cursor, oneByOne = false } = request;
+  const options = oneByOne ? '{"looked": true, "one_by_one": true}' : '{"looked": true}';
   const rows = await db.query<ClaimRow | LookedRow>({
-    name: 'taskq_claim',
-    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '{"looked": true}')`,
+    name: oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
+    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${options}')`,
     values: [
       request.workerId,
       queues,
@@ -96,7 +112,11 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
   const looked = last?.id === null ? lookedOf(last) : null;
   const tasks = looked === null ? rows : rows.slice(0, -1);
   // The rows come in the order of the table's pages.
-  return { tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency), looked };
+  return {
+    tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency),
+    looked,
+    refused: (last?.id === null && last.extra.refused) || [],
+  };
 }
 
 function lookedOf({ extra }: LookedRow): Looked {

@@ -12,7 +12,7 @@ export interface Look {
 }
 
 /** The result of a claim. */
-export interface ClaimReport extends Claimed {
+export interface ClaimReport extends Omit<Claimed, 'refused'> {
   readonly look: Look;
   /** Fewer tasks than asked for: there is no backlog. */
   readonly short: boolean;

@@ -1,6 +1,6 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
-import { type Claimed, claim } from '../../queue/protocol/claim.ts';
+import { type Claimed, claim, type RefusedClaim } from '../../queue/protocol/claim.ts';
 import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import type { ClaimCursor } from './claim-cursor.ts';
@@ -15,11 +15,15 @@ export interface ClaimerOptions {
   readonly sweeper: Sweeper;
   /** A claim brought these tasks. */
   readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
+  /** The database refuses to lease this task. */
+  readonly onRefused: (task: RefusedClaim) => void;
 }
 
 /** Claims tasks, each time under a reservation in the ledger. */
 export class Claimer {
   readonly #options: ClaimerOptions;
+  /** The last claim was refused, perhaps because of one row. */
+  #oneByOne = false;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
@@ -42,7 +46,7 @@ export class Claimer {
     queues: readonly string[],
     leaseMs: number,
   ): Promise<number> {
-    const { worker, ledger, cursor, onClaimed } = this.#options;
+    const { worker, ledger, cursor, onClaimed, onRefused } = this.#options;
     const { db, workerId, types } = worker;
     const began = performance.now();
     const look = cursor.next(began, queues);
@@ -51,10 +55,12 @@ export class Claimer {
     const request = { workerId, types, queues: cursor.inTurn(queues), ...room, ...look };
     let claimed: Claimed;
     try {
-      claimed = await claim(db, { ...request, leaseMs, deadlineMs });
+      claimed = await claim(db, { ...request, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
+      this.#oneByOne = false;
     } catch (error) {
       const now = performance.now();
       cursor.failed(look, now - began, now);
+      this.#oneByOne = isUndone(error);
       if (isUndone(error)) ledger.refused(reservation);
       else ledger.answerLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
       throw error;
@@ -63,6 +69,7 @@ export class Claimer {
     const now = performance.now();
     cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
     onClaimed(reservation, tasks);
+    claimed.refused.forEach(onRefused);
     return tasks.length;
   }
 }

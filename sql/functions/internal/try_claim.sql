@@ -1,0 +1,40 @@
+-- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. Returns the first _most that can be, and those before them that cannot, with their errors (null: none).
+create or replace function taskq.try_claim(
+  _rows tid[], _most integer, _worker integer, _ts timestamptz, out claimable tid[], out refused jsonb
+)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  row_at tid;
+begin
+  claimable := '{}';
+  foreach row_at in array coalesce(_rows, '{}') loop
+    exit when cardinality(claimable) = _most;
+    begin
+      update taskq.tasks t
+      set status = 'running', started_at = _ts, lease_owner = _worker, lease_expires_at = _ts,
+        -- So that the constraint reads the payload, which may have been changed by hand.
+        payload_bytes = null
+      where t.ctid = row_at;
+      raise exception using errcode = 'TQ001', message = 'it can be claimed';
+    exception
+    when sqlstate 'TQ001' then
+      claimable := claimable || row_at;
+    when others then
+      -- Leave to the caller what is no fault of a task (no space left, server shutdown).
+      if sqlstate ~ '^5[378]' then
+        raise;
+      end if;
+      refused := coalesce(refused, '[]') || (
+        select jsonb_build_object(
+          'id', t.id::text, 'queue', t.queue, 'type', t.type, 'error', sqlerrm, 'code', sqlstate
+        )
+        from taskq.tasks t where t.ctid = row_at
+      );
+    end;
+  end loop;
+end
+$$;
