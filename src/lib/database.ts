@@ -8,6 +8,7 @@ import { hintToConnect } from './server-trouble.ts';
 import { askSession, prepareSession } from './session.ts';
 import type { Session, SessionOptions, SessionStatement } from './session-types.ts';
 import { messageOf } from './thrown.ts';
+import { asUnsent } from './unsent.ts';
 import { within } from './within.ts';
 
 export interface Statement extends SessionStatement {
@@ -102,7 +103,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     async query<Row extends object>(statement: Statement): Promise<Row[]> {
-      const { client, session } = await connect();
+      const { client, session } = await connect().catch((error) => {
+        throw asUnsent(error);
+      });
       try {
         const rows = await withDeadline(client, statement.deadlineMs ?? deadlineMs, () =>
           askSession<Row>(client, session, statement),

@@ -1,6 +1,7 @@
 import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 import { messageOf } from './thrown.ts';
+import { isUnsent } from './unsent.ts';
 
 /** A server's error, recognized by its shape: an application may use another copy of the driver. */
 export interface AnyServerError extends Error {
@@ -16,9 +17,12 @@ export function isAnyServerError(error: unknown): error is AnyServerError {
   );
 }
 
-/** Whether the server answered that the statement had no effect, not that the connection ends (classes 57P and 08). */
+/**
+ * Whether the statement had no effect: there was no connection on which to send it, or the server answered so, and not
+ * that the connection ends (classes 57P and 08).
+ */
 export function isUndone(error: unknown): boolean {
-  return isAnyServerError(error) && !/^(57P|08)/.test(error.code);
+  return isUnsent(error) || (isAnyServerError(error) && !/^(57P|08)/.test(error.code));
 }
 
 /** A group of server errors that are the server's own trouble, and what to do about them. */

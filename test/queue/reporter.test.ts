@@ -1,11 +1,12 @@
+import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { outcomeOf } from '../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../src/domain/task.ts';
-import type { Queryable } from '../../src/lib/database.ts';
+import { openDatabase, type Queryable } from '../../src/lib/database.ts';
 import { LeaseTable } from '../../src/worker/lease/lease-table.ts';
 import { Ledger } from '../../src/worker/lease/ledger.ts';
 import { Reporter } from '../../src/worker/settle/reporter.ts';
-import { enqueueSome, liveRow } from './rows.ts';
+import { enqueueSome, lapse, liveRow, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { registerWorker } from './worker.ts';
 
@@ -37,7 +38,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     onSent: () => {},
   });
   const held = ledger.held();
-  return { ledger, reporter, told, troubles, held, ids: held.map(({ id }) => id) };
+  return { worker, ledger, reporter, told, troubles, held, ids: held.map(({ id }) => id) };
 }
 
 test('outcomes and tasks to be given back go to the database, and the ledger is empty when all are answered', async () => {
@@ -80,6 +81,31 @@ test('a task whose answer was lost is not counted as a lost lease when it is sen
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
   expect(told.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
+});
+
+test('what was never sent, for want of a connection, is lost if its lease is over by then', async () => {
+  const nowhere = openDatabase({
+    databaseUrl: `postgres://postgres@/postgres?host=${encodeURIComponent(tmpdir())}&port=1`,
+    maxConnections: 1,
+    applicationName: 'test',
+  });
+  let isDown = true;
+  const { worker, ledger, reporter, told, troubles, held, ids } = await holding({
+    query(statement) {
+      if (!isDown) return queue.admin.query(statement);
+      isDown = false;
+      return nowhere.query(statement);
+    },
+  });
+  await lapse(queue.admin, ids);
+  await silence(queue.admin, worker.id, 3_600_000);
+  await rescueAll(queue.admin);
+  for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(troubles).toMatchObject([{ code: 'connection_failed' }]);
+  expect(told.toSorted()).toEqual(ids.map((id) => `lost ${id}`).toSorted());
+  await nowhere.close();
 });
 
 test('what somebody else has locked is asked for until it is free, and nothing waits for it', async () => {

@@ -51,7 +51,7 @@ describe('a process of its own', () => {
     await worker.waitForLog(event('task.started', id));
     process.kill(pid, 'SIGKILL');
     await queue.hasStatus(id, 'completed');
-    expect(await queue.task(id)).toMatchObject({ attempts: 0, losses: 0, lease_no: 1 });
+    expect(await queue.task(id)).toMatchObject({ attempts: 0, losses: 0 });
     const starts = (await queue.witnessed(id)).filter(({ event }) => event === 'start');
     expect(starts).toHaveLength(1);
     expect(starts[0]!.pid).not.toBe(pid);

@@ -37,7 +37,10 @@ export type EndedTask = HeldTask & { readonly outcome: Outcome };
 
 /** A report that could not be delivered at once. */
 export interface Delivery {
-  /** It was sent, but the answer never came: if the repeat is answered `lost`, nothing is lost. */
+  /**
+   * It was sent, and the answer never came. If the repeat is answered `lost`, the first one was most likely recorded: a
+   * task that is not kept leaves no row that could say so.
+   */
   readonly isRepeat: boolean;
   /** The database has refused this report by itself: it is sent alone, so that it delays no other. */
   readonly isAlone: boolean;

@@ -257,13 +257,17 @@ export class Ledger implements Beside {
     return true;
   }
 
-  /** These reports were not taken: send them again, before others. `isRepeat`: the database may have taken them. */
-  unanswered(sent: readonly HeldTask[], isRepeat: boolean): void {
-    const back = (sent as readonly Entry[]).filter(({ isSent }) => isSent);
-    for (const entry of back) {
-      entry.isSent = false;
-      if (isRepeat) entry.delivery = { ...(entry.delivery ?? FIRST), isRepeat };
+  /** The statement with these reports got no answer: the database may have taken them. */
+  mayBeTaken(sent: readonly HeldTask[]): void {
+    for (const entry of sent as readonly Entry[]) {
+      if (entry.isSent) entry.delivery = { ...(entry.delivery ?? FIRST), isRepeat: true };
     }
+  }
+
+  /** These reports were not taken, as far as is known: send them again, before others. */
+  unanswered(sent: readonly HeldTask[]): void {
+    const back = (sent as readonly Entry[]).filter(({ isSent }) => isSent);
+    for (const entry of back) entry.isSent = false;
     this.#reports = [...back, ...this.#reports];
   }
 

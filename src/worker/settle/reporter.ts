@@ -158,7 +158,7 @@ export class Reporter {
       return true;
     } catch (error) {
       this.#hooks.onTrouble(error);
-      this.#ledger.unanswered(batch, !isUndone(error));
+      this.#ledger.unanswered(batch);
       return false;
     }
   }
@@ -185,6 +185,7 @@ export class Reporter {
     try {
       this.#answer(batch, await settle(db, workerId, batch));
     } catch (error) {
+      if (!isUndone(error)) this.#ledger.mayBeTaken(batch);
       const refusal = await this.#judge(batch, error);
       if (refusal === 'trouble') throw error;
       if (batch.length === 1) {

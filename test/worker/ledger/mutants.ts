@@ -169,8 +169,8 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'the wait for emptiness overlooks a claim under way',
-    from: 'this.size === 0 && this.#claims.size === 0',
-    to: 'this.size === 0',
+    from: 'this.#until(() => this.size === 0 && this.#claims.size === 0)',
+    to: 'this.#until(() => this.size === 0)',
   },
   {
     name: 'it is not woken by the end of the last task',

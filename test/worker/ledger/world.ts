@@ -381,10 +381,9 @@ const WHOLE: readonly Step[] = [
     run: (world) => {
       const unanswered = sent(world);
       // With every task of the statement, including the answered ones.
-      world.ledger.unanswered(
-        world.tasks.map(({ held }) => held),
-        true,
-      );
+      const all = world.tasks.map(({ held }) => held);
+      world.ledger.mayBeTaken(all);
+      world.ledger.unanswered(all);
       for (const seen of unanswered) seen.place = 'to report';
     },
   },
