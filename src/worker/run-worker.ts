@@ -59,7 +59,8 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     applicationName: 'taskq worker',
     deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
   });
-  let endExitWatch = (): void => {};
+  /** Ends what the worker has started, also where it fails: nothing may renew the leases of tasks that nobody runs. */
+  const endings: (() => unknown)[] = [];
   try {
     const { release, registered } = await unlessStopped(options.stop, register(pool, options));
     const { workerId } = registered;
@@ -76,6 +77,11 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const state = new WorkerState(db, pool, workerId, options);
     state.cursor.startAt(registered.cursors, performance.now());
     if (registered.typesLeft) state.unstored = options.handlers;
+    const { stop, ended } = state.shutdown;
+    endings.push(() => {
+      state.shutdown.finish();
+      ended.abort();
+    });
 
     const heartbeats = startHeartbeats(
       {
@@ -92,17 +98,17 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       (message) => onMessage(message, state, db, heartbeats),
       (why) => state.shutdown.retire(`its heartbeats have ended: ${why}`),
     );
+    endings.push(() => heartbeats.stop());
     showCurrentLease((attempt) => state.ledger.started().find((held) => held.attempt === attempt));
-    const endCatching =
-      options.process === 'own'
-        ? catchUncaughtErrors((attempt, thrown) => state.onUncaughtError(attempt, thrown))
-        : () => {};
     if (options.process === 'own')
-      endExitWatch = watchExit({
-        workerId,
-        running: () => state.ledger.started().map(({ id }) => id),
-        hurry: options.hurry,
-      });
+      endings.push(
+        catchUncaughtErrors((attempt, thrown) => state.onUncaughtError(attempt, thrown)),
+        watchExit({
+          workerId,
+          running: () => state.ledger.started().map(({ id }) => id),
+          hurry: options.hurry,
+        }),
+      );
     events.event('worker.started', {
       worker_id: workerId,
       types: state.types,
@@ -113,7 +119,6 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     logDifferences(events, registered.differing);
     options.onStarted?.();
 
-    const { stop, ended } = state.shutdown;
     const onError = (error: unknown) => state.onTrouble(error);
     const housekeeper = new Housekeeper({ db, events, stop });
     const { ledger, departures } = state;
@@ -143,7 +148,6 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     await drain(state, options, db);
     ended.abort();
     await within(LAST_STATEMENTS_MS, Promise.all([claiming, ...loops, heartbeats.stop()]));
-    endCatching();
     state.logProgress();
     // Stay registered while tasks remain: rescue scans only silent workers.
     if (!db.isLost && ledger.holdsNothing)
@@ -152,7 +156,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     options.onStopped?.();
     return state.end();
   } finally {
-    endExitWatch();
+    await Promise.all(endings.map((end) => end()));
     await pool.close(CLOSE_MS);
   }
 }

@@ -281,6 +281,30 @@ test('a worker that fails after its start is a process warning, for an applicati
   emitWarning.mockRestore();
 });
 
+test('a worker that fails while it starts leaves nothing behind that keeps the process alive', async () => {
+  const program = `
+    import { createWorker } from 'taskq';
+    process.emitWarning = () => {
+      throw new Error('no warnings here');
+    };
+    const worker = createWorker({
+      databaseUrl: process.env.DATABASE_URL,
+      handlers: { work() {} },
+      onEvent() {
+        throw new Error('the listener is broken');
+      },
+    });
+    await worker.start().catch(({ message }) => {
+      process.exitCode = message === 'no warnings here' ? 7 : 8;
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    env: { ...process.env, DATABASE_URL: library.url },
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: 20_000,
+  });
+  expect(await once(child, 'exit')).toEqual([7, null]);
+});
+
 describe('a worker that cannot start', () => {
   test.each([
     [{ handlers: {} }, /no handlers were passed/],
