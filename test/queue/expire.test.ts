@@ -84,3 +84,22 @@ test('what no claim takes any more expires, whatever its attempts say', async ()
   expect(await queue.admin.value('select ended from taskq.expire(1000)')).toBe(1);
   expect(await statusOf(queue.admin, id)).toBe('expired');
 });
+
+test('an error of the server itself ends the page instead of being counted against its tasks', async () => {
+  const ids = await enqueueSome(queue.admin, 2, { expires_ms: 60_000 });
+  await overdue(ids);
+  await queue.admin.client.query(`
+    create function public.fill_disk() returns trigger language plpgsql as
+      $$ begin raise exception 'no space left on device' using errcode = 'disk_full'; end $$;
+    create trigger fill_disk before insert on taskq.finished_tasks for each row execute function public.fill_disk();
+  `);
+  try {
+    await expect(queue.admin.rows('select * from taskq.expire(1000)')).rejects.toMatchObject({
+      code: '53100',
+    });
+  } finally {
+    await queue.admin.client.query(
+      'drop trigger fill_disk on taskq.finished_tasks; drop function public.fill_disk()',
+    );
+  }
+});

@@ -21,6 +21,7 @@ const PURE = [
   'given_tasks',
   'is_backoff',
   'is_retention',
+  'is_server_fault',
   'is_text',
   'is_usual',
   'is_whole',

@@ -85,7 +85,7 @@ begin
       null::jsonb
     from unnest(_ids, _lease_nos) as asked (id, lease_no);
   exception when others then
-    if cardinality(_ids) = 1 or sqlstate ~ '^5[378]' then
+    if cardinality(_ids) = 1 or taskq.is_server_fault(sqlstate) then
       raise;
     end if;
     for nth in 1 .. cardinality(_ids) loop

@@ -176,7 +176,7 @@ begin
   exception when others then
     -- Leave to the caller the failure of a single task, and what is no fault of a task (no space left, server
     -- shutdown).
-    if only_id is not null or cardinality(lost) = 0 or sqlstate ~ '^5[378]' then
+    if only_id is not null or cardinality(lost) = 0 or taskq.is_server_fault(sqlstate) then
       raise;
     end if;
     for nth in 1 .. cardinality(lost) loop

@@ -26,7 +26,7 @@ begin
       return;
     exception when others then
       -- Leave to the caller what is no fault of a row (no space left, server shutdown).
-      if old is null or sqlstate ~ '^5[378]' then
+      if old is null or taskq.is_server_fault(sqlstate) then
         raise;
       end if;
     end;

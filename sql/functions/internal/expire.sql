@@ -35,7 +35,7 @@ begin
       return;
     exception when others then
       -- Leave to the caller what is no fault of a task (no space left, server shutdown).
-      if late is null or sqlstate ~ '^5[378]' then
+      if late is null or taskq.is_server_fault(sqlstate) then
         raise;
       end if;
     end;
