@@ -31,12 +31,12 @@ export async function reload(
     return;
   }
   const { handlers } = news;
-  const isStored = await tellDatabase(db, state, handlers);
+  const isStored = await storeSettings(db, state, handlers);
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
   const before = new Set(state.types);
   state.exchange(handlers);
-  heartbeats.tellCursors(state.cursor.snapshot());
+  heartbeats.sendCursors(state.cursor.snapshot());
   events.event('handlers.reloaded', {
     changed,
     added: [...handlers.keys()].filter((type) => !before.has(type)),
@@ -48,7 +48,7 @@ export async function reload(
  * Store the settings before the handlers are used, so that they decide what follows from a new handler's first attempt.
  * False: others have rows locked, and the settings are stored later.
  */
-async function tellDatabase(
+async function storeSettings(
   db: Queryable,
   { workerId, options, shutdown: { stop } }: WorkerState,
   handlers: Handlers,

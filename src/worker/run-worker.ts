@@ -70,7 +70,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       events,
       silenceMs: () => 2 * state.lease.heartbeatMs,
       onRestored: () => {
-        state.lookAnew();
+        state.refresh();
         state.schemaChanged.ring();
       },
     });
@@ -132,7 +132,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       every(() => housekeeper.look(), { everyMs: HOUSEKEEPING_MS, signal: stop, onError }),
       every(() => vacuumer.look(), { everyMs: VACUUM_MS, signal: stop, onError }),
       every(async () => state.logProgress(), { everyMs: PROGRESS_MS, signal: ended.signal, onError }),
-      every(async () => heartbeats.tellCursors(state.cursor.snapshot()), {
+      every(async () => heartbeats.sendCursors(state.cursor.snapshot()), {
         everyMs: heartbeatMs,
         signal: stop,
         onError,
@@ -144,7 +144,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     const claiming = claimLoop(state.claimLoopOptions());
     await Promise.race([claiming, once(stop, 'abort')]);
     // Nobody needs to learn of a drain that is over at once.
-    if (ledger.running > 0) heartbeats.tellDraining();
+    if (ledger.running > 0) heartbeats.sendDraining();
     await drain(state, options, db);
     ended.abort();
     await within(LAST_STATEMENTS_MS, Promise.all([claiming, ...loops, heartbeats.stop()]));

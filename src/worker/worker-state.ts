@@ -123,7 +123,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       sweeper: this.#sweeper,
       onClaimed: (reservation, tasks) => this.executor.take(reservation, tasks),
       onRefused: ({ id, type, queue, error, code }) =>
-        refused.tell({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
+        refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
     });
     const { slotFreed, workArrived, shutdown } = this;
     return { host: this, claimer, context: this.#context, slotFreed, workArrived, stop: shutdown.stop };
@@ -142,8 +142,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return this.options.rescueMs;
   }
 
-  get hearsHints(): boolean {
-    return this.heartbeat.hearsHints && !this.options.untilIdle;
+  get receivesHints(): boolean {
+    return this.heartbeat.receivesHints && !this.options.untilIdle;
   }
 
   /** How many tasks may run at a time. */
@@ -172,7 +172,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   /** Look everywhere again: what happened during an outage is unknown. */
-  lookAnew(): void {
+  refresh(): void {
     this.cursor.reset();
     this.reporter.retry();
     this.workArrived.ring();
@@ -184,7 +184,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.types = [...handlers.keys()];
     this.executor.exchange(handlers);
     this.releaseUnserved();
-    this.lookAnew();
+    this.refresh();
   }
 
   /** A task waits in this queue, due at `fromUs`. */

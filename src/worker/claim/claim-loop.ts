@@ -12,7 +12,7 @@ export interface ClaimLoopHost {
   /** How often to look for tasks when nothing is due. */
   readonly pollMs: number;
   /** Whether hints arrive; an idle worker then polls less often. */
-  readonly hearsHints: boolean;
+  readonly receivesHints: boolean;
   /** Called when nothing is due. True: the worker ends. */
   isDone(): Promise<boolean>;
   /** A statement failed and will be retried. */
@@ -75,7 +75,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       const now = performance.now();
       arrivals.count(got, now);
       // With several workers, one often claims too late, and is no more idle than the others.
-      if (got === 0 && !(host.hearsHints && arrivals.isDense(now))) {
+      if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };
         arrivals.count(await sleepIdle(options, mark), performance.now());
         isWoken = true;
@@ -94,11 +94,11 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
   const { host, claimer, context, workArrived, stop } = options;
-  if (performance.now() > mark.until || !host.hearsHints) mark.since = performance.now();
+  if (performance.now() > mark.until || !host.receivesHints) mark.since = performance.now();
   // The longer the mark has been set, the fewer open transactions have not seen it.
   for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
     if (stop.aborted || (await host.isDone())) return 0;
-    const pollMs = host.hearsHints ? Math.max(host.pollMs, POLL_HEARING_MS) : host.pollMs;
+    const pollMs = host.receivesHints ? Math.max(host.pollMs, POLL_HEARING_MS) : host.pollMs;
     const markMs = pollMs + 1000;
     mark.until = performance.now() + markMs;
     const { dueMs, queues } = await context.markIdle(markMs);

@@ -11,8 +11,8 @@ export interface HeartbeatStateOptions {
 /** What the heartbeat thread last reported: whether it receives hints, and when a heartbeat was answered. */
 export class HeartbeatState {
   readonly #options: HeartbeatStateOptions;
-  #hearsHints = false;
-  #isDeafnessTold = false;
+  #receivesHints = false;
+  #isDeafnessLogged = false;
   #lastBeatenAt = performance.now();
 
   constructor(options: HeartbeatStateOptions) {
@@ -20,8 +20,8 @@ export class HeartbeatState {
   }
 
   /** Whether hints arrive. */
-  get hearsHints(): boolean {
-    return this.#hearsHints;
+  get receivesHints(): boolean {
+    return this.#receivesHints;
   }
 
   /** Whether heartbeats have gone unanswered for so long that claimed tasks would be lost again: then claim nothing. */
@@ -30,15 +30,15 @@ export class HeartbeatState {
   }
 
   /** The listening connection was tested. Logs once that notifications do not arrive on it. */
-  connected(hearsHints: boolean): void {
-    this.#hearsHints = hearsHints;
-    if (hearsHints || this.#isDeafnessTold) return;
-    this.#isDeafnessTold = true;
+  connected(receivesHints: boolean): void {
+    this.#receivesHints = receivesHints;
+    if (receivesHints || this.#isDeafnessLogged) return;
+    this.#isDeafnessLogged = true;
     this.#options.events.event('listening.failed');
   }
 
   disconnected(): void {
-    this.#hearsHints = false;
+    this.#receivesHints = false;
   }
 
   /** A heartbeat was answered: held leases are renewed. */

@@ -52,7 +52,7 @@ for (let failures = 0; !stop.signal.aborted; ) {
     });
   } catch (error) {
     failures += 1;
-    tell({ kind: 'disconnected', why: sayTrouble(error, setup.databaseUrl) });
+    send({ kind: 'disconnected', why: sayTrouble(error, setup.databaseUrl) });
     await bell.wait(backingOffMs(failures, Math.random(), reconnecting()), stop.signal);
   }
 }
@@ -91,13 +91,13 @@ async function serve(onAnswer: () => void): Promise<void> {
     listener.broken.catch(breaks);
     // Do not wait for this: first renew the held leases.
     listener.hears.then((listening) => {
-      tell({ kind: 'connected', listening });
+      send({ kind: 'connected', listening });
       bell.ring(); // fetch orders that were sent before we listened
     }, breaks);
     for (let busyMs = 25; !stop.signal.aborted; ) {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
       onAnswer();
-      if (!isLetGo) tell(answer.kind === 'refused' ? answer : { kind: 'beaten' });
+      if (!isLetGo) send(answer.kind === 'refused' ? answer : { kind: 'beaten' });
       const usualMs = lease.heartbeatMs * (0.9 + 0.1 * Math.random());
       busyMs = answer.kind === 'renewed' ? 25 : Math.min(2 * busyMs, answer.kind === 'busy' ? 1000 : usualMs);
       await bell.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
@@ -138,11 +138,11 @@ async function beat(listener: Listener): Promise<Beat> {
       deadlineMs: deadlineMs(),
     });
     cancels = cancelsAmong(answers);
-    passOn(rows, answers);
+    forwardNews(rows, answers);
     const isBusy = answers.some(({ answer }) => answer === 'busy');
-    goOn(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
+    continueLeaseChange(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
     if (orders !== undefined) {
-      tell({ kind: 'orders', orders });
+      send({ kind: 'orders', orders });
       if (lease.want(orders.leaseMs)) bell.ring();
     }
     return { kind: isBusy || lease.isUnknown ? 'busy' : 'renewed' };
@@ -152,10 +152,10 @@ async function beat(listener: Listener): Promise<Beat> {
   }
 }
 
-function goOn(step: ReturnType<LeaseChange['beaten']>, leaseMs: number): void {
-  if (step === 'tell') tell({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
+function continueLeaseChange(step: ReturnType<LeaseChange['beaten']>, leaseMs: number): void {
+  if (step === 'tell') send({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
   if (step !== 'settled') return;
-  tell({ kind: 'leaseSettled', leaseMs });
+  send({ kind: 'leaseSettled', leaseMs });
   bell.ring();
 }
 
@@ -170,14 +170,14 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
 }
 
 /** Report lost leases and requests to cancel. Most leases that the database no longer has were just settled. */
-function passOn(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]): void {
+function forwardNews(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]): void {
   const news = answers.filter(({ answer, cancelRequested }) => answer === 'lost' || cancelRequested);
   if (news.length === 0) return;
   const slots = new Map(rows.map((row) => [leaseKey(row), row.slot]));
   for (const { id, leaseNo, answer, cancelReason } of news) {
     const lease = { id, leaseNo, slot: slots.get(leaseKey({ id, leaseNo })) ?? -1 };
     if (!table.has(lease)) continue;
-    tell(answer === 'lost' ? { kind: 'lost', lease } : { kind: 'cancel', lease, reason: cancelReason });
+    send(answer === 'lost' ? { kind: 'lost', lease } : { kind: 'cancel', lease, reason: cancelReason });
   }
 }
 
@@ -188,9 +188,9 @@ function onNotification(channel: string, payload: string): void {
     return;
   }
   const hint = wakeHintOf(payload);
-  if (hint !== undefined) tell({ kind: 'wake', ...hint });
+  if (hint !== undefined) send({ kind: 'wake', ...hint });
 }
 
-function tell(message: FromHeartbeat): void {
+function send(message: FromHeartbeat): void {
   port.postMessage(message);
 }

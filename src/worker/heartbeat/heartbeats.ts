@@ -5,11 +5,11 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-mes
 /** The heartbeat thread, as the main thread sees it. */
 export interface Heartbeats {
   /** Send our claim cursors, from which workers that start later may begin. */
-  tellCursors(cursors: unknown): void;
+  sendCursors(cursors: unknown): void;
   /** Send a heartbeat now. */
   beat(): void;
   /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
-  tellDraining(): void;
+  sendDraining(): void;
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
   leaseTaken(leaseMs: number): void;
   /** End the thread after its current heartbeat. */
@@ -37,7 +37,7 @@ export function startHeartbeats(
     // It keeps little: a larger young generation would cost memory in every process.
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   });
-  const tell = (message: ToHeartbeat) => thread.postMessage(message);
+  const send = (message: ToHeartbeat) => thread.postMessage(message);
   table.beat();
   const pulse = setInterval(() => table.beat(), PULSE_MS);
   let stopping = false;
@@ -49,13 +49,13 @@ export function startHeartbeats(
     if (!stopping) onDeath(`the thread ended with ${code}`);
   });
   return {
-    tellCursors: (cursors) => tell({ kind: 'cursors', cursors }),
-    beat: () => tell({ kind: 'beat' }),
-    tellDraining: () => tell({ kind: 'draining' }),
-    leaseTaken: (leaseMs) => tell({ kind: 'leaseTaken', leaseMs }),
+    sendCursors: (cursors) => send({ kind: 'cursors', cursors }),
+    beat: () => send({ kind: 'beat' }),
+    sendDraining: () => send({ kind: 'draining' }),
+    leaseTaken: (leaseMs) => send({ kind: 'leaseTaken', leaseMs }),
     async stop() {
       stopping = true;
-      tell({ kind: 'stop' });
+      send({ kind: 'stop' });
       const timer = setTimeout(() => void thread.terminate(), 2000);
       await ended;
       clearTimeout(timer);

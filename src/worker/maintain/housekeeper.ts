@@ -44,7 +44,7 @@ export class Housekeeper {
         events.event('worker.maintained', done.counts);
       for (const partition of this.#unsaid(done.detached)) events.event('partition.detached', { partition });
       for (const reason of this.#unsaid(done.failed)) events.event('housekeeping.failed', { reason });
-      for (const { id, error } of done.refused) this.#refused.tell({ task_id: id, error });
+      for (const { id, error } of done.refused) this.#refused.log({ task_id: id, error });
       isMore = done.more;
     }
   }

@@ -12,20 +12,20 @@ interface RefusedTask {
 /** Logs tasks that the database refuses to move, each at most once a minute. */
 export class RefusedTasks {
   readonly #events: EventLog;
-  readonly #toldAt = new Map<string, number>();
+  readonly #loggedAt = new Map<string, number>();
 
   constructor(events: EventLog) {
     this.#events = events;
   }
 
   /** Log the task, unless it was logged within the last minute. */
-  tell(task: RefusedTask): void {
+  log(task: RefusedTask): void {
     const now = performance.now();
-    for (const [id, at] of this.#toldAt) {
-      if (now - at >= SILENCE_MS) this.#toldAt.delete(id);
+    for (const [id, at] of this.#loggedAt) {
+      if (now - at >= SILENCE_MS) this.#loggedAt.delete(id);
     }
-    if (this.#toldAt.has(task.task_id)) return;
-    this.#toldAt.set(task.task_id, now);
+    if (this.#loggedAt.has(task.task_id)) return;
+    this.#loggedAt.set(task.task_id, now);
     this.#events.event('task.refused', { ...task, error: { message: task.error } });
   }
 }

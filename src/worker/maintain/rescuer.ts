@@ -112,7 +112,7 @@ export class Rescuer {
     if (own && rescued !== undefined) ledger.lookedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
-        this.#refused.tell({ task_id: id, type, queue, error: error ?? 'unknown' });
+        this.#refused.log({ task_id: id, type, queue, error: error ?? 'unknown' });
         continue;
       }
       this.#events.event('task.rescued', { task_id: id, type, queue, status });

@@ -32,17 +32,17 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
   const { stop, hurry, onLine, onStarted } = options;
   const startedAt = performance.now();
   const child = options.start();
-  const told = new Set<FromSupervised['kind']>();
+  const received = new Set<FromSupervised['kind']>();
   child.on('message', ({ kind }: FromSupervised) => {
-    told.add(kind);
+    received.add(kind);
     if (kind === 'started') onStarted();
   });
   if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', onLine);
 
   let killer: NodeJS.Timeout | undefined;
-  const onStop = () => tell(child, { kind: 'stop' });
+  const onStop = () => send(child, { kind: 'stop' });
   const onHurry = () => {
-    tell(child, { kind: 'hurry' });
+    send(child, { kind: 'hurry' });
     killer = setTimeout(killGroup, HURRIED_MS, child);
   };
   stop.addEventListener('abort', onStop);
@@ -54,9 +54,9 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
 
   const { pid, exitCode, signalCode: signal } = child;
   // A handler may end its process with 0 too.
-  const inOrder = (exitCode === 0 && told.has('stopped')) || (hurry.aborted && (exitCode ?? 0) > 128);
+  const inOrder = (exitCode === 0 && received.has('stopped')) || (hurry.aborted && (exitCode ?? 0) > 128);
   const livedMs = performance.now() - startedAt;
-  return { pid, exitCode, signal, inOrder, started: told.has('started'), livedMs };
+  return { pid, exitCode, signal, inOrder, started: received.has('started'), livedMs };
 }
 
 /** Resolves when the process is gone and its last lines are read. */
@@ -70,7 +70,7 @@ async function endOf(child: ChildProcess): Promise<void> {
   await Promise.race([closed, sleep(LAST_LINES_MS)]);
 }
 
-function tell(child: ChildProcess, message: ToSupervised): void {
+function send(child: ChildProcess, message: ToSupervised): void {
   if (child.connected) child.send(message, () => {});
 }
 
