@@ -108,9 +108,26 @@ ${await members('queue/inspect/task-filter', 'ListFilter')}
 ### \`list(filter).page(options)\`
 
 ${await members('library/task-list', 'PageOptions')}
-### \`list(filter).rerun(options)\`
+### What \`list(filter)\` can do
 
-${await members('library/task-list', 'BulkSettings', 'RerunManySettings')}
+${await members('library/task-list', 'TaskList')}
+### \`list(filter).cancel(options)\`, \`retry\`, \`rerun\`, \`revive\`, \`purge\`, \`discard\`
+
+All take these:
+
+${await members('library/task-list', 'BulkSettings')}
+\`cancel\` takes a \`reason\`, \`rerun\` a \`payload\` and a \`delay\`, and \`revive\` all of these:
+
+${await members('library/task-list', 'ReviveManySettings')}
+### The figures of \`stats({ since })\`
+
+${await members('library/figures', 'Figures')}
+### \`pauseQueue(queue, options)\`
+
+${await members('library/queue-pause', 'PauseSettings')}
+### \`migrate(options)\`
+
+${await members('library/migrate-for', 'MigrateSettings')}
 ### \`listKeys(filter)\`
 
 ${await members('library/key-records', 'KeyFilter')}

@@ -35,13 +35,19 @@ export type { Level } from './lib/level.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export type { SynchronousCommit } from './lib/synchronous-commit.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
+export type { Deletion, DiscardAnswer, PurgeAnswer, StillHeldKey } from './library/deletion.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
+export type { Figures, QueueFigures, Stalled, TypeFigures } from './library/figures.ts';
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
+export type { MigrateSettings } from './library/migrate-for.ts';
+export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
 export type { TaskEnd, TaskEndOf } from './library/task-end.ts';
 export type {
   BulkSettings,
+  CancelManySettings,
   PageOptions,
   RerunManySettings,
+  ReviveManySettings,
   TaskList,
   TaskPage,
 } from './library/task-list.ts';
@@ -70,6 +76,7 @@ export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
 export type { CancelAnswer } from './queue/operate/cancel.ts';
 export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
+export type { RetryAnswer } from './queue/operate/retry.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
 export type { Enqueued } from './queue/protocol/enqueue.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';

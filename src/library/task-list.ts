@@ -1,19 +1,30 @@
-import { storedPayload } from '../domain/payload.ts';
+import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
+import { InvalidPayloadError } from '../domain/errors.ts';
+import { type StoredPayload, storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { findPages, findTasks } from '../queue/inspect/find-tasks.ts';
+import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
 import {
+  type BulkVerb,
   bulkFilter,
   FILTERED,
+  type Filtered,
   type ListFilter,
   storedFilter,
   type TaskFilter,
 } from '../queue/inspect/task-filter.ts';
 import type { TaskRow } from '../queue/inspect/task-row.ts';
-import { actInPages, type BulkResult } from '../queue/operate/bulk.ts';
+import { actInPages, type BulkAnswer, type BulkResult } from '../queue/operate/bulk.ts';
+import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
+import { discard } from '../queue/operate/discard.ts';
+import { purge } from '../queue/operate/purge.ts';
 import { RERUN_PAGE, type RerunAnswer, rerunValid } from '../queue/operate/rerun.ts';
+import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
+import { type ReviveAnswer, type ReviveOptions, revive } from '../queue/operate/revive.ts';
+import { getEnds } from '../queue/protocol/get-ends.ts';
+import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
 import { recordOf, type TaskRecord } from './task-record.ts';
 
 export interface TaskPage<Task> {
@@ -35,6 +46,20 @@ export interface BulkSettings {
   readonly all?: true;
 }
 
+export interface CancelManySettings extends BulkSettings {
+  /** Reason for the record, shown with the tasks. */
+  readonly reason?: string | null;
+}
+
+export interface ReviveManySettings extends BulkSettings {
+  /** Replaces the payloads. */
+  readonly payload?: unknown;
+  /** Wait this long before the first attempt. */
+  readonly delay?: string | number;
+  /** Number of attempts from now on. */
+  readonly maxAttempts?: number | 'unlimited';
+}
+
 export interface RerunManySettings extends BulkSettings {
   /** Replaces the payloads. */
   readonly payload?: unknown;
@@ -51,7 +76,13 @@ export interface PageOptions {
 
 /**
  * The tasks that match a filter, newest first; if only dead letters, by time of death. Iterate over it to read all of
- * them, a page at a time as needed; or ask for one page, for a list that people browse; or rerun the finished ones.
+ * them, a page at a time as needed; ask for one page, for a list that people browse; or act on all of them.
+ *
+ * An action applies to the tasks of the statuses it is for, whatever others match. It works in pages, each a
+ * transaction: what is done stays done if a later page fails or `signal` is aborted. It resolves to `counts`, the number
+ * of tasks by answer (empty if none matched), and `answers`, those that need attention, at most the first thousand. It
+ * throws TaskqError `bad_option` for a filter that the action does not take, or if the list has no filter and `all` is
+ * not set.
  */
 export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
   /**
@@ -61,11 +92,30 @@ export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
    */
   page(options?: PageOptions): Promise<TaskPage<Task>>;
   /**
-   * Reruns the finished tasks, each as a new task, as `rerun(id)` does: in pages, each a transaction. A task whose key
-   * is held, or whose payload its handler's schema refuses, is left out: `counts` has the number of tasks by answer,
-   * `answers` the first thousand that were left out. Throws TaskqError if the list has no filter and `all` is not set.
+   * Cancels the live tasks: waiting ones at once (`cancelled`), the workers of running ones are asked to end them
+   * (`requested`, also in `answers`; `wait(id)` tells how they end).
+   */
+  cancel(settings?: CancelManySettings): Promise<BulkResult<CancelAnswer>>;
+  /** Makes pending tasks due now, whatever they wait for (`retried`); those that were due keep their place (`due`). */
+  retry(settings?: BulkSettings): Promise<BulkResult<RetryAnswer>>;
+  /**
+   * Reruns the finished tasks, each as a new task, as `rerun(id)` does (`enqueued`). One whose key is held (`key_held`),
+   * or whose payload its handler's schema refuses (`invalid_payload`), is left out, and in `answers`.
    */
   rerun(settings?: RerunManySettings): Promise<BulkResult<RerunAnswer>>;
+  /**
+   * Revives the dead letters, except those added by hand unless the filter says `byHand` (`revived`). One whose key is
+   * held is left out, and in `answers` (`key_held`). Throws InvalidPayloadError if the schema of a handler refuses the
+   * new payload.
+   */
+  revive(settings?: ReviveManySettings): Promise<BulkResult<ReviveAnswer>>;
+  /** Deletes the finished tasks for good (`purged`). `answers` has those whose key stays held. */
+  purge(settings?: BulkSettings): Promise<BulkResult<PurgeAnswer>>;
+  /**
+   * Deletes the dead letters for good, except those added by hand unless the filter says `byHand` (`discarded`).
+   * `answers` has those whose key stays held.
+   */
+  discard(settings?: BulkSettings): Promise<BulkResult<DiscardAnswer>>;
 }
 
 /** Returns what is wrong with a payload for a type; null if nothing. */
@@ -97,34 +147,62 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
   }
 
-  async rerun({
-    limit,
-    signal,
-    by,
-    all,
-    payload,
-    delay,
-  }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
-    const filter = bulkFilter(this.#given, FILTERED.rerun);
-    if (Object.keys(this.#filter).length === 0 && all !== true)
-      throw refused('this would run every finished task again: give the list a filter, or say { all: true }');
-    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
-      throw refused(`limit ${String(limit)}: expected a whole number from 1 on`);
+  cancel({ reason = null, by, ...bulk }: CancelManySettings = {}): Promise<BulkResult<CancelAnswer>> {
+    return this.#act('cancel', bulk, {
+      act: (db, ids) => cancel(db, ids, reason, { by }),
+      keeps: ({ answer }) => answer === 'requested',
+    });
+  }
+
+  retry({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
+    return this.#act('retry', bulk, { act: (db, ids) => retry(db, ids, { by }) });
+  }
+
+  async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
+    const filter = this.#filterOf('rerun', bulk);
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const told = {
-      ...(other !== undefined && { payload: other.text }),
-      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
-      by,
-    };
+    const told = { ...readOptions({ payload: other, delay }), by };
     const problemOf = (task: TaskRow) =>
       this.#problemOf(task.type, other === undefined ? task.payload : other.value);
     return this.#ask((db) =>
       actInPages(
-        findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
+        findPages(db, filter, { limit: bulk.limit, pageSize: RERUN_PAGE }),
         (tasks) => rerunValid(db, tasks, told, problemOf),
-        { signal, keeps: ({ answer }) => answer !== 'enqueued' },
+        { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' },
       ),
     );
+  }
+
+  async revive({
+    by,
+    payload,
+    delay,
+    maxAttempts,
+    ...bulk
+  }: ReviveManySettings = {}): Promise<BulkResult<ReviveAnswer>> {
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const told = { ...readOptions({ payload: other, delay, maxAttempts }), by };
+    return this.#act('dead revive', bulk, {
+      act: async (db, ids, byHand) => {
+        if (other !== undefined) await this.#checkTypes(db, ids, other.value);
+        return revive(db, ids, { ...told, byHand });
+      },
+      keeps: ({ answer }) => answer === 'key_held',
+    });
+  }
+
+  purge({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<PurgeAnswer>> {
+    return this.#act('purge', bulk, {
+      act: async (db, ids) => (await purge(db, ids, { by })).map(deletionOf),
+      keeps: ({ heldKey }) => heldKey !== null,
+    });
+  }
+
+  discard({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<DiscardAnswer>> {
+    return this.#act('dead discard', bulk, {
+      act: async (db, ids, byHand) => (await discard(db, ids, { by, byHand })).map(deletionOf),
+      keeps: ({ heldKey }) => heldKey !== null,
+    });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Task, void, undefined> {
@@ -135,11 +213,88 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
       after = page.after;
     } while (after !== null);
   }
+
+  async #act<Answer extends BulkAnswer>(
+    verb: BulkVerb,
+    bulk: Omit<BulkSettings, 'by'>,
+    { act, keeps }: Action<Answer>,
+  ): Promise<BulkResult<Answer>> {
+    const filter = this.#filterOf(verb, bulk);
+    return this.#ask((db) =>
+      actInPages(findIds(db, filter, { limit: bulk.limit }), (ids) => act(db, ids, filter.by_hand), {
+        signal: bulk.signal,
+        keeps,
+      }),
+    );
+  }
+
+  /** Returns the filter for all tasks that an action is for. Throws TaskqError. */
+  #filterOf(verb: BulkVerb, { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by'>): TaskFilter {
+    const [name] = Object.keys(unknown);
+    if (name !== undefined) throw refused(`unknown option "${name}"`);
+    const filtered: Filtered = FILTERED[verb];
+    // A status that the action is for anyway says nothing else.
+    const { status, ...rest } = this.#given;
+    const says = [status ?? []].flat().every((one) => filtered.statuses.includes(one));
+    const filter = bulkFilter('status' in filtered.not && says ? rest : this.#given, filtered);
+    if (Object.keys(this.#filter).length === 0 && all !== true)
+      throw refused(`this would ${EVERY[verb]}: give the list a filter, or say { all: true }`);
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+      throw refused(`limit ${String(limit)}: expected a whole number from 1 on`);
+    return filter;
+  }
+
+  /** Checks a payload against the schemas of the types of these tasks. Throws InvalidPayloadError. */
+  async #checkTypes(db: Queryable, ids: readonly string[], payload: unknown): Promise<void> {
+    const types = new Set((await getEnds(db, ids)).map(({ type }) => type));
+    for (const type of types) {
+      const problem = await this.#problemOf(type, payload);
+      if (problem !== null) throw new InvalidPayloadError(type, problem);
+    }
+  }
 }
+
+/** What a bulk does with a page of tasks. */
+interface Action<Answer extends BulkAnswer> {
+  /** `byHand`: which dead letters it may take. */
+  readonly act: (
+    db: Queryable,
+    ids: readonly string[],
+    byHand: boolean | undefined,
+  ) => Promise<readonly Answer[]>;
+  /** Whether an answer needs attention; by default none does. */
+  readonly keeps?: (answer: Answer) => boolean;
+}
+
+/** What an action would do without a filter. */
+const EVERY: Readonly<Record<BulkVerb, string>> = {
+  cancel: 'cancel every live task',
+  retry: 'retry every pending task',
+  rerun: 'run every finished task again',
+  purge: 'permanently delete every finished task',
+  'dead revive': 'revive every dead letter',
+  'dead discard': 'permanently delete every dead letter',
+};
 
 const PAGE = 500;
 const LOOK_MS = 1000;
 const MOST = 10_000;
+
+interface GivenOptions {
+  readonly payload: StoredPayload | undefined;
+  readonly delay: string | number | undefined;
+  readonly maxAttempts?: number | 'unlimited' | undefined;
+}
+
+/** Converts the options of a revival or a rerun. Throws TaskqError for an invalid one. */
+export function readOptions({ payload, delay, maxAttempts }: GivenOptions): ReviveOptions {
+  const { max_attempts: most } = normaliseEnqueueOptions({ maxAttempts });
+  return {
+    ...(payload !== undefined && { payload: payload.text }),
+    ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
+    ...(most !== undefined && { maxAttempts: most }),
+  };
+}
 
 /** Accepts an id or, for a page of dead letters, a time of death and an id. */
 function checkedPlace(after: string): string {

@@ -13,11 +13,17 @@ import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { type PgClient, type PgPool, queryableOf } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
+import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
+import { stats } from '../queue/inspect/stats.ts';
 import type { ListFilter } from '../queue/inspect/task-filter.ts';
 import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
+import { discard } from '../queue/operate/discard.ts';
 import { type KeyRelease, releaseKey } from '../queue/operate/keys.ts';
+import { pauseQueue, resumeQueue } from '../queue/operate/pause-queue.ts';
+import { purge } from '../queue/operate/purge.ts';
 import { type RerunAnswer, rerun } from '../queue/operate/rerun.ts';
+import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { type Enqueued, enqueue, type NewTask } from '../queue/protocol/enqueue.ts';
 import { findByKey } from '../queue/protocol/find-by-key.ts';
@@ -25,10 +31,14 @@ import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
 import { bulksOf } from './bulks-of.ts';
+import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
+import { type Figures, figuresOf } from './figures.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
+import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
+import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
-import { SelectedTasks, type TaskList } from './task-list.ts';
+import { readOptions, SelectedTasks, type TaskList } from './task-list.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
 
 export type TaskQueueOptions<Handlers> = {
@@ -99,7 +109,7 @@ export interface ReviveSettings {
   /** Wait this long before the first attempt. */
   readonly delay?: string | number;
   /** Number of attempts from now on; for `revive` only. */
-  readonly maxAttempts?: number;
+  readonly maxAttempts?: number | 'unlimited';
   /** Name to record beside the session's role. */
   readonly by?: string;
 }
@@ -200,7 +210,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     });
   }
 
-  /** Returns the tasks that match, newest first: iterate over them, ask for a `page`, or `rerun` the finished ones. */
+  /**
+   * Returns the tasks that match, newest first: iterate over them, ask for a `page`, or act on all of them with
+   * `cancel`, `retry`, `rerun`, `revive`, `purge` or `discard`. Throws TaskqError for an invalid filter.
+   */
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
   ): TaskList<TaskOf<Handlers, Type>> {
@@ -219,18 +232,28 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return this.#withDatabase(async (db) => (await cancel(db, [checkedTaskId(id)], reason, { by }))[0]!);
   }
 
+  /** Makes a waiting task due now, whatever it waits for; one that was due keeps its place. */
+  async retry(id: string, { by }: { readonly by?: string } = {}): Promise<RetryAnswer> {
+    return this.#withDatabase(async (db) => (await retry(db, [checkedTaskId(id)], { by }))[0]!);
+  }
+
+  /** Deletes a finished task for good, with the errors of its attempts. */
+  async purge(id: string, { by }: { readonly by?: string } = {}): Promise<PurgeAnswer> {
+    return this.#withDatabase(async (db) => deletionOf((await purge(db, [checkedTaskId(id)], { by }))[0]!));
+  }
+
+  /** Deletes a dead letter for good, also one added by hand. */
+  async discard(id: string, { by }: { readonly by?: string } = {}): Promise<DiscardAnswer> {
+    return this.#withDatabase(async (db) => deletionOf((await discard(db, [checkedTaskId(id)], { by }))[0]!));
+  }
+
   /**
    * Revives a dead letter: same id and history, all attempts again. Throws InvalidPayloadError if its handler's schema
    * refuses the new payload.
    */
   async revive(id: string, { payload, delay, maxAttempts, by }: ReviveSettings = {}): Promise<ReviveAnswer> {
-    const { max_attempts: most } = normaliseEnqueueOptions({ maxAttempts });
-    const options = {
-      ...(payload !== undefined && { payload: storedPayload('the task', payload).text }),
-      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
-      ...(most !== undefined && { maxAttempts: most }),
-      by,
-    };
+    const stored = payload === undefined ? undefined : storedPayload('the task', payload);
+    const options = { ...readOptions({ payload: stored, delay, maxAttempts }), by };
     return this.#withDatabase(async (db) => {
       checkedTaskId(id);
       if (payload !== undefined) await this.#checkNew(db, id, payload);
@@ -243,15 +266,57 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * InvalidPayloadError if its handler's schema refuses the payload.
    */
   async rerun(id: string, { payload, delay, by }: RerunSettings = {}): Promise<RerunAnswer> {
-    const options = {
-      ...(payload !== undefined && { payload: storedPayload('the task', payload).text }),
-      ...(delay !== undefined && { delayMs: toDurationMs(delay, 'delay') }),
-      by,
-    };
+    const stored = payload === undefined ? undefined : storedPayload('the task', payload);
+    const options = { ...readOptions({ payload: stored, delay }), by };
     return this.#withDatabase(async (db) => {
       await this.#checkNew(db, checkedTaskId(id), payload);
       return (await rerun(db, [id], options))[0]!;
     });
+  }
+
+  /**
+   * Counts tasks by queue, status and type, and those that ended within the period `since` (default 24 h, as text or in
+   * milliseconds) up to now.
+   */
+  async stats({ since = '24h' }: { readonly since?: string | number } = {}): Promise<Figures> {
+    const sinceMs = toDurationMs(since, 'since');
+    return this.#withDatabase(async (db) => figuresOf(await stats(db, sinceMs)));
+  }
+
+  /**
+   * Pauses a queue: its running tasks continue, what workers have claimed ahead is given back, new tasks can be
+   * enqueued. Pausing a paused queue replaces its pause. The queue need not have had a task yet.
+   */
+  async pauseQueue(queue: string, { for: time, reason, by }: PauseSettings = {}): Promise<void> {
+    const name = checkedName('queue', queue);
+    const forMs = time === undefined ? null : toDurationMs(time, 'for');
+    if (forMs === 0) throw badOption('for: expected more than 0');
+    await this.#withDatabase((db) => pauseQueue(db, name, { forMs, reason: reason ?? null, by }));
+  }
+
+  /** Resumes a paused queue. Returns false if it was not paused. */
+  async resumeQueue(queue: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    const name = checkedName('queue', queue);
+    return this.#withDatabase((db) => resumeQueue(db, name, { by }));
+  }
+
+  /** Returns the pauses of queues, by name; empty if none is paused. */
+  async pauses(): Promise<readonly QueuePause[]> {
+    return this.#withDatabase(async (db) => (await listQueues(db)).flatMap((queue) => pauseOf(queue) ?? []));
+  }
+
+  /**
+   * Brings the schema `taskq` up to this version of the package, as `taskq migrate` does: in one transaction, over a
+   * connection of its own to `directUrl`, or else `databaseUrl`. Any number of processes may call it at once. Returns
+   * the names of the steps it made; empty if the schema was up to date. Throws TaskqError: `schema_newer`,
+   * `schema_differs`, `schema_in_use` after `patience`, `schema_occupied`, `may_not_migrate`, `pooled_connection`, or
+   * `no_database` for a queue that was given only a pool.
+   */
+  async migrate({ patience = '1m', onBlocked }: MigrateSettings = {}): Promise<readonly string[]> {
+    const patienceMs = toDurationMs(patience, 'patience');
+    if (this.#isClosed) throw closed();
+    const { migrateFor } = await import('./migrate-for.ts');
+    return this.#refusing('', () => migrateFor(this.#options, patienceMs, onBlocked));
   }
 
   /**
@@ -379,16 +444,20 @@ function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueu
   const given: object = options ?? {};
   const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
   if (unknown === undefined) return given as TaskQueueOptions<Handlers>;
-  const message = `unknown option "${unknown}"${didYouMean(unknown, OPTIONS)}`;
-  throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
+  throw badOption(`unknown option "${unknown}"${didYouMean(unknown, OPTIONS)}`);
 }
 
 const OPTIONS = ['handlers', 'databaseUrl', 'pool', 'directUrl', 'synchronousCommit'];
 
 function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {
   if (given === undefined || SYNCHRONOUS_COMMITS.includes(given)) return given;
-  const message = `synchronousCommit ${JSON.stringify(given)}: expected one of ${SYNCHRONOUS_COMMITS.join(', ')}`;
-  throw new TaskqError('bad_option', message, { exitCode: EXIT.usage });
+  throw badOption(
+    `synchronousCommit ${JSON.stringify(given)}: expected one of ${SYNCHRONOUS_COMMITS.join(', ')}`,
+  );
+}
+
+function badOption(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
 }
 
 function closed(): TaskqError {

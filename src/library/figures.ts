@@ -1,0 +1,111 @@
+import type { FinishedStatus, LiveStatus } from '../domain/task.ts';
+import type { QueueStats, Stats, TypeStats } from '../queue/inspect/stats.ts';
+
+/** The queues in figures, as `taskq stats` shows them. */
+export interface Figures {
+  /** When they were taken. */
+  readonly at: Date;
+  /** The beginning of the period of what has ended. */
+  readonly since: Date;
+  /** By queue: those with a live or dead task, or one that ended in the period. */
+  readonly queues: readonly QueueFigures[];
+  /** By type, likewise. */
+  readonly types: readonly TypeFigures[];
+  /** Pending tasks whose time has come. */
+  readonly due: number;
+  /** Those of them that can run: their queue is not paused, and a live worker that is not paused handles them. */
+  readonly depth: number;
+  /** Milliseconds that the first of the due tasks has waited; null: none is due. */
+  readonly oldestWaitingMs: number | null;
+  /** Tasks that completed in the period. */
+  readonly completed: number;
+  /** The same per minute, from the start of the first of them, and from a minute ago at least. */
+  readonly completedPerMinute: number;
+  /** Types of due tasks that no live worker handles. */
+  readonly unhandledTypes: readonly string[];
+  /** Due tasks that no live worker can take, and why. */
+  readonly stalled: readonly Stalled[];
+  /** Live workers. */
+  readonly workers: number;
+}
+
+export interface QueueFigures {
+  readonly queue: string;
+  /** Live and dead tasks by status; 0 for a status without tasks. */
+  readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
+  /** Pending tasks whose time has come. */
+  readonly due: number;
+  /** Those of them that can run. */
+  readonly depth: number;
+  /** Null: none is due. */
+  readonly oldestWaitingMs: number | null;
+  /** Pending tasks with a failed attempt. */
+  readonly retrying: number;
+  /** Tasks that ended in the period, by status. */
+  readonly ended: Readonly<Record<FinishedStatus, number>>;
+  readonly paused: boolean;
+}
+
+export interface TypeFigures {
+  readonly type: string;
+  /** Tasks that have not ended. */
+  readonly live: number;
+  /** Pending tasks whose time has come. */
+  readonly due: number;
+  /** Those of them that can run. */
+  readonly depth: number;
+  /** Dead letters, however old. */
+  readonly dead: number;
+  /** Tasks that ended in the period. */
+  readonly completed: number;
+  readonly cancelled: number;
+  readonly expired: number;
+  /** Mean run time of those that completed; null: none did. */
+  readonly averageMs: number | null;
+  /** Whether a live worker has a handler for it. */
+  readonly handled: boolean;
+}
+
+/** Due tasks of a queue and a type that no live worker can take. */
+export interface Stalled {
+  readonly queue: string;
+  readonly type: string;
+  /** How many. */
+  readonly due: number;
+  readonly reason:
+    | 'queue_paused'
+    | 'no_worker'
+    | 'workers_stopping'
+    | 'queue_unserved'
+    | 'type_unhandled'
+    | 'pair_unserved'
+    | 'worker_paused';
+  /** The id of the paused worker, if no other could take them. */
+  readonly worker: number | null;
+}
+
+/** Converts the answer of `taskq.stats`. */
+export function figuresOf(stats: Stats): Figures {
+  return {
+    at: new Date(stats.at),
+    since: new Date(stats.since),
+    queues: stats.queues.map(queueFiguresOf),
+    types: stats.types.map(typeFiguresOf),
+    due: stats.due,
+    depth: stats.depth,
+    oldestWaitingMs: stats.oldest_waiting_ms,
+    completed: stats.completed,
+    completedPerMinute: stats.completed_per_minute,
+    unhandledTypes: stats.unhandled_types,
+    stalled: stats.stalled,
+    workers: stats.workers,
+  };
+}
+
+function queueFiguresOf({ oldest_waiting_ms, ...same }: QueueStats): QueueFigures {
+  return { ...same, oldestWaitingMs: oldest_waiting_ms };
+}
+
+function typeFiguresOf({ average_ms, ...same }: TypeStats): TypeFigures {
+  return { ...same, averageMs: average_ms };
+}
