@@ -34,7 +34,7 @@ export async function reload(
   const isStored = await storeSettings(db, state, handlers);
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;
-  const before = new Set(state.types);
+  const before = new Set(state.handled);
   state.exchange(handlers);
   heartbeats.sendCursors(state.cursor.snapshot());
   events.event('handlers.reloaded', {

@@ -41,6 +41,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   readonly db: Queryable;
   readonly workerId: number;
   /** The types that have a handler now. */
+  handled: readonly string[];
+  /** Of these, the types of which it takes tasks. */
   types: readonly string[];
   readonly cursor = new ClaimCursor();
   readonly table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
@@ -77,7 +79,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.options = options;
     this.db = db;
     this.workerId = workerId;
-    this.types = [...handlers.keys()];
+    this.handled = [...handlers.keys()];
+    this.types = this.handled;
     this.orders = ordersAtFirst(options);
     this.lease = new LeaseLength(leaseMs, heartbeatMs);
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
@@ -109,7 +112,10 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       onRefused: ({ id }, error) =>
         events.event('outcome.refused', { task_id: id, error: { message: sayRefusal(error) } }),
       onTrouble: (error) => this.onTrouble(error),
-      onSent: () => slotFreed.ring(),
+      onSent: () => {
+        this.#leaveOutRefused();
+        slotFreed.ring();
+      },
     });
     this.executor = new Executor(this.ledger, options, this, slotFreed);
   }
@@ -181,8 +187,21 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
 
   /** Use these handlers for all further starts; running attempts keep theirs. */
   exchange(handlers: Handlers): void {
-    this.types = [...handlers.keys()];
+    this.handled = [...handlers.keys()];
     this.executor.exchange(handlers);
+    this.#serveTypes();
+  }
+
+  #leaveOutRefused(): void {
+    const refused = this.reporter.refusedTypes;
+    if (refused.size === 0 && this.types.length === this.handled.length) return;
+    if (this.handled.some((type) => this.types.includes(type) === refused.has(type))) this.#serveTypes();
+  }
+
+  /** Serve the types it has handlers for, except those whose outcomes the database refuses. */
+  #serveTypes(): void {
+    const refused = this.reporter.refusedTypes;
+    this.types = this.handled.filter((type) => !refused.has(type));
     this.releaseUnserved();
     this.refresh();
   }

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { outcomeOf } from '../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../src/domain/task.ts';
 import { openDatabase, type Queryable } from '../../src/lib/database.ts';
@@ -24,7 +24,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   const worker = await registerWorker(queue.admin);
   const ledger = new Ledger(new LeaseTable(count));
   const tasks = (await worker.claim({ start: count })).map(
-    ({ id, lease_no: leaseNo }) => ({ id, leaseNo, losses: 0 }) as ClaimedTask,
+    ({ id, lease_no: leaseNo }) => ({ id, leaseNo, type: 'work', losses: 0 }) as ClaimedTask,
   );
   ledger.answered(ledger.reserve(count)!, tasks, 0);
   const told: string[] = [];
@@ -123,7 +123,7 @@ test('what somebody else has locked is asked for until it is free, and nothing w
   expect(await liveRow(queue.admin, locked)).toMatchObject({ status: 'pending', releases: 0 });
 });
 
-test('where the server refuses everything it is stuck, and records all when that is over', async () => {
+test('where the server refuses everything, no more of that type is claimed, and all is recorded when that is over', async () => {
   const { ledger, reporter, told, held, ids } = await holding(queue.admin, 60);
   await queue.admin.rows(`create function refuse() returns trigger language plpgsql as $$
     begin
@@ -136,12 +136,34 @@ test('where the server refuses everything it is stuck, and records all when that
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   void reporter.run(ended.signal);
   await expect.poll(() => ledger.sentAlone, { timeout: 50_000 }).toBeGreaterThan(20);
-  expect(reporter.isStuck).toBe(true);
+  expect([...reporter.refusedTypes]).toEqual(['work']);
   expect(told).toEqual([]);
   await queue.admin.rows('drop trigger refuse on taskq.finished_tasks');
   await ledger.untilEmpty();
-  await expect.poll(() => reporter.isStuck).toBe(false);
+  expect([...reporter.refusedTypes]).toEqual([]);
   expect(told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+});
+
+test.each([
+  ['as not stored', 'finished_tasks', /^not stored /],
+  ['with the lease, if even that is refused', 'tasks', /^refused /],
+])('a conflict that comes back for a minute ends %s', async (_, table, end) => {
+  const { ledger, reporter, told, held } = await holding(queue.admin, 1);
+  await queue.admin.rows(`create or replace function refuse() returns trigger language plpgsql as $$
+    begin
+      raise exception 'not now' using errcode = 'serialization_failure';
+    end
+  $$`);
+  await queue.admin.rows(
+    `create trigger refuse before insert or delete on taskq.${table} for each row execute function refuse()`,
+  );
+  onTestFinished(async () => void (await queue.admin.rows(`drop trigger refuse on taskq.${table}`)));
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  for (const task of ledger.takeReports(0, () => true))
+    ledger.sendLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(told).toContainEqual(expect.stringMatching(end));
 });
 
 test('a worker that ends sends at once what waits for half a minute', async () => {

@@ -172,6 +172,22 @@ describe('one that is refused again and again, as if that might pass, is kept, a
   });
 });
 
+test('a type whose outcomes are all refused as conflicts keeps no other from running, and runs again after that', async () => {
+  await forbidPoison("raise exception 'not now' using errcode = 'serialization_failure'");
+  const directory = await handlers();
+  await writeFile(join(directory, 'poisoned.mjs'), 'export default () => true;');
+  await queue.enqueueSome(300, 'poisoned', { poison: true }, { priority: 0 });
+  const neighbours = await queue.enqueueSome(20, 'succeed');
+  const worker = queue.work(['--concurrency', '50'], { handlers: directory });
+  for (const id of neighbours) await queue.hasStatus(id, 'completed');
+  await queue.hasStatus(await queue.enqueue('succeed'), 'completed');
+  await queue.rows('drop trigger forbid on taskq.finished_tasks');
+  await queue.drained();
+  expect(await queue.counts()).toEqual({ completed: 321 });
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toMatchObject({ code: 0 });
+}, 90_000);
+
 test('one that no partition takes waits for it, and the tasks beside it complete', async () => {
   await queue.rows('alter table taskq.finished_tasks detach partition taskq.finished_tasks_unplaced');
   const holder = await queue.session();

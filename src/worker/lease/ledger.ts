@@ -77,6 +77,20 @@ export class Ledger implements Beside {
     return this.#counts.sentAlone;
   }
 
+  /** The types of which more than `most` reports are sent alone. */
+  typesSentAlone(most: number): ReadonlySet<string> {
+    const types = new Set<string>();
+    if (this.sentAlone <= most) return types;
+    const counts = new Map<string, number>();
+    for (const { task, delivery } of this.held()) {
+      if (delivery?.isAlone !== true) continue;
+      const count = (counts.get(task.type) ?? 0) + 1;
+      counts.set(task.type, count);
+      if (count > most) types.add(task.type);
+    }
+    return types;
+  }
+
   /** How many tasks are held. */
   get size(): number {
     return this.#waiting.length + this.#counts.running + this.#counts.reporting;
@@ -272,7 +286,10 @@ export class Ledger implements Beside {
   }
 
   /** This one report could not be taken: send it again later. */
-  sendLater(held: HeldTask, again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'>): boolean {
+  sendLater(
+    held: HeldTask,
+    again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> & Partial<Pick<Delivery, 'conflicts'>>,
+  ): boolean {
     const entry = held as Entry;
     if (!entry.isSent) return false;
     entry.isSent = false;
@@ -460,7 +477,14 @@ class Entry implements HeldTask {
   }
 }
 
-const FIRST: Delivery = { isRepeat: false, isAlone: false, waitMs: 0, notBefore: 0, refusal: undefined };
+const FIRST: Delivery = {
+  isRepeat: false,
+  isAlone: false,
+  conflicts: 0,
+  waitMs: 0,
+  notBefore: 0,
+  refusal: undefined,
+};
 
 function byUrgency(a: HeldTask, b: HeldTask): number {
   return a.task.priority - b.task.priority || a.task.availableAtUs - b.task.availableAtUs;

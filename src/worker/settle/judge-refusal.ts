@@ -24,6 +24,11 @@ export function judgeRefusal(error: unknown): Refusal {
   return DATA.test(code) ? 'data' : 'unclear';
 }
 
+/** Whether another transaction was in the way, or a trigger says so (classes 40 and 55P03). */
+export function isConflict(error: unknown): boolean {
+  return isServerError(error) && /^(40|55P03)/.test(error.code ?? '');
+}
+
 /**
  * Check the place in the server that raises it: a trigger may raise 23514 too, and a table of the application may be
  * partitioned as well.

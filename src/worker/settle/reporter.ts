@@ -11,7 +11,7 @@ import { type SettleAnswer, settle, settleNothing } from '../../queue/protocol/s
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
-import { judgeRefusal } from './judge-refusal.ts';
+import { isConflict, judgeRefusal } from './judge-refusal.ts';
 
 export interface ReporterHooks {
   /** The database has answered the outcome. */
@@ -49,8 +49,13 @@ const MOST_ALONE_MS = 30_000;
 const REFUSALS = 3;
 /** Halving finds that row within this many consecutive refusals; with more, the trouble is not one row's. */
 const REFUSALS_IN_SEARCH = 40;
-/** Likewise if more reports than this are refused by themselves. */
+/** If more reports of a type than this are refused by themselves, no more of its tasks are claimed. */
 const MOST_ALONE = 20;
+/**
+ * A conflict that comes back this often, in about a minute, while the server takes other statements, does not pass: a
+ * trigger of the application raises it.
+ */
+const MOST_CONFLICTS = 10;
 
 /** What a refusal means for a single outcome. */
 type RefusalOfOne = 'data' | 'no partition' | 'one row';
@@ -84,7 +89,12 @@ export class Reporter {
 
   /** True while the database takes no reports; then start nothing new. */
   get isStuck(): boolean {
-    return this.#failures > 0 || this.#ledger.sentAlone > MOST_ALONE;
+    return this.#failures > 0;
+  }
+
+  /** The types whose outcomes the database refuses one by one; claim none of their tasks. */
+  get refusedTypes(): ReadonlySet<string> {
+    return this.#ledger.typesSentAlone(MOST_ALONE);
   }
 
   /** True while a statement has no answer. */
@@ -204,9 +214,12 @@ export class Reporter {
         return this.#settleWithoutData(held, error);
       case 'no partition':
         return this.#sendLater(held, MOST_UNPLACED_MS);
-      case 'one row':
+      case 'one row': {
+        const conflicts = (held.delivery?.conflicts ?? 0) + (isConflict(error) ? 1 : 0);
+        if (conflicts > MOST_CONFLICTS) return this.#settleWithoutData(held, error);
         this.#hooks.onTrouble(error);
-        return this.#sendLater(held, MOST_ALONE_MS, true);
+        return this.#sendLater(held, MOST_ALONE_MS, { isAlone: true, conflicts });
+      }
       default:
         refusal satisfies never;
     }
@@ -308,9 +321,13 @@ export class Reporter {
     }
   }
 
-  #sendLater(held: HeldTask, mostMs: number, isAloneNow = isAlone(held)): void {
+  #sendLater(
+    held: HeldTask,
+    mostMs: number,
+    again: { readonly isAlone: boolean; readonly conflicts?: number } = { isAlone: isAlone(held) },
+  ): void {
     const waitMs = Math.min(mostMs, this.#longestMs, 2 * (held.delivery?.waitMs || 25));
-    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, isAlone: isAloneNow });
+    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, ...again });
   }
 }
 
