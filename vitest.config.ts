@@ -44,7 +44,7 @@ const globalSetup = ['test/support/global-setup.ts'];
 
 const unit = {
   extends: true as const,
-  test: { name: 'unit', globalSetup: ['test/support/scratch-setup.ts'], include: UNIT, isolate: false },
+  test: { name: 'unit', globalSetup: ['test/support/scratch-setup.ts'], include: UNIT },
 };
 
 const packaged = {
@@ -107,6 +107,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Two cores are kept busy by four: most of a test is waiting for a process to start, or for a time to pass.
     maxWorkers: 4,
+    // A process runs one file after another and loads the sources once.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     projects: [unit, packaged, older, pooled].filter((project) => project !== undefined && project !== false),
   },
