@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { namesIn } from '../../src/embedded/files.ts';
 import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
@@ -9,13 +9,25 @@ import { endProcesses, isAlive, killHard, startBystander, startZombie } from './
 import { query } from './query.ts';
 import { removeStateDirectories, stateDirectory } from './state-directory.ts';
 
-afterEach(endProcesses);
-afterEach(removeStateDirectories);
+/** Its server is killed and restarted again and again. */
+let stateDir: string;
 
-/** Starts a server with a committed row and kills its postmaster. */
+beforeAll(async () => {
+  stateDir = await stateDirectory();
+});
+afterEach(endProcesses);
+afterAll(removeStateDirectories);
+
+/** Starts a server with a committed row. */
+async function startWithRow(): Promise<EmbeddedServer> {
+  const server = await startEmbedded({ stateDir });
+  await query(server, 'drop table if exists kept; create table kept as select 1 as one');
+  return server;
+}
+
+/** The same, with its postmaster killed. */
 async function killedServer(): Promise<EmbeddedServer> {
-  const server = await startEmbedded({ stateDir: await stateDirectory() });
-  await query(server, 'create table kept as select 1 as one');
+  const server = await startWithRow();
   await killHard(server.pid);
   return server;
 }
@@ -62,8 +74,7 @@ test('a zombie that nobody reaps does not block the next start', async () => {
 });
 
 test('backends that outlived their postmaster are ended, and do not block the next start', async () => {
-  const server = await startEmbedded({ stateDir: await stateDirectory() });
-  await query(server, 'create table kept as select 1 as one');
+  const server = await startWithRow();
   const client = await connectClient({ connectionString: server.url('postgres') });
   client.on('error', () => {});
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
@@ -113,8 +124,8 @@ test('a lock that a power cut has emptied does not block the next start', async 
 });
 
 test('a start that was killed while it made the data directory leaves nothing behind for long', async () => {
-  const stateDir = await stateDirectory();
-  await mkdir(join(stateDir, 'pg18.new-abcdef', 'base'), { recursive: true });
-  await startEmbedded({ stateDir });
-  expect((await namesIn(stateDir)).filter((name) => name.includes('.new-'))).toEqual([]);
+  const unfinished = await stateDirectory();
+  await mkdir(join(unfinished, 'pg18.new-abcdef', 'base'), { recursive: true });
+  await startEmbedded({ stateDir: unfinished });
+  expect((await namesIn(unfinished)).filter((name) => name.includes('.new-'))).toEqual([]);
 });
