@@ -101,6 +101,30 @@ create index tasks_expiry on taskq.tasks (expires_at, id) where expires_at is no
 -- Limits by group: which tasks of a group wait for a slot or hold one. Nothing writes `gate` yet.
 create index tasks_group on taskq.tasks (queue, group_key, gate, priority, id) where gate is not null;
 
+-- A task to be inserted: what its producer gave, else what its type, its queue or the defaults say. `place` counts the
+-- tasks of one call; `is_held`: another task has its key.
+create type taskq.given_task as (
+  place bigint,
+  id bigint,
+  is_held boolean,
+  queue text,
+  type text,
+  priority smallint,
+  payload jsonb,
+  payload_bytes integer,
+  due timestamptz,
+  expires_at timestamptz,
+  max_attempts integer,
+  timeout_ms bigint,
+  key text,
+  tags jsonb,
+  retention taskq.retention,
+  backoff jsonb,
+  traceparent text,
+  notify_done boolean,
+  source text
+);
+
 -- `completed`, `cancelled` and `expired` tasks. One partition per `drop_on` (the last day on which the row is kept), so
 -- that retention means dropping a table. If that day has no partition, `kept_in` is '-infinity': that partition takes
 -- the row until there is one. It is an ordinary partition, not PostgreSQL's DEFAULT one, which each new partition would

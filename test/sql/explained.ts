@@ -1,7 +1,8 @@
 import type { Session } from '../queue/session.ts';
 
-interface PlanNode {
+export interface PlanNode {
   readonly 'Node Type': string;
+  readonly Operation?: string;
   readonly 'Relation Name'?: string;
   readonly 'Actual Loops'?: number;
   readonly 'Shared Hit Blocks'?: number;
@@ -14,6 +15,8 @@ export interface Explained<T> {
   readonly result: T;
   /** The tables that were read from end to end, without repetition. */
   readonly scanned: readonly string[];
+  /** The inserts, each with what it inserts. */
+  readonly inserts: readonly PlanNode[];
   /** Pages read, found in memory or not. */
   readonly pages: number;
   /** What the outermost statement took, in milliseconds. */
@@ -47,10 +50,12 @@ export async function explained<T>(session: Session, run: () => Promise<T>): Pro
   session.client.on('notice', onNotice);
   try {
     const result = await run();
-    const scans = plans.flatMap(nodesOf).filter(isScan);
+    const nodes = plans.flatMap(nodesOf);
+    const scans = nodes.filter(isScan);
     return {
       result,
       scanned: [...new Set(scans.map((node) => node['Relation Name']!))].toSorted(),
+      inserts: nodes.filter((node) => node.Operation === 'Insert'),
       // The outermost statement ends last, and what it counts includes the others.
       pages: pagesOf(plans.at(-1)),
       ms,

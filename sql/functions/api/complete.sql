@@ -92,23 +92,8 @@ begin
     if usual_place = '-infinity' or places @? '$.*[1] ? (@ == "-infinity")' then
       perform taskq.ensure_place('finished_tasks');
     end if;
-    insert into taskq.finished_tasks (
-      id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner, attempts, losses,
-      releases, status, priority, queue, type, payload, created_by, result, result_note, error, tags, unique_key,
-      group_key, workflow_id, step, traceparent, source, cancel_requested_at, cancel_reason, progress, expires_at,
-      timeout_ms, max_attempts, backoff, retention
-    )
-    select
-      t.id, t.created_at, t.not_before,
-      case when t.status = 'running' or o.ran_ms is null then coalesce(t.started_at, ts)
-        else ts - o.ran_ms * interval '1 millisecond' end,
-      ts,
-      case when places is null then usual_drop_on else (kept.place ->> 0)::date end,
-      case when places is null then usual_place else (kept.place ->> 1)::date end,
-      t.lease_no, t.lease_owner, t.attempts, t.losses, t.releases, 'completed', t.priority, t.queue, t.type, t.payload,
-      t.created_by, o.result, o.result_note, t.error, t.tags, t.unique_key, t.group_key, t.workflow_id, t.step,
-      t.traceparent, t.source, t.cancel_requested_at, t.cancel_reason, t.progress, t.expires_at, t.timeout_ms,
-      t.max_attempts, t.backoff, t.retention
+    insert into taskq.finished_tasks
+    select f.*
     from taskq.tasks t
     join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
       -- `+ 0`: otherwise a planner that expects a row or two walks the primary key [500 ms among a million dead rows].
@@ -118,6 +103,12 @@ begin
         t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention
       ) as place
     ) as kept
+    cross join lateral taskq.finished_task(
+      t, 'completed', ts,
+      _drop_on => case when places is null then usual_drop_on else (kept.place ->> 0)::date end,
+      _kept_in => case when places is null then usual_place else (kept.place ->> 1)::date end,
+      _ran_ms => o.ran_ms, _result => o.result, _result_note => o.result_note
+    ) as f
     where t.ctid = any (kept_at);
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);

@@ -1,22 +1,25 @@
 -- Reads the tasks given to taskq.enqueue_many: an absent option comes from the options of the whole call, otherwise
 -- from the defaults. `nulls` are the places of the tasks whose payload is the JSON value null, which a column cannot
 -- tell from an absent one; `usual` is the result of taskq.usual_settings; `say_more` is true if some tasks have more
--- than a type and a payload. Raises an error for the first bad task; an unreadable value fails with the error of its
--- column type, and taskq.checked_tasks then finds which one it is.
+-- than a type and a payload; `look_up` fills is_held. Raises an error for the first bad task; an unreadable value fails
+-- with the error of its column type, and taskq.checked_tasks then finds which one it is.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.given_tasks(
-  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean
+  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean, look_up boolean
 )
-returns table (
-  place bigint, queue text, type text, priority smallint, payload jsonb, payload_bytes integer, due timestamptz,
-  expires_at timestamptz, max_attempts integer, timeout_ms bigint, key text, tags jsonb, retention taskq.retention,
-  backoff jsonb, traceparent text, notify_done boolean, source text
-)
+returns setof taskq.given_task
 language sql stable
 as $$
   select
-    t.place, t.queue,
+    t.place, nextval('taskq.tasks_id_seq') as id,
+    -- `limit` makes each a probe for a key, never a join with all of them. `queue || ''` keeps the planner off the
+    -- claim's index, which it uses where it expects 0 rows.
+    look_up and t.key is not null and coalesce(
+      (select l.id from taskq.tasks l where l.queue || '' = t.queue and l.unique_key = t.key limit 1),
+      (select h.task_id from taskq.held_keys h where h.queue = t.queue and h.key = t.key and h.until > ts limit 1)
+    ) is not null as is_held,
+    t.queue,
     -- Check the usual task here: a call for each would cost half a microsecond.
     case
       when t.fits is not true then taskq.checked_task(_tasks, t.place, t.type, t.payload)
@@ -83,4 +86,6 @@ as $$
     -- `offset 0`: compute each of these once.
     offset 0
   ) as t
+  -- Again: the caller names each column once more, and the planner would copy its expression there.
+  offset 0
 $$;

@@ -28,33 +28,31 @@ begin
   else
     -- The options are checked already: of a single task before this call, of many by taskq.insert_free.
     with input as materialized (
-      select g.*, nextval('taskq.tasks_id_seq') as new_id
-      from taskq.given_tasks(_tasks, options, nulls, usual, ts, false) as g
+      select g.* from taskq.given_tasks(_tasks, options, nulls, usual, ts, false, false) as g
       where asked is null or g.place = any (asked)
     ),
     inserted as (
-      insert into taskq.tasks (
-        id, queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, created_by, expires_at,
-        max_attempts, timeout_ms, unique_key, tags, retention, backoff, traceparent, notify_done, source
-      )
-      select
-        new_id, queue, type, priority, payload, payload_bytes, due, due, ts, producer, expires_at, max_attempts,
-        timeout_ms, key, tags, retention, backoff, traceparent, notify_done, source
-      from input i
-      -- `limit` makes this a probe for each key, never a join with all of them.
-      where key is null or (
-        select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
-      ) is null
-      -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring;
-      -- taskq.enqueue_keyed describes what else that takes.
-      order by queue collate "C", key collate "C" nulls first, place
+      insert into taskq.tasks
+      select t.*
+      from (
+        select i.*
+        from input i
+        -- `limit` makes this a probe for each key, never a join with all of them.
+        where i.key is null or (
+          select h.task_id from taskq.held_keys h where h.queue = i.queue and h.key = i.key and h.until > ts limit 1
+        ) is null
+        -- In the order of the keys, so that two bulks of the same keys never wait for each other in a ring;
+        -- taskq.enqueue_keyed describes what else that takes.
+        order by i.queue collate "C", i.key collate "C" nulls first, i.place
+      ) as i
+      cross join lateral taskq.new_task(i::taskq.given_task, ts, producer) as t
       on conflict (queue, unique_key) where unique_key is not null do nothing
       returning id, unique_key, queue, available_at
     )
     select
       array_agg(i.place order by i.place) filter (where n.id is not null),
-      array_agg(i.new_id order by i.place) filter (where n.id is not null),
-      array_agg(i.new_id) filter (where n.unique_key is not null),
+      array_agg(i.id order by i.place) filter (where n.id is not null),
+      array_agg(i.id) filter (where n.unique_key is not null),
       array_agg(i.place) filter (where n.id is null),
       -- Including those whose key is held.
       (select array_agg(of_type.type) from (select type from input group by type) as of_type),
@@ -64,7 +62,7 @@ begin
       )
     into made, ids, keyed, missing, types, wakes
     from input i
-    left join inserted n on n.id = i.new_id;
+    left join inserted n on n.id = i.id;
   end if;
 
   perform taskq.refuse_unknown(types, options);
@@ -93,7 +91,7 @@ begin
     array_agg(coalesce(t.id, h.task_id)) filter (where coalesce(t.id, h.task_id) is not null),
     array_agg(g.place) filter (where coalesce(t.id, h.task_id) is null)
   into kept_out, holders, freed
-  from taskq.given_tasks(_tasks, options, nulls, usual, ts, false) as g
+  from taskq.given_tasks(_tasks, options, nulls, usual, ts, false, false) as g
   left join lateral (
     select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1
   ) as t on true

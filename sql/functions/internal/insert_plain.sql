@@ -16,14 +16,10 @@ declare
   producer constant text := session_user;
 begin
   with inserted as (
-    insert into taskq.tasks (
-      queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, created_by, expires_at,
-      max_attempts, timeout_ms, tags, retention, backoff, traceparent, notify_done, source
-    )
-    select
-      queue, type, priority, payload, payload_bytes, due, due, _ts, producer, expires_at, max_attempts,
-      timeout_ms, tags, retention, backoff, traceparent, notify_done, source
-    from taskq.given_tasks(_tasks, options, nulls, usual, _ts, say_more)
+    insert into taskq.tasks
+    select t.*
+    from taskq.given_tasks(_tasks, options, nulls, usual, _ts, say_more, false) as g
+    cross join lateral taskq.new_task(g, _ts, producer) as t
     returning id, type, queue, available_at
   )
   select

@@ -17,24 +17,18 @@ declare
   moved integer;
   waited bigint[];
 begin
+  insert into taskq.dead_tasks
+  select d.*
+  from taskq.tasks t
+  join unnest(_ids, _reasons) as doomed (id, reason) on doomed.id = t.id + 0
+  cross join lateral (
+    select case when (select true from taskq.dead_tasks d where d.id = t.id limit 1) then nextval('taskq.tasks_id_seq')
+      else t.id end as id
+  ) as free
+  cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
+  where t.id = any (_ids);
   with gone as (
-    delete from taskq.tasks t using unnest(_ids, _reasons) as doomed (id, reason)
-    where t.id = any (_ids) and t.id + 0 = doomed.id
-    returning t.*, doomed.reason
-  ),
-  kept as (
-    insert into taskq.dead_tasks (
-      id, created_at, not_before, started_at, died_at, lease_no, lease_owner, attempts, losses, releases, priority,
-      notify_done, by_hand, reason, error, queue, type, payload, created_by, timeout_ms, max_attempts, workflow_id,
-      step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
-    )
-    select
-      case when (select true from taskq.dead_tasks d where d.id = gone.id limit 1) then nextval('taskq.tasks_id_seq')
-        else id end,
-      created_at, not_before, started_at, _ts, lease_no, coalesce(lease_owner, settled_by), attempts, losses,
-      releases, priority, notify_done, _by_hand, reason, error, queue, type, payload, created_by, timeout_ms,
-      max_attempts, workflow_id, step, unique_key, group_key, tags, backoff, retention, on_end, traceparent, source, progress
-    from gone
+    delete from taskq.tasks t where t.id = any (_ids) returning t.id, t.notify_done
   )
   select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
   if waited is not null then

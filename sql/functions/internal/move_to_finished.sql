@@ -13,45 +13,44 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  moved integer;
+  moved integer := 0;
   waited bigint[];
+  page record;
 begin
   perform taskq.ensure_place('finished_tasks');
-  with gone as (
-    delete from taskq.tasks t where t.id = any (_ids) returning t.*
-  ),
-  kept as (
-    select g.*, coalesce(
-      taskq.drop_on(coalesce(g.retention, y.retention, q.retention, d.retention), _ts), taskq.drop_on('1d', _ts)
-    ) as drop_on
-    from gone g
-    left join taskq.task_types y on y.name = g.type
-    left join taskq.queues q on q.name = g.queue
-    cross join taskq.defaults d
-    where g.notify_done or coalesce(g.retention, y.retention, q.retention, d.retention) <> 'none'
-  ),
-  places as (
-    select k.drop_on, taskq.place_of('finished_tasks', k.drop_on) as kept_in from kept k group by k.drop_on
-  ),
-  placed as (
-    insert into taskq.finished_tasks (
-      id, created_at, not_before, started_at, finished_at, drop_on, kept_in, lease_no, lease_owner, attempts, losses,
-      releases, status, priority, queue, type, payload, created_by, error, tags, unique_key, group_key, workflow_id,
-      step, traceparent, source, cancel_requested_at, cancel_reason, ending, progress, expires_at, timeout_ms,
-      max_attempts, backoff, retention
-    )
-    select
-      g.id, g.created_at, g.not_before, g.started_at, _ts, g.drop_on, p.kept_in, g.lease_no,
-      coalesce(g.lease_owner, g.settled_by), g.attempts, g.losses, g.releases, _status, g.priority, g.queue, g.type,
-      g.payload, g.created_by, g.error, g.tags, g.unique_key, g.group_key, g.workflow_id, g.step, g.traceparent,
-      g.source,
-      case _status when 'cancelled' then coalesce(g.cancel_requested_at, _ts) else g.cancel_requested_at end,
-      coalesce(g.cancel_reason, _reason), _ending, g.progress, g.expires_at, g.timeout_ms, g.max_attempts, g.backoff,
-      g.retention
-    from kept g
-    join places p on p.drop_on = g.drop_on
-  )
-  select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
+  -- One page for each day until which rows are kept, usually one; null: for those that are not.
+  for page in
+    select case when t.is_kept then t.drop_on end as drop_on, array_agg(t.row_at) as rows_at,
+      array_agg(t.id) filter (where t.notify_done) as waited
+    from (
+      select t.ctid as row_at, t.id, t.notify_done, t.notify_done or s.kept_for <> 'none' as is_kept,
+        coalesce(taskq.drop_on(s.kept_for, _ts), taskq.drop_on('1d', _ts)) as drop_on
+      from taskq.tasks t
+      left join taskq.task_types y on y.name = t.type
+      left join taskq.queues q on q.name = t.queue
+      cross join taskq.defaults d
+      cross join lateral (select coalesce(t.retention, y.retention, q.retention, d.retention) as kept_for) as s
+      where t.id = any (_ids)
+    ) as t
+    group by 1
+  loop
+    -- Copy, then delete, by ctid: as in taskq.complete.
+    insert into taskq.finished_tasks
+    select f.*
+    from (
+      select page.drop_on as day, taskq.place_of('finished_tasks', page.drop_on) as place
+      where page.drop_on is not null
+      offset 0
+    ) as kept
+    cross join taskq.tasks t
+    cross join lateral taskq.finished_task(
+      t, _status, _ts, kept.day, kept.place, _reason => _reason, _ending => _ending
+    ) as f
+    where t.ctid = any (page.rows_at);
+    delete from taskq.tasks t where t.ctid = any (page.rows_at);
+    moved := moved + cardinality(page.rows_at);
+    waited := waited || page.waited;
+  end loop;
   if waited is not null then
     perform taskq.tell_done(waited);
   end if;

@@ -78,17 +78,17 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a repeat is a loss once the task is dead',
-    file: 'move_to_dead',
-    from: 'coalesce(lease_owner, settled_by)',
-    to: 'lease_owner',
+    file: 'dead_task',
+    from: 'coalesce(task.lease_owner, task.settled_by)',
+    to: 'task.lease_owner',
   },
   {
     name: 'once it is cancelled',
-    file: 'move_to_finished',
-    from: 'coalesce(g.lease_owner, g.settled_by)',
-    to: 'g.lease_owner',
+    file: 'finished_task',
+    from: 'coalesce(task.lease_owner, task.settled_by)',
+    to: 'task.lease_owner',
   },
-  { name: 'once it is revived', file: 'revive', from: 'd.error, d.lease_owner', to: 'd.error, null' },
+  { name: 'once it is revived', file: 'revived_task', from: 'dead.lease_owner as', to: 'null::integer as' },
   {
     name: 'a claim does not raise it',
     file: 'claim',
@@ -107,7 +107,7 @@ const MUTANTS: readonly Mutant[] = [
     from: 'set lease_no = t.lease_no % 2147483647 + 1,',
     to: 'set',
   },
-  { name: 'revive resets it', file: 'revive', from: 'd.lease_no, ', to: '0, ' },
+  { name: 'revive resets it', file: 'revived_task', from: 'dead.lease_no', to: '0' },
   { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
   { name: 'after one lease', file: 'rescue', from: 'ts - 10 * l.lease', to: 'ts - l.lease' },
   {

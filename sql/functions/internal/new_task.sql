@@ -1,0 +1,18 @@
+-- Makes the row of a new task: names every column of taskq.tasks, in the order of the table.
+--
+-- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
+create or replace function taskq.new_task(given taskq.given_task, _ts timestamptz, _producer text)
+returns setof taskq.tasks
+language sql stable
+as $$
+  select
+    given.id, given.due as available_at, given.due as not_before, _ts as created_at,
+    null::timestamptz as lease_expires_at, null::timestamptz as started_at, 0 as lease_no,
+    null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases, null::integer as lost_ahead,
+    given.payload_bytes, 'pending'::taskq.task_status as status, given.priority, null::"char" as gate,
+    given.notify_done, given.queue, given.type, given.payload, _producer as created_by, given.expires_at,
+    given.timeout_ms, given.max_attempts, null::bigint as workflow_id, null::text as step, given.key as unique_key, null::text as group_key, given.tags,
+    given.backoff, given.retention, null::jsonb as again, null::jsonb as on_end, given.traceparent, given.source,
+    null::timestamptz as cancel_requested_at, null::text as cancel_reason, null::jsonb as progress,
+    null::jsonb as error, null::integer as settled_by
+$$;
