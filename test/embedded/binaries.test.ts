@@ -22,17 +22,13 @@ async function packageWithoutLinks(): Promise<string> {
   return directory;
 }
 
-test('the server starts from a package whose install scripts did not run', async () => {
-  const packageDir = await packageWithoutLinks();
-  const server = await startEmbedded({ stateDir: await emptyStateDirectory(), packageDir });
-  expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }]);
-});
-
-test('the server runs on, takes new sessions and starts again after its package was deleted', async () => {
+test('the server starts from a package whose install scripts did not run, and starts again after the package was deleted', async () => {
   const packageDir = await packageWithoutLinks();
   const stateDir = await emptyStateDirectory();
   const server = await startEmbedded({ stateDir, packageDir });
+  expect(await query(server, 'select 1 as one')).toEqual([{ one: 1 }]);
   await rm(packageDir, { recursive: true });
+  // In a new session.
   expect(await query(server, `select 'é' ~ '\\w' as runs`)).toEqual([{ runs: expect.any(Boolean) }]);
   expect(await stopEmbedded({ stateDir })).toBe('stopped');
   const restarted = await startEmbedded({ stateDir, packageDir });

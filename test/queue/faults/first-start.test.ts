@@ -6,7 +6,7 @@ import { type Session, sessionOf } from '../session.ts';
 import { describeSchema, startMigrator, stopAt } from './migrators.ts';
 
 const ROUNDS = Number(process.env.TASKQ_ROUNDS ?? 1);
-const PROCESSES = 20;
+const PROCESSES = 8;
 
 const made: TestDatabase[] = [];
 
@@ -37,7 +37,7 @@ async function expectWhole(admin: Session): Promise<void> {
   expect(await admin.value("select id from taskq.enqueue('work')")).toBe('1');
 }
 
-test(`twenty processes that migrate an empty database at once all succeed, and make it once (${ROUNDS} rounds)`, async () => {
+test(`${PROCESSES} processes that migrate an empty database at once all succeed, and one of them creates the schema (${ROUNDS} rounds)`, async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { database, admin } = await keep(emptyDatabase());
     const migrators = Array.from({ length: PROCESSES }, () => startMigrator(database.url));
@@ -63,7 +63,7 @@ const STEPS = [
   'ALTER TABLE',
 ];
 
-test('a migrator that is killed leaves no lock and no half a schema: the next one makes all of it', async () => {
+test('a migrator that is killed leaves no lock and no partial schema, and the next one creates all of it', async () => {
   for (const step of STEPS) {
     const { database, admin } = await keep(emptyDatabase());
     const stop = await stopAt(admin, step);
@@ -80,7 +80,7 @@ test('a migrator that is killed leaves no lock and no half a schema: the next on
   }
 });
 
-test('nor one that is killed at any moment', async () => {
+test('a migrator that is killed at any moment leaves a database that the next one migrates completely', async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { database, admin } = await keep(emptyDatabase());
     const migrator = startMigrator(database.url);
