@@ -68,9 +68,13 @@ export class PartlyEnqueuedError extends TaskqError {
 
 function whatIsIn(enqueued: number, uncertain: number): string {
   if (enqueued === 0 && uncertain === 0) return 'nothing is enqueued';
-  if (enqueued === 0) return `the first ${countOf(uncertain, 'task')} may be enqueued`;
+  if (enqueued === 0) return `${firstOf(uncertain)} may be enqueued`;
   const doubt = uncertain > 0 ? `, the next ${withCommas(uncertain)} may be` : '';
-  return `the first ${countOf(enqueued, 'task')} ${enqueued === 1 ? 'is' : 'are'} enqueued${doubt}`;
+  return `${firstOf(enqueued)} ${enqueued === 1 ? 'is' : 'are'} enqueued${doubt}`;
+}
+
+function firstOf(count: number): string {
+  return count === 1 ? 'the first task' : `the first ${countOf(count, 'task')}`;
 }
 
 /** Thrown for a task that never existed, was purged or discarded, or outlived its retention. */

@@ -80,10 +80,10 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(stderr).not.toMatch(/waiting for [01] task/);
   });
 
-  test('asks nothing where no task fits', async () => {
+  test('asks nothing where no task matches', async () => {
     expect(await project.run(['cancel', '--type', 'nosuch'])).toMatchObject({
       code: 0,
-      stdout: 'no task fits\n',
+      stdout: 'no task matches\n',
       stderr: '',
     });
     expect(await project.json(['cancel', '--type', 'nosuch'])).toEqual({

@@ -47,14 +47,14 @@ test('the local database: status, start, use, logs, url, reset, stop', async () 
     code: 0,
     stderr: expect.stringMatching(
       new RegExp(
-        `^using the local PostgreSQL 18\\.\\d+ of ${userInfo().username}, database default\\nno tasks\\n$`,
+        `^using the local PostgreSQL 18\\.\\d+ of ${userInfo().username}, database default\\nno task matches\\n$`,
       ),
     ),
   });
 
   const { url } = JSON.parse((await run('db', 'url', '--json')).stdout);
   expect(await run('db', 'url')).toMatchObject({ code: 0, stdout: `${url}\n` });
-  expect(await run('list', '--database-url', url)).toMatchObject({ code: 0, stderr: 'no tasks\n' });
+  expect(await run('list', '--database-url', url)).toMatchObject({ code: 0, stderr: 'no task matches\n' });
   expect((await run('db', 'logs', '--lines', '1')).stdout.split('\n')).toHaveLength(2);
 
   expect(await run('db', 'reset', '--yes')).toMatchObject({

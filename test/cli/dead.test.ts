@@ -86,7 +86,7 @@ describe('taskq dead', () => {
       const { code, stderr } = await project.run([...command, '--type', 'send-emial']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(said) });
     }
-    expect((await project.run(['list', '--type', 'send-email'])).stderr).toBe('no tasks\n');
+    expect((await project.run(['list', '--type', 'send-email'])).stderr).toBe('no task matches\n');
   });
 
   test('revive by id: same id, attempts anew, another payload, delay and budget', async () => {
@@ -252,18 +252,18 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     });
     expect(await project.run(['dead', 'discard', '--type', 'nosuch'])).toMatchObject({
       code: 0,
-      stdout: 'no task fits\n',
+      stdout: 'no task matches\n',
     });
     const put = await project.enqueue({ queue: 'aside' });
     await project.json(['dead', 'add', put, '--reason', 'parked']);
     const left = '1 added by hand was left out: --by-hand\n';
     expect(await project.run(['dead', 'revive', '--queue', 'aside'])).toMatchObject({
       code: 0,
-      stdout: `revived 0 tasks; ${left}`,
+      stdout: `no task matches; ${left}`,
     });
     expect(await project.run(['dead', 'discard', '--queue', 'aside'])).toMatchObject({
       code: 0,
-      stdout: `no task fits; ${left}`,
+      stdout: `no task matches; ${left}`,
     });
     await project.client.query(
       "update taskq.dead_tasks set started_at = now() - interval '1 h' where id = $1",

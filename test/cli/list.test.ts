@@ -77,7 +77,7 @@ describe('taskq list and show', () => {
     expect(await project.run(['list', '--queue', 'none'])).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no tasks\n',
+      stderr: 'no task matches\n',
     });
     expect(await project.run(['list', '--queue', 'none', '--quiet'])).toMatchObject({
       code: 0,

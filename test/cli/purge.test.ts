@@ -36,10 +36,10 @@ describe('taskq purge', () => {
     expect(await project.json(['show', id])).toMatchObject({ status: 'cancelled' });
   });
 
-  test('asks nothing where no task fits, or none of those named is finished', async () => {
+  test('asks nothing where no task matches, or none of those named is finished', async () => {
     expect(await project.run(['purge', '--type', 'nosuch'])).toMatchObject({
       code: 0,
-      stdout: 'no task fits\n',
+      stdout: 'no task matches\n',
       stderr: '',
     });
     const waiting = await project.enqueue();

@@ -93,7 +93,7 @@ describe('taskq rerun', () => {
     expect(await sourcesOf('bulk')).toContain(`rerun of ${one}`);
     expect(await project.run(['rerun', '--queue', 'nowhere'])).toMatchObject({
       code: 0,
-      stdout: 'no task fits\n',
+      stdout: 'no task matches\n',
     });
   });
 

@@ -29,7 +29,7 @@ describe('a command line that is wrong', () => {
       ['purge', '--status', 'complete'],
       '--status "complete": expected one of completed, cancelled, expired (did you mean "completed"?)',
     ],
-    [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task fits'],
+    [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task can match'],
     [['purge', '1', '--limit', '3'], '--limit needs a filter or --all'],
   ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, said) => {
     expect(await runCommand(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });

@@ -11,8 +11,9 @@ import {
   askedOf,
   type BulkOptions,
   declareVerb,
-  NO_TASK_FITS,
+  noteNothing,
 } from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
 interface CancelOptions extends BulkOptions {
@@ -77,7 +78,7 @@ async function cancelMatches(
   const { cancelled = 0, requested = 0, not_live = 0 } = result.counts;
   await context.output.answer({ cancelled, requested, not_live }, () =>
     cancelled + requested === 0
-      ? NO_TASK_FITS
+      ? NO_TASK_MATCHES
       : [
           `cancelled ${countOf(cancelled, 'task')}`,
           ...(requested > 0
@@ -87,4 +88,5 @@ async function cancelMatches(
             : []),
         ].join(', '),
   );
+  if (cancelled + requested === 0) await noteNothing(context, asked);
 }

@@ -2,7 +2,7 @@ import { findTasks } from '../../queue/inspect/find-tasks.ts';
 import { FILTERED, storedFilter } from '../../queue/inspect/task-filter.ts';
 import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
 import type { CliCommand } from '../run/command.ts';
-import { misspelt } from '../select/misspelt.ts';
+import { NO_TASK_MATCHES, noteMisspelt } from '../select/misspelt.ts';
 import {
   declareFilter,
   declarePage,
@@ -37,8 +37,8 @@ export const list: CliCommand<ListOptions> = {
     });
     if (context.output.format === 'json') return;
     if (page.tasks.length === 0) {
-      context.output.talk('no tasks');
-      for (const line of await misspelt(db, filter)) context.output.talk(line);
+      context.output.talk(NO_TASK_MATCHES);
+      await noteMisspelt(context.output, db, filter);
     } else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
     const now = Date.now();
     for (const reason of await obstaclesTo(

@@ -5,7 +5,8 @@ import { purge as purgeTasks } from '../../queue/operate/purge.ts';
 import { tellHeldKeys } from '../present/format-keys.ts';
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
-import { actIfMeant, askedOf, type BulkOptions, declareVerb, NO_TASK_FITS } from '../select/bulk.ts';
+import { actIfMeant, askedOf, type BulkOptions, declareVerb, noteNothing } from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
 interface PurgeOptions extends BulkOptions {
@@ -45,8 +46,9 @@ stays held and is named; taskq keys release frees it. Finished tasks are deleted
     const isNamed = selection.kind === 'ids';
     await context.output.answer({ purged, not_finished, tasks: result.answers }, () => {
       if (purged > 0) return `purged ${countOf(purged, 'task')}`;
-      return isNamed ? '' : NO_TASK_FITS;
+      return isNamed ? '' : NO_TASK_MATCHES;
     });
+    if (purged === 0) await noteNothing(context, asked);
     tellHeldKeys(context.output, result.answers);
     const refused = result.answers.filter(({ answer }) => answer === 'not_finished');
     complainOfRefused(context.output, refused, ADVICE);

@@ -27,8 +27,9 @@ import {
   type BulkOptions,
   declareVerb,
   isMeant,
-  NO_TASK_FITS,
+  noteNothing,
 } from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 import type { TaskSelection } from '../select/task-selection.ts';
 
@@ -78,8 +79,9 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
       ? await rerunMatches(context, asked, selection, { told, payload })
       : NONE;
     await answer(context, result, ({ counts }) =>
-      counts.enqueued === undefined ? NO_TASK_FITS : `${countOf(counts.enqueued, 'task')} enqueued again`,
+      counts.enqueued === undefined ? NO_TASK_MATCHES : `${countOf(counts.enqueued, 'task')} enqueued again`,
     );
+    if (result.counts.enqueued === undefined) await noteNothing(context, asked);
     return result.answers.length === 0 ? EXIT.done : EXIT.failed;
   },
 };

@@ -6,7 +6,15 @@ import { type RetryAnswer, retry as retryTasks } from '../../queue/operate/retry
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
-import { type Asked, actOnSelection, askedOf, type BulkOptions, declareVerb } from '../select/bulk.ts';
+import {
+  type Asked,
+  actOnSelection,
+  askedOf,
+  type BulkOptions,
+  declareVerb,
+  noteNothing,
+} from '../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../select/misspelt.ts';
 import { filterSuggestions } from '../select/task-filter.ts';
 
 /** `taskq retry`: run waiting tasks now, by id or all that fit. */
@@ -53,12 +61,15 @@ async function retryMatches(
 ): Promise<void> {
   const result = await actOnSelection(context, asked, act);
   const { retried = 0, due = 0 } = result.counts;
-  await context.output.answer(documentOf(result), () =>
-    [
+  const isNothing = retried + due === 0;
+  await context.output.answer(documentOf(result), () => {
+    if (isNothing) return NO_TASK_MATCHES;
+    return [
       `retried ${countOf(retried, 'task')}`,
       ...(due > 0 ? [`${withCommas(due)} ${due === 1 ? 'was' : 'were'} due already`] : []),
-    ].join(', '),
-  );
+    ].join(', ');
+  });
+  if (isNothing) await noteNothing(context, asked);
 }
 
 function documentOf({ counts }: BulkResult<RetryAnswer>): object {

@@ -85,10 +85,9 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
 }
 
 function badItems(file: string, bad: number, good: number): TaskqError {
-  const of = withCommas(bad + good);
   return new TaskqError(
     'bad_items',
-    `${nameOf(file)}: ${withCommas(bad)} of ${of} items are bad; nothing was enqueued`,
+    `${nameOf(file)}: ${withCommas(bad)} of ${countOf(bad + good, 'item')} ${bad === 1 ? 'is' : 'are'} bad; nothing was enqueued`,
     {
       exitCode: EXIT.usage,
       hint: 'correct them, or add --skip-bad; a file is a JSON array or has one JSON payload per line',

@@ -1,5 +1,5 @@
 import { PartlyEnqueuedError } from '../../domain/errors.ts';
-import { withCommas } from '../../lib/count.ts';
+import { countOf, withCommas } from '../../lib/count.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { prefetchOne } from '../../lib/prefetch-one.ts';
 import { type EnqueuedMany, sendBulks } from '../../queue/protocol/send-bulks.ts';
@@ -15,7 +15,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Enq
   const db = await context.database();
   context.catchSignals();
   const progress = await startProgress(context.output, 'enqueueing');
-  const all = withCommas(spool.count);
+  const all = countOf(spool.count, 'task');
   try {
     // The server stores one bulk while we read the next.
     return await sendBulks(db, prefetchOne(spool.bulks()), {
@@ -25,7 +25,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Enq
           ? interrupted(error)
           : context.explain(error),
       signal: context.signal,
-      onSent: (sent) => progress.update(`enqueued ${withCommas(sent)} of ${all} tasks`),
+      onSent: (sent) => progress.update(`enqueued ${withCommas(sent)} of ${all}`),
     });
   } catch (error) {
     throw error instanceof PartlyEnqueuedError ? withRest(error, spool) : error;

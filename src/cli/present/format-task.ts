@@ -1,3 +1,4 @@
+import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
@@ -35,6 +36,10 @@ export function formatTask(task: ShownTask, surroundings: Surroundings, screen: 
   return [head, ...record, ...sections.filter((text) => text !== '')].join('\n');
 }
 
+function attemptsText(most: number | 'unlimited'): string {
+  return most === 'unlimited' ? 'unlimited attempts' : countOf(most, 'attempt');
+}
+
 function factsOf(
   task: ShownTask,
   { stalled = '', deadRetention }: Surroundings,
@@ -50,7 +55,7 @@ function factsOf(
     ['queue', text('queue')],
     ['priority', text('priority')],
     ['reason', text('reason')],
-    ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, (most) => `${most} attempts`)}`],
+    ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, attemptsText)}`],
     ['leases lost', counted('losses')],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],

@@ -10,6 +10,7 @@ import type { Call } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import { type ActingOptions, actingOf, declareActing } from '../run/operator.ts';
 import { confirm } from './confirm.ts';
+import { noteMisspelt } from './misspelt.ts';
 import {
   declareSelection,
   type SelectionOptions,
@@ -27,9 +28,6 @@ export interface Asked {
   readonly by: string;
   readonly db: Database;
 }
-
-/** The answer where a filter selects nothing. */
-export const NO_TASK_FITS = 'no task fits';
 
 /** Declare what all verbs take that act on tasks. */
 export function declareVerb(command: Command, verb: BulkVerb): Command {
@@ -179,6 +177,11 @@ interface Refused<Refusal extends string> extends BulkAnswer {
   readonly answer: Refusal;
   readonly status: string | null;
   readonly held_key: null;
+}
+
+/** Where a filter selected nothing, name what may be misspelt in it. */
+export async function noteNothing({ output }: Context, { selection, db }: Asked): Promise<void> {
+  if (selection.kind === 'filter') await noteMisspelt(output, db, selection.filter);
 }
 
 /** What a bulk leaves alone: ` (3 added by hand stay)`; empty where that is nothing. */

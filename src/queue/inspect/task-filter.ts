@@ -122,7 +122,7 @@ export function storedFilter(
   }
   const filter: TaskFilter = Object.assign({}, ...stored);
   if (filter.since !== undefined && filter.before !== undefined && filter.since >= filter.before)
-    throw refused(`${called('before')} is not after ${called('since')}: no task fits`);
+    throw refused(`${called('before')} is not after ${called('since')}: no task can match`);
   return filter;
 }
 

@@ -13,9 +13,10 @@ import {
   byHandOf,
   declareVerb,
   leftOutByHand,
-  NO_TASK_FITS,
+  noteNothing,
   sparedByHand,
 } from '../../select/bulk.ts';
+import { NO_TASK_MATCHES } from '../../select/misspelt.ts';
 import { filterSuggestions } from '../../select/task-filter.ts';
 
 interface DiscardOptions extends BulkOptions {
@@ -49,8 +50,9 @@ export const discardDead: CliCommand<DiscardOptions> = {
     const missing = selection.kind === 'ids' ? (result.counts.not_dead ?? 0) : 0;
     await context.output.answer(documentOf(result), () => {
       if (discarded > 0) return `discarded ${countOf(discarded, 'task')}${left}`;
-      return missing > 0 ? '' : `${NO_TASK_FITS}${left}`;
+      return missing > 0 ? '' : `${NO_TASK_MATCHES}${left}`;
     });
+    if (discarded === 0) await noteNothing(context, asked);
     tellHeldKeys(context.output, result.answers);
     if (missing > 0) {
       const refused = result.answers.filter(({ answer }) => answer === 'not_dead');

@@ -2,6 +2,7 @@ import { findTasks } from '../../../queue/inspect/find-tasks.ts';
 import { FILTERED, storedFilter, type TaskFilter } from '../../../queue/inspect/task-filter.ts';
 import type { TaskRow } from '../../../queue/inspect/task-row.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { NO_TASK_MATCHES, noteMisspelt } from '../../select/misspelt.ts';
 import {
   declareFilter,
   declarePage,
@@ -30,15 +31,18 @@ export const listDead: CliCommand<ListOptions> = {
     const filter: TaskFilter = { status: DEAD.statuses, ...storedFilter(filterOf(options), DEAD, flagOf) };
     const limit = parseLimit(options.limit);
     const after = parsePlace(options.after, filter);
-    const page = await findTasks(await context.database(), filter, limit, { after });
+    const db = await context.database();
+    const page = await findTasks(db, filter, limit, { after });
     const document = { tasks: page.tasks.map(columnsOf), next_after: page.nextAfter };
     await context.output.answer(document, async (screen) => {
       const { formatDeadList } = await import('../../present/format-dead-list.ts');
       return formatDeadList(page.tasks, screen);
     });
     if (context.output.format === 'json') return;
-    if (page.tasks.length === 0) context.output.talk('no dead letters');
-    else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
+    if (page.tasks.length === 0) {
+      context.output.talk(NO_TASK_MATCHES);
+      await noteMisspelt(context.output, db, filter);
+    } else if (page.nextAfter !== null) context.output.talk(`there may be more: --after ${page.nextAfter}`);
   },
 };
 

@@ -19,8 +19,9 @@ import {
   byHandOf,
   declareVerb,
   leftOutByHand,
+  noteNothing,
 } from '../../select/bulk.ts';
-import { misspelt } from '../../select/misspelt.ts';
+import { NO_TASK_MATCHES } from '../../select/misspelt.ts';
 import { filterSuggestions } from '../../select/task-filter.ts';
 import type { TaskSelection } from '../../select/task-selection.ts';
 
@@ -52,12 +53,7 @@ export const reviveDead: CliCommand<Options> = {
     const result = await actOnSelection(context, asked, act, ({ answer }) => answer === 'key_held');
     const left = await leftOutByHand(asked);
     await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
-    if (
-      context.output.format === 'text' &&
-      selection.kind === 'filter' &&
-      result.counts.revived === undefined
-    )
-      for (const line of await misspelt(db, selection.filter)) context.output.talk(line);
+    if (result.counts.revived === undefined) await noteNothing(context, asked);
     if (context.output.format === 'text')
       for (const line of refusedLines(result, selection)) context.output.complain(line);
     return refusals(result, selection) === 0 ? EXIT.done : EXIT.failed;
@@ -99,7 +95,10 @@ function documentOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: Ta
 }
 
 function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string {
-  if (selection.kind === 'filter') return `revived ${countOf(counts.revived ?? 0, 'task')}`;
+  if (selection.kind === 'filter') {
+    const { revived = 0, key_held = 0 } = counts;
+    return revived + key_held === 0 ? NO_TASK_MATCHES : `revived ${countOf(revived, 'task')}`;
+  }
   return answers
     .filter(({ answer }) => answer === 'revived')
     .map(({ id }) => `${id} revived`)
