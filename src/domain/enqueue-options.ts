@@ -169,7 +169,7 @@ function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
 
 function tagsOf(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refused(`${what} ${shown(value)}: expected an object of names and texts`);
+    throw refused(`${what} ${shown(value)}: expected an object whose values are text`);
   }
   const tags = Object.entries(value).map(([name, text]) => [checkedName('tag', name), tagTextOf(name, text)]);
   return Object.fromEntries(tags);

@@ -90,7 +90,7 @@ describe('a value of another type of JSON than its option has is refused by name
   test.each([{ a: 5 }, { a: 'x', b: ['y'] }, { a: {} }, { a: true }])('tags %j', async (tags) => {
     const refusal = {
       code: '22023',
-      message: expect.stringMatching(/: tags .*: expected an object of names/),
+      message: expect.stringMatching(/: tags .*: expected an object whose values are text/),
     };
     expect(await refusalOf("select from taskq.enqueue('work', '{}', $1)", { tags })).toEqual(refusal);
     expect(await refusalOf(MANY, { tags }, { type: 'work' })).toEqual(refusal);

@@ -324,7 +324,7 @@ describe('what becomes of a task', () => {
         outcome: 'lost',
         error: {
           name: 'WorkerLost',
-          message: 'the worker plain:1:a was lost while it held the task (1 of 3)',
+          message: 'worker plain:1:a was lost while it held the task (1 of 3)',
         },
       },
     ]);
@@ -416,7 +416,7 @@ describe('what becomes of a task', () => {
       reason: 'worker_lost',
       losses: 3,
       attempts: 0,
-      error: { name: 'WorkerLost', message: 'the worker that ran it was lost 3 times' },
+      error: { name: 'WorkerLost', message: 'its worker was lost 3 times' },
     });
   });
 

@@ -33,7 +33,7 @@ declare
 begin
   perform taskq.refuse_unknown_options('filter', _filter, known);
   if _after !~ (case when by_death then '^-?[0-9]{1,18}-[0-9]{1,18}$' else '^[0-9]{1,18}$' end) then
-    raise exception 'after "%": expected what next_after of the page before says', _after
+    raise exception 'after "%": expected the next_after of the previous page', _after
       using errcode = 'invalid_parameter_value';
   end if;
 

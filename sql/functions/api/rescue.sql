@@ -131,7 +131,7 @@ begin
     select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, kept.drop_on,
       taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
       jsonb_build_object('name', 'WorkerLost', 'message', format(
-        'the worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
+        'worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
       ))
     from taskq.tasks t
     left join taskq.workers w on w.id = t.lease_owner
@@ -152,7 +152,7 @@ begin
     if dead is not null then
       update taskq.tasks t
       set error = jsonb_build_object('name', 'WorkerLost', 'message', format(
-        'the worker that ran it was lost %s times', t.losses
+        'its worker was lost %s times', t.losses
       ))
       where t.id = any (dead);
       perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);

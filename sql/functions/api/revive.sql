@@ -23,7 +23,7 @@ declare
 begin
   options := taskq.checked_options('revive', options, array['payload', 'delay_ms', 'max_attempts', 'by_hand', 'by']);
   if octet_length((options -> 'payload')::text) > 1048576 then
-    raise exception 'revive: the payload is larger than 1 MB; store it elsewhere and enqueue where it is'
+    raise exception 'revive: the payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
       using errcode = 'invalid_parameter_value';
   end if;
   locked := array(

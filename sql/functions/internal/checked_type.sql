@@ -9,7 +9,7 @@ declare
     when _type is null or _type = '' then 'it has no type'
     when octet_length(_type) > 200 then 'its type is longer than 200 bytes'
     when octet_length(_payload::text) > 1048576
-    then 'its payload is larger than 1 MB; store it elsewhere and enqueue where it is'
+    then 'its payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
   end;
 begin
   if complaint is not null then

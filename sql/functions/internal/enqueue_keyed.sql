@@ -43,7 +43,7 @@ begin
         from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
         -- `wakes` shows that something was inserted, even if it lost its key after all: others wait for that too.
         if wakes is not null and freed is not null then
-          raise exception using errcode = 'TQ001', message = 'a key came free: once more, in order';
+          raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
         end if;
       exception
       when unique_violation then
@@ -77,7 +77,7 @@ begin
     if round = 20 then
       raise exception 'the key of task % is held by a transaction that this one cannot see', freed[1]
         using errcode = 'serialization_failure',
-          hint = 'enqueue keyed tasks under read committed, or repeat the transaction';
+          hint = 'enqueue keyed tasks under read committed, or retry the transaction';
     end if;
     asked := freed;
     is_contended := true;

@@ -17,10 +17,10 @@ declare
     when _option in ('timeout_ms', 'expires_ms', 'ms') then duration
     when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
     when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
-    when _option = 'max_attempts' then 'a whole number from 1 to 2147483647, which stands for unlimited'
+    when _option = 'max_attempts' then 'a whole number from 1 to 2147483647 (unlimited)'
     when _option = 'concurrency' then 'a whole number from 1 to 10000'
     when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
-    when _option = 'tags' then 'an object of names and texts'
+    when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'queues' then 'an array of names, or null for every queue'

@@ -9,7 +9,7 @@ declare
   complaint text;
 begin
   if jsonb_typeof(options) <> 'object' then
-    raise exception '%: its options are %, expected an object', _of, jsonb_typeof(options)
+    raise exception '%: expected options as an object, not %', _of, jsonb_typeof(options)
       using errcode = 'invalid_parameter_value';
   end if;
   if options - _known = '{}' then
@@ -22,7 +22,7 @@ begin
   from jsonb_object_keys(options - _known) as o (name);
   if complaint is not null then
     raise exception '%: unknown option %', _of, complaint using errcode = 'invalid_parameter_value',
-      hint = format('known are %s', array_to_string(_known, ', '));
+      hint = format('the options are %s', array_to_string(_known, ', '));
   end if;
 end
 $$;
