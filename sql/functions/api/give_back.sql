@@ -23,7 +23,6 @@ declare
   held_nos integer[];
   cancelled bigint[];
   dead bigint[];
-  hint record;
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('give_back', options, '{}');
@@ -55,18 +54,7 @@ begin
       perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);
     end if;
 
-    -- Later than now only if the clock went back since the claim: the task was due, and stays due.
-    update taskq.tasks t
-    set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
-      available_at = least(t.available_at, ts)
-    where t.id = any (held);
-
-    -- The row keeps its place, which may lie behind every cursor: always send the hint.
-    for hint in
-      select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (held) group by t.queue
-    loop
-      perform taskq.wake(hint.queue, hint.due, true);
-    end loop;
+    perform taskq.put_back(held, ts);
 
     return query
     select asked.id, asked.lease_no,

@@ -48,7 +48,6 @@ declare
   dead bigint[];
   cancelled bigint[];
   fates jsonb[];
-  hint record;
 begin
   if options - '{watched,clock_was,only}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,only}');
@@ -158,17 +157,7 @@ begin
       perform taskq.move_to_dead(dead, array_fill('worker_lost'::text, array[cardinality(dead)]), ts);
     end if;
 
-    -- Later than now only if the clock went back since the claim: the task was due, and stays due.
-    update taskq.tasks t
-    set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
-      available_at = least(t.available_at, ts)
-    where t.id = any (lost);
-
-    for hint in
-      select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (lost) group by t.queue
-    loop
-      perform taskq.wake(hint.queue, hint.due, true);
-    end loop;
+    perform taskq.put_back(lost, ts);
     -- Last: rows that are returned stay returned, whatever fails after.
     return query
     select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint, null::jsonb

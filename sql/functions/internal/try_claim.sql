@@ -1,4 +1,5 @@
--- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. Returns the first _most that can be, and those before them that cannot, with their errors (null: none).
+-- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. Returns the
+-- first _most that can be, and those before them that cannot, with their errors (null: none).
 create or replace function taskq.try_claim(
   _rows tid[], _most integer, _worker integer, _ts timestamptz, out claimable tid[], out refused jsonb
 )
@@ -25,7 +26,7 @@ begin
       claimable := claimable || row_at;
     when others then
       -- Leave to the caller what is no fault of a task (no space left, server shutdown).
-      if sqlstate ~ '^5[378]' then
+      if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
       refused := coalesce(refused, '[]') || (

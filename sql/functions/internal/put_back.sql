@@ -1,0 +1,24 @@
+-- Makes these tasks, which the caller has locked, wait in the queue again, and sends the hints: each keeps its place,
+-- which may lie behind every cursor. The rest of what a give-back or a rescue writes is the caller's.
+create or replace function taskq.put_back(_ids bigint[], _ts timestamptz)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  hint record;
+begin
+  -- Later than now only if the clock went back since the claim: the task was due, and stays due.
+  update taskq.tasks t
+  set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
+    available_at = least(t.available_at, _ts)
+  where t.id = any (_ids);
+  for hint in
+    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (_ids) group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due, true);
+  end loop;
+end
+$$;
