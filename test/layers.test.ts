@@ -98,7 +98,7 @@ test.each(['queue', 'cli'])('the folders of src/%s import each other in one dire
   expect([...new Set(left.map((edge) => edge.join(' imports ')))]).toEqual([]);
 });
 
-test('a package of somebody else is imported by one layer only', () => {
+test('a third-party package is imported by one layer only', () => {
   const layersOf = new Map<string, Set<string>>();
   for (const { layer, from } of imports) {
     if (from.startsWith('.') || from.startsWith('node:') || builtinModules.includes(from)) continue;

@@ -15,14 +15,14 @@ describe('bad input', () => {
     return stderr;
   };
 
-  test('bad JSON: its position and what stands there', async () => {
+  test('bad JSON: the error has the position and the text there', async () => {
     expect(await refused(['enqueue', 'double', '{"n": 1,}'])).toBe(
       'taskq: invalid JSON at line 1, column 9: expected a name in double quotes, found "}", near {"n": 1,}\n',
     );
   });
 
   test.each([['--delay'], ['--timeout'], ['--expires'], ['--wait']])(
-    'a bad duration of %s: what was expected',
+    'a bad duration of %s: the error says what was expected',
     async (option) => {
       expect(await refused(['enqueue', 'double', '{}', option, '10 minutes'])).toMatch(
         /"10 minutes": expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M/,
@@ -30,7 +30,7 @@ describe('bad input', () => {
     },
   );
 
-  test('a bad queue: what is wrong with it', async () => {
+  test('a bad queue: the error says what is wrong with it', async () => {
     expect(await refused(['enqueue', 'double', '--queue', 'a\tb'])).toBe(
       'taskq: --queue "a\\tb": control characters are not allowed\n',
     );
@@ -42,7 +42,7 @@ describe('bad input', () => {
     );
   });
 
-  test('--priority hgh: the name that is meant', async () => {
+  test('--priority hgh: the error suggests "high"', async () => {
     expect(await refused(['enqueue', 'double', '--priority', 'hgh'])).toContain(
       'or critical, high, medium, low (did you mean "high"?)',
     );
@@ -58,13 +58,13 @@ describe('bad input', () => {
     expect(await refused(args)).toContain(`taskq: ${message}`);
   });
 
-  test('--at without an offset', async () => {
+  test('--at needs an offset', async () => {
     expect(await refused(['enqueue', 'double', '--at', '2030-01-31T09:00:00'])).toContain(
       'expected Z or an offset at the end',
     );
   });
 
-  test('--at and --delay together', async () => {
+  test('--at and --delay exclude each other', async () => {
     expect(await refused(['enqueue', 'double', '--at', '2030-01-31T09:00:00Z', '--delay', '1s'])).toContain(
       'either --at or --delay',
     );
@@ -114,7 +114,7 @@ describe('bad input', () => {
     [['dead', 'add', '1'], "required option '--reason <text>' not specified"],
     [['db', 'logs', '--lines', 'all'], '--lines "all": expected a whole number from 1'],
     [['list', '--config', 'nowhere.json'], 'nowhere.json: no such file'],
-  ])('taskq %j', async (args, said) => {
+  ])('taskq %j is refused with the reason, exit 2', async (args, said) => {
     expect(await refused(args)).toContain(said);
   });
 
@@ -131,11 +131,11 @@ describe('bad input', () => {
     );
 
   test.each([[['db', 'reset']], [['db', 'reset', '--server']]])(
-    'taskq %j is destructive: it needs --yes where nobody can be asked',
+    'taskq %j is destructive: without a terminal it needs --yes',
     async (args) => needsYes(args),
   );
 
-  test('to cancel by a filter and to discard needs --yes where nobody can be asked', async () => {
+  test('cancel by a filter and dead discard need --yes without a terminal', async () => {
     const enqueued = await project.run(['enqueue', 'double', '--delay', '1h']);
     const id = enqueued.stdout.trim();
     await needsYes(['cancel', '--type', 'double']);

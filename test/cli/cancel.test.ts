@@ -9,7 +9,7 @@ describe('taskq cancel', () => {
   });
   afterAll(() => project.drop());
 
-  test('by id: what became of each, exit 1 if one could not be cancelled', async () => {
+  test('by id: prints the outcome of each, and exits 1 if one could not be cancelled', async () => {
     const [waiting, dead] = [await project.enqueue(), await project.enqueueDead()];
     const { code, stdout, stderr } = await project.run(['cancel', waiting, dead, '--reason', 'no more']);
     expect(stderr).toBe(`taskq: task ${dead} is a dead letter — discard it: taskq dead discard ${dead}\n`);
@@ -22,7 +22,7 @@ describe('taskq cancel', () => {
     expect((await project.run(['show', waiting])).stdout).toMatch(/^cancelled {2}.* by .*: no more$/m);
   });
 
-  test('what is over, or was never there, is named with what it is', async () => {
+  test('names the status of a task that has ended, and an unknown id', async () => {
     const id = await project.enqueue();
     await project.run(['cancel', id]);
     expect(await project.run(['cancel', id, '999999'])).toMatchObject({
@@ -34,14 +34,14 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     });
   });
 
-  test('--wait is not for all that fit: nobody would read so many answers', async () => {
+  test('--wait is refused with a filter', async () => {
     expect(await project.run(['cancel', '--queue', 'bulk', '--wait', '5s', '--yes'])).toMatchObject({
       code: 2,
       stderr: 'taskq: --wait needs the ids of tasks, not a filter\n',
     });
   });
 
-  test('a running one, with nobody who waits: its worker is asked', async () => {
+  test("without --wait a running task's worker is asked to cancel it", async () => {
     const id = await project.enqueue({ queue: 'held' });
     await project.client.query(
       `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = $1`,
@@ -56,7 +56,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(shown).not.toMatch(/^cancelled/m);
   });
 
-  test('a running one whose lease ran out: no live worker is said to be asked', async () => {
+  test('a running task whose lease has expired: the answer says that no live worker was asked', async () => {
     const id = await project.enqueue({ queue: 'held' });
     await project.client.query(
       `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() - interval '1 h' where id = $1`,
@@ -68,7 +68,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     });
   });
 
-  test('says how many it waits for while they run, and exits 4 when they still do', async () => {
+  test('says how many running tasks it waits for, and exits 4 if they still run at the end', async () => {
     const ids = [await project.enqueue({ queue: 'slow' }), await project.enqueue({ queue: 'slow' })];
     await project.client.query(
       `update taskq.tasks set status = 'running', lease_owner = 1, lease_expires_at = now() + interval '1 h' where id = any ($1)`,
@@ -80,7 +80,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(stderr).not.toMatch(/waiting for [01] task/);
   });
 
-  test('asks nothing where no task matches', async () => {
+  test('asks for no confirmation if no task matches', async () => {
     expect(await project.run(['cancel', '--type', 'nosuch'])).toMatchObject({
       code: 0,
       stdout: 'no task matches\n',
@@ -93,7 +93,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     });
   });
 
-  test('all that fit, with --yes', async () => {
+  test('cancels all matching tasks with --yes', async () => {
     for (let n = 0; n < 3; n += 1) await project.enqueue({ queue: 'bulk', tags: { n: String(n % 2) } });
     expect(await project.json(['cancel', '--queue', 'bulk', '--tag', 'n=0', '--yes'])).toEqual({
       cancelled: 2,

@@ -28,7 +28,7 @@ const GLOBAL = [
 ];
 
 describe('what is offered', () => {
-  test('first, the commands; then those below one, and those that begin so', async () => {
+  test('commands, subcommands, and those with a typed prefix', async () => {
     expect(await offered('')).toEqual(expect.arrayContaining(['enqueue', 'work', 'dead', 'queues', 'help']));
     expect(await offered('dead', '')).toEqual(['list', 'show', 'revive', 'discard', 'add']);
     expect(await offered('workers', 'p')).toEqual(['pause']);
@@ -36,7 +36,7 @@ describe('what is offered', () => {
     expect(await offered('dead', 'list', '')).toEqual([]);
   });
 
-  test('the options of the command and the global ones, but for those that stand there', async () => {
+  test('the options of the command and the global ones, except those already given', async () => {
     expect(await offered('purge', '--')).toEqual([
       ...['--status', '--type', '--queue', '--tag', '--reason', '--key', '--priority', '--since'],
       ...['--before', '--all', '--limit', '--by', '--yes', ...GLOBAL],
@@ -51,7 +51,7 @@ describe('what is offered', () => {
     expect(await offered('purge', '--', '--')).toEqual([]);
   });
 
-  test('fixed values, after a blank and after an equals sign', async () => {
+  test('fixed values of an option, after a space and after an equals sign', async () => {
     expect(await offered('list', '--status', 'c')).toEqual(['completed', 'cancelled']);
     expect(await offered('enqueue', 'x', '--priority', '')).toEqual([
       ...'0123456789',
@@ -70,7 +70,7 @@ describe('what is offered', () => {
     );
   });
 
-  test('nothing where only you know what comes, and no option where a value must stand', async () => {
+  test('nothing for a free value, and no option in place of a value', async () => {
     expect(await offered('enqueue', 'x', '--delay', '')).toEqual([]);
     expect(await offered('enqueue', 'x', '--delay', '--')).toEqual([]);
     expect(await offered('enqueue', 'x', '--wait', '--pri')).toEqual(['--priority']);
@@ -78,7 +78,7 @@ describe('what is offered', () => {
     expect(await offered('no-such-command', '')).toEqual([]);
   });
 
-  test('for a file or a directory, those of the shell', async () => {
+  test('files and directories are left to the shell', async () => {
     expect(await offered('enqueue', 'x', '--file', '')).toEqual([':files']);
     expect(await offered('work', '--handlers', 'ha')).toEqual([':files']);
     expect(await offered('--config', '')).toEqual([':files']);
@@ -92,7 +92,7 @@ describe('what is offered', () => {
     });
   });
 
-  test('without a large package: it is waited for at each press of a key', async () => {
+  test('completion loads no large package', async () => {
     const { stderr } = await runTaskq(['completion', 'zsh', '--', 'enqueue', '--'], {
       env: { NODE_DEBUG: 'esm,module' },
     });
@@ -115,7 +115,7 @@ describe('what the database knows by name', () => {
     return stdout.split('\n').slice(0, -1);
   };
 
-  test('types, queues, workers and dead letters, where one of them is to come', async () => {
+  test('types, queues, workers and dead letters are completed from the database', async () => {
     await project.client.query(`select taskq.register_worker('{
       "host": "h", "pid": 1, "unique_part": "x", "concurrency": 1, "lease_ms": 60000, "name": "mailer",
       "types": {"double": {}, "send-email": {}}
@@ -136,7 +136,7 @@ describe('what the database knows by name', () => {
     expect(await lines('--database-url', 'postgres://elsewhere/x', 'list', '--type', '')).toEqual([]);
   });
 
-  test('none where the database is not there, soon and without a word', async () => {
+  test('an unreachable database gives no completions, quickly and silently', async () => {
     const env = { DATABASE_URL: 'postgres://taskq@192.0.2.1:5/none' };
     expect(await project.run(['completion', 'bash', '--', 'list', '--type', ''], { env })).toMatchObject({
       code: 0,
@@ -150,7 +150,7 @@ test.each([
   [['tcsh'], 'shell "tcsh": expected one of bash, zsh, fish'],
   [['fih'], 'shell "fih": expected one of bash, zsh, fish (did you mean "fish"?)'],
   [[], "missing required argument 'shell' — see taskq completion --help"],
-])('taskq completion %j says which shells there are, exit 2', async (args, said) => {
+])('taskq completion %j names the supported shells, exit 2', async (args, said) => {
   expect(await runCommand(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
 });
 
@@ -205,14 +205,14 @@ describe.each(SHELLS)('at a terminal, in $shell', ({ command, setUp }) => {
     await typist.type(keys, new RegExp(`${shows.source}\\s[^]*ready> $`));
   });
 
-  test('what is being typed is not run for it', async () => {
+  test('completion does not execute the line being typed', async () => {
     await typist.type('taskq enqueue "$(touch evaluated)" --prio\t', /--priority/);
     await typist.type('\u0015true\r', /ready> $/);
     expect(await readdir(directory)).toEqual(['payloads.ndjson']);
   });
 });
 
-test.skipIf(isMissing('fish'))('in fish, as fish itself lists completions', async () => {
+test.skipIf(isMissing('fish'))('fish lists the completions', async () => {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'handlers'));
   const path = `${await binaryOnPath()}:${process.env.PATH}`;

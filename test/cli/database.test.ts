@@ -18,7 +18,7 @@ describe('the database', () => {
   });
   afterAll(() => Promise.all([empty.drop(), changed.drop()]));
 
-  test('none configured, and nobody at a terminal: exit 2 and both ways named', async () => {
+  test('without a configured database or a terminal: exit 2, and both ways to have one', async () => {
     const { code, stderr } = await runCommand(['list'], { cwd });
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -63,14 +63,14 @@ describe('the database', () => {
     await client.query(`drop owned by ${role} cascade; drop role ${role}`);
   });
 
-  describe('a .env that names it', () => {
+  describe('a .env file with DATABASE_URL', () => {
     let project: string;
     beforeAll(async () => {
       project = await temporaryDirectory();
       await writeFile(join(project, '.env'), `DATABASE_URL="${changed.url}"\nTASKQ_QUEUES=mail\n`);
     });
 
-    test('is not read unasked, and the error says how it is', async () => {
+    test('is not read by default, and the error names --env-file', async () => {
       expect(await runCommand(['list'], { cwd: project })).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('there is a .env here, which is read only with --env-file .env'),
@@ -96,7 +96,7 @@ describe('the database', () => {
       expect(JSON.parse(shown.stdout)).toMatchObject({ status: 'completed', result: 'mail' });
     });
 
-    test('that is not there is named', async () => {
+    test('a missing --env-file is named', async () => {
       const { code, stderr } = await runCommand(['list', '--env-file', 'nowhere.env'], { cwd: project });
       // Node 20 takes the option for its own wherever it stands, and ends with 9 before we begin.
       expect([2, 9]).toContain(code);
@@ -131,7 +131,7 @@ describe('the database', () => {
     });
   });
 
-  test('a URL that is none is refused without its password, exit 2', async () => {
+  test('an invalid URL is refused without showing its password, exit 2', async () => {
     for (const url of [`mysql://ann:${SECRET}@h/db`, `postgres://ann:${SECRET}@h:port/db`, `ann:${SECRET}`]) {
       const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: url } });
       expect({ code, stderr }).toEqual({
@@ -142,7 +142,7 @@ describe('the database', () => {
     }
   });
 
-  test('a database that is not there: exit 1, without a stack', async () => {
+  test('a missing database: exit 1, without a stack', async () => {
     const url = empty.directUrl.replace(empty.name, 'nowhere');
     const { code, stderr } = await runCommand(['list'], { cwd, env: { DATABASE_URL: url } });
     expect({ code, stderr }).toEqual({

@@ -136,7 +136,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     { queue: 'a', filter: ['--queue', 'a'] },
     { queue: 'b', filter: ['--queue', 'b', '--type', 'double', '--since', '1h'] },
     { queue: 'c', filter: ['--all', '--queue', 'c'] },
-  ])('what was put away by hand stays where $filter revives and discards', async ({ queue, filter }) => {
+  ])('$filter neither revives nor discards dead letters added by hand', async ({ queue, filter }) => {
     const put = await project.enqueue({ queue });
     const own = await project.enqueueDead({ queue });
     expect(await project.run(['dead', 'add', put, '--reason', 'parked'])).toMatchObject({
@@ -154,7 +154,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(await project.json(['dead', 'revive', put])).toMatchObject({ revived: 1 });
   });
 
-  test('--by-hand lists, revives and discards what was put away by hand alone', async () => {
+  test('--by-hand lists, revives and discards only dead letters added by hand', async () => {
     const queue = ['--queue', 'parked'];
     const [first, second] = [
       await project.enqueue({ queue: 'parked' }),
@@ -176,7 +176,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(await listed()).toEqual([own]);
   });
 
-  test('list is by the time of death, and goes on where the page before ended', async () => {
+  test('list is ordered by time of death, and a page continues the previous one', async () => {
     const ids = [];
     for (let n = 0; n < 5; n++) ids.push(await project.enqueueDead({ queue: 'ordered' }));
     const [first, second, third, fourth, fifth] = ids as [string, string, string, string, string];
@@ -226,7 +226,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     });
   });
 
-  test('discard asks with what it would do: the count after the filter, and what stays', async () => {
+  test('discard asks with the count of matching dead letters, and what it keeps', async () => {
     for (let n = 0; n < 3; n++) await project.enqueueDead({ queue: 'asked', tags: { n: String(n % 2) } });
     const put = await project.enqueue({ queue: 'asked' });
     await project.json(['dead', 'add', put, '--reason', 'parked']);
@@ -243,7 +243,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     );
   });
 
-  test('discard asks nothing where there is nothing to do, and names why; what was left out by hand is said', async () => {
+  test('discard with nothing to do asks for no confirmation and says why; it mentions those added by hand that it left out', async () => {
     const waiting = await project.enqueue();
     expect(await project.run(['dead', 'discard', waiting])).toMatchObject({
       code: 1,

@@ -177,7 +177,7 @@ describe('taskq enqueue --file', () => {
     }
   };
 
-  test('a failure in the middle says how many are in, and where the rest begins', async () => {
+  test('after a failure the error says how many tasks were enqueued and where to continue', async () => {
     const { taskq, pid, goOn } = await stuckInTheMiddle('f');
     await other.query('select pg_cancel_backend($1)', [pid]);
     const { code } = await taskq.exit;
@@ -191,7 +191,7 @@ describe('taskq enqueue --file', () => {
     expect(await payloads('f')).toHaveLength(20_000);
   });
 
-  test('SIGINT in the middle ends after the transaction under way, and says how many are in', async () => {
+  test('SIGINT ends it after the current transaction, and it says how many tasks were enqueued', async () => {
     const { taskq, goOn } = await stuckInTheMiddle('g');
     taskq.kill('SIGINT');
     await sleep(1000);

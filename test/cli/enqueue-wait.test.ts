@@ -39,7 +39,7 @@ describe('taskq enqueue --wait', () => {
     );
   });
 
-  test('the deadline passes: exit 4, and the task goes on', async () => {
+  test('after the deadline: exit 4, and the task keeps running', async () => {
     const { code, stdout, stderr } = await project.run([
       'enqueue',
       'double',
@@ -66,7 +66,7 @@ describe('taskq enqueue --wait', () => {
     expect(await waiting.exit).toEqual({ code: expected, signal: null });
   });
 
-  test('a task that is cancelled meanwhile: exit 1', async () => {
+  test('a task that is cancelled during the wait: exit 1', async () => {
     const waiting = project.run([
       'enqueue',
       'double',

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterEach(killStartedTaskqs);
 afterAll(() => database.drop());
 
-test('migrate says what it would do, does it with a line per step, and has nothing to do the second time', async () => {
+test('--dry-run lists the steps, migrate prints a line for each, and a second run has nothing to do', async () => {
   const dryRun = await migrate('--dry-run');
   expect(dryRun).toMatchObject({
     code: 0,
@@ -37,7 +37,7 @@ test('migrate says what it would do, does it with a line per step, and has nothi
   expect(await migrate('--status')).toMatchObject({ stdout: expect.stringMatching(/^(applied {2}.*\n)+$/) });
 });
 
-test('where somebody reads what it changes, it says who, and goes on when that is over', async () => {
+test('while another session reads a table that it changes, it names that session, and continues afterwards', async () => {
   await migrate();
   const [client, reader] = [await database.client(), await database.client()];
   // As if the release before had another view.

@@ -16,7 +16,7 @@ describe('taskq purge', () => {
     return id;
   }
 
-  test('erases finished tasks; what they were nobody can tell any more', async () => {
+  test('erases finished tasks with their history', async () => {
     const ids = [await enqueueEnded(), await enqueueEnded()];
     expect(await project.run(['purge', ...ids, '--yes'])).toMatchObject({
       code: 0,
@@ -26,7 +26,7 @@ describe('taskq purge', () => {
     expect(await project.run(['show', ids[0]!])).toMatchObject({ code: 1 });
   });
 
-  test('asks, and where nobody can be asked needs --yes', async () => {
+  test('asks for confirmation, and needs --yes without a terminal', async () => {
     const id = await enqueueEnded();
     expect(await project.run(['purge', id, id])).toMatchObject({
       code: 2,
@@ -36,7 +36,7 @@ describe('taskq purge', () => {
     expect(await project.json(['show', id])).toMatchObject({ status: 'cancelled' });
   });
 
-  test('asks nothing where no task matches, or none of those named is finished', async () => {
+  test('asks for no confirmation if no task matches, or none of the named ones has finished', async () => {
     expect(await project.run(['purge', '--type', 'nosuch'])).toMatchObject({
       code: 0,
       stdout: 'no task matches\n',
@@ -50,7 +50,7 @@ describe('taskq purge', () => {
     });
   });
 
-  test('--before purges what finished before then, however old it is; --limit only so many of it', async () => {
+  test('--before purges tasks that finished before that time; --limit caps their number', async () => {
     const [old, older, fresh] = [await enqueueEnded(), await enqueueEnded(), await enqueueEnded()];
     await project.client.query(
       `update taskq.finished_tasks set finished_at = now() - interval '31 days' where id = any ($1)`,
@@ -71,7 +71,7 @@ describe('taskq purge', () => {
     expect(await project.json(['show', fresh])).toMatchObject({ status: 'cancelled' });
   });
 
-  test('what is not finished is named with the verb for it, and the rest is purged; exit 1', async () => {
+  test('names unfinished tasks with the verb to use instead, purges the rest, and exits 1', async () => {
     const [ended, waiting, dead] = [
       await enqueueEnded(),
       await project.enqueue(),

@@ -10,7 +10,7 @@ describe('taskq queues', () => {
   });
   afterAll(() => project.drop());
 
-  test('without anything to list it says so', async () => {
+  test('an empty list says so', async () => {
     expect(await project.run(['queues'])).toMatchObject({
       code: 0,
       stdout: '',
@@ -18,7 +18,7 @@ describe('taskq queues', () => {
     });
   });
 
-  test('pause: a queue of which only history is left is no unknown one', async () => {
+  test('pause: a queue that only history mentions is known', async () => {
     await project.enqueueDead({ queue: 'former' });
     expect((await project.run(['queues', 'pause', 'former'])).stderr).toBe('');
     expect((await project.run(['queues', 'pause', 'formr'])).stderr).toContain('has had no tasks so far');
@@ -26,7 +26,7 @@ describe('taskq queues', () => {
     await project.client.query('delete from taskq.dead_tasks');
   });
 
-  test('pause: says who, why and until when, and so does the list, until it is resumed', async () => {
+  test('pause and list say who paused it, why and until when, until it is resumed', async () => {
     await project.enqueue({ queue: 'mail' });
     const said =
       /paused until \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \(2h\) by \w+ \(\S+@\S+\), (?:now|\S+ ago): deploy of ann/;
@@ -58,7 +58,7 @@ describe('taskq queues', () => {
     expect((await project.run(['queues', 'list'])).stdout).not.toContain('paused');
   });
 
-  test('pause: it counts nothing before the queue is paused', async () => {
+  test('pause: the queue is paused before its tasks are counted', async () => {
     const other = await project.connect();
     await other.query('begin; lock table taskq.tasks, taskq.finished_tasks in access exclusive mode');
     const answer = project.run(['queues', 'pause', 'urgent']);
@@ -84,7 +84,7 @@ describe('taskq queues', () => {
     );
   });
 
-  test('set: what is set is listed, the rest stays, and default takes it away', async () => {
+  test('set: a setting is listed, leaves the others as they are, and is removed by "default"', async () => {
     await project.run([
       'queues',
       'set',

@@ -129,7 +129,7 @@ describe('taskq rerun', () => {
     expect(await sourcesOf('mixed')).toEqual([`rerun of ${free}`, null]);
   });
 
-  test('a thousand and more, page by page', async () => {
+  test('reruns more than a thousand tasks, in pages', async () => {
     await project.client.query(
       `select from taskq.enqueue_many((select jsonb_agg(jsonb_build_object('type', 'double')) from generate_series(1, 1250)),
          '{"queue": "many", "allow_unknown": true}')`,

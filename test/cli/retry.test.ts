@@ -31,7 +31,7 @@ describe('taskq retry', () => {
     expect(await isDue(later)).toBe(true);
   });
 
-  test('what does not wait is named with what it is, and a dead one with its own verb; exit 1', async () => {
+  test('names tasks that are not pending with their status, and dead letters with the verb for them; exit 1', async () => {
     const [dead, done, running, later] = [
       await project.enqueueDead(),
       await project.enqueue(),
@@ -74,7 +74,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
     expect(await isDue(elsewhere)).toBe(true);
   });
 
-  test('a thousand and more, page by page', async () => {
+  test('retries more than a thousand tasks, in pages', async () => {
     await project.client.query(
       `select from taskq.enqueue_many((select jsonb_agg(jsonb_build_object('type', 'double')) from generate_series(1, 2500)),
          '{"queue": "many", "delay_ms": 3600000, "allow_unknown": true}')`,

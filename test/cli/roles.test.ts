@@ -30,7 +30,7 @@ test('the role has no right on any table, view or sequence', async () => {
   expect((await project.client.query(rights, [role])).rows).toEqual([]);
 });
 
-test('a worker runs as such a role: it claims, settles, keeps house and ends, and nothing is refused', async () => {
+test('a worker runs as such a role: it claims, settles, maintains and ends without a refusal', async () => {
   const waiting = work();
   await waiting.waitForLog((line) => line.event === 'worker.started');
   expect(await json('enqueue', 'double', '{"n":21}', '--wait')).toMatchObject({ result: 42 });

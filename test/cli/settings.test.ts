@@ -66,7 +66,7 @@ describe('what the configuration says of tasks', () => {
     expect(await mayWait(bySql)).toBe(7200);
   });
 
-  test('yields to what an operator has set, in the shell too, and the worker says so', async () => {
+  test('is overridden by what an operator sets, and the worker logs it', async () => {
     await project.client.query(`select taskq.set_type('double', '{"queue": "ops"}')`);
     await project.client.query(`select taskq.set_defaults('{"max_attempts": 4}')`);
     await project.json(['queues', 'set', 'mail', '--timeout', '8s']);
@@ -85,7 +85,7 @@ describe('what the configuration says of tasks', () => {
     ]);
   });
 
-  test('is told where another live worker says otherwise', async () => {
+  test('a worker logs a setting that another live worker contradicts', async () => {
     const about = { host: 'h', name: 'other', pid: 1, unique_part: 'u', lease_ms: 60_000, concurrency: 1 };
     await project.client.query('select taskq.register_worker($1)', [
       JSON.stringify({ ...about, types: { double: { max_attempts: 7 } }, defaults: { timeout_ms: 1 } }),

@@ -12,7 +12,7 @@ describe('taskq stats', () => {
   });
   afterAll(() => project.drop());
 
-  test('counts by queue and by type, and names the types that nobody handles', async () => {
+  test('counts by queue and by type, and names the types without a handler', async () => {
     await project.enqueue({ queue: 'mail' });
     await project.enqueueDead({ queue: 'mail' });
     await project.enqueue({ delay_ms: 60_000 });

@@ -30,7 +30,7 @@ describe('taskq types', () => {
     });
   });
 
-  test('list: what a handler says, who handles it now, what waits, and when it was seen', async () => {
+  test("list: the handler's settings, its live workers, pending tasks, and when it was last seen", async () => {
     await project.write(
       'handlers/timed.mjs',
       "export default { timeout: '90s', maxAttempts: 'unlimited', retention: '2d', backoff: { kind: 'fixed', base: '10m' }, run() {} };",

@@ -122,7 +122,7 @@ worker ${b} (b:7:ab12) claims nothing until resumed
     expect(workers[0]).toMatchObject({ id, concurrency: 20, poll_ms: 500, queues: null });
   });
 
-  test('one that has ended is told so, exit 1; that it stops is what was wanted', async () => {
+  test('an order to an ended worker fails with exit 1, except stop', async () => {
     const id = await register('late');
     await ended(id);
     for (const args of [['pause'], ['resume'], ['set', '--concurrency', '1']]) {
@@ -138,7 +138,7 @@ worker ${b} (b:7:ab12) claims nothing until resumed
     });
   });
 
-  test('one that is silent hears of it when it is back', async () => {
+  test('a silent worker gets the order when it is back', async () => {
     const id = await register('quiet');
     await project.client.query(
       "update taskq.workers set heartbeat_at = now() - interval '20 min' where id = $1",

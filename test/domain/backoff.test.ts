@@ -60,7 +60,7 @@ describe('the wait after the n-th failure', () => {
     expect(delays({ kind: 'exponential', base: '1s', factor: 3 }, 4)).toEqual([1000, 3000, 9000, 27_000]);
   });
 
-  test('is an hour at most unless told otherwise', () => {
+  test('is at most an hour by default', () => {
     expect(delays({ kind: 'exponential', base: '5s' }, 12).slice(9)).toEqual([
       2_560_000, 3_600_000, 3_600_000,
     ]);
@@ -142,7 +142,7 @@ describe('a back-off', () => {
     [{ kind: 'exponential', base: '5s', factor: 0.5 }, 'factor 0.5: expected a number from 1 to 100'],
     [{ kind: 'fixed', base: '5s', jitter: 2 }, 'jitter 2: expected a number from 0 to 1'],
     [{ kind: 'fixed', base: '5s', jiter: 0 }, 'unknown key "jiter" (did you mean "jitter"?)'],
-  ])('%j is refused, saying what was expected', (input, message) => {
+  ])('%j is refused with what was expected', (input, message) => {
     expect(() => normaliseBackoff(input)).toThrow(message);
     expect(() => normaliseBackoff(input)).toThrow(TaskqError);
   });

@@ -13,7 +13,7 @@ test.each(['10', 10, -1, '-1', 1.5, '', ' 1', 'urgent', 'toString', null, undefi
   },
 );
 
-test('priority 10 is told which end is which', () => {
+test('the refusal of priority 10 says that 0 is the most urgent', () => {
   expect(() => parsePriority('10')).toThrow(
     'priority "10": expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low',
   );

@@ -13,7 +13,7 @@ test.each([
 });
 
 test.each(['', 'forever', '36h', '0d', '7', '-1d', 'None', null, 7])(
-  '%j is refused, saying what was expected',
+  '%j is refused with what was expected',
   (text) => {
     expect(() => parseRetention(text)).toThrow('expected none, ever, or whole days such as 7d');
   },

@@ -39,7 +39,7 @@ test.each([
   expect(storableError(thrown)).toMatchObject({ name, message });
 });
 
-test('an error that is another one at each look is described all the same', () => {
+test('an error whose properties change at each read is described', () => {
   const looks = ['one', 2, 'three', 4];
   const shifty = Object.defineProperty(new Error('x'), 'message', { get: () => looks.shift() ?? null });
   expectStorableError(storableError(shifty));

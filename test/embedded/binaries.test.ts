@@ -35,7 +35,7 @@ test('the server starts from a package whose install scripts did not run, and st
   expect(await query(restarted, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('a start that was killed while it copied the binaries leaves nothing behind for long', async () => {
+test('the leftovers of a start killed while copying the binaries are removed by the next start', async () => {
   const stateDir = await emptyStateDirectory();
   const [source, copies] = [await locatePackage(), join(stateDir, 'bin')];
   await mkdir(join(copies, `${source!.version}.new-abcdef`, 'bin'), { recursive: true });

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterEach(() => void vi.unstubAllEnvs());
 afterAll(removeStateDirectories);
 
-test('of many that ask for the same database at once, one makes it and all have it', async () => {
+test('of many concurrent requests for a database one creates it and all succeed', async () => {
   const answers = await Promise.all(Array.from({ length: 16 }, () => ensureDatabase(server, 'wanted')));
   expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
   expect(answers.filter((answer) => answer === 'exists')).toHaveLength(15);

@@ -26,7 +26,7 @@ test('a socket path that is too long is refused with its length', async () => {
   });
 });
 
-test('data of another major version is refused by name, and a reset makes way', async () => {
+test('data of another major version is refused by name, and a reset removes it', async () => {
   const stateDir = await stateDirectory();
   await mkdir(join(stateDir, 'pg17'));
   await writeFile(join(stateDir, 'pg17', 'PG_VERSION'), '17\n');
@@ -39,7 +39,7 @@ test('data of another major version is refused by name, and a reset makes way', 
   expect((await startEmbedded({ stateDir })).version).toMatch(/^18\./);
 });
 
-test('data of another major version beside ours is let be', async () => {
+test('data of another major version beside ours is ignored', async () => {
   const stateDir = await stateDirectory();
   await mkdir(join(stateDir, 'pg18'));
   await mkdir(join(stateDir, 'pg17'));

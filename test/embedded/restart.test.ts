@@ -66,7 +66,7 @@ test('a pid that another process has got since does not block the next start, no
   expect(await isAlive(bystander)).toBe(true);
 });
 
-test('a zombie that nobody reaps does not block the next start', async () => {
+test('an unreaped zombie does not block the next start', async () => {
   const killed = await killedServer();
   const zombie = await startZombie(killed.dataDir);
   await recordPid(killed, zombie);
@@ -95,7 +95,7 @@ async function untilBusy(server: EmbeddedServer, backend: number): Promise<void>
   while ((await query(server, busy)).length === 0);
 }
 
-test('somebody in a shell in the data directory is not taken for the server', async () => {
+test('a shell in the data directory is not mistaken for the server', async () => {
   const killed = await killedServer();
   const shell = await startBystander(killed.dataDir, killed.dataDir);
   await recordPid(killed, shell);
@@ -123,7 +123,7 @@ test('a lock that a power cut has emptied does not block the next start', async 
   await expectRestart(killed);
 });
 
-test('a start that was killed while it made the data directory leaves nothing behind for long', async () => {
+test('the leftovers of a start killed while creating the data directory are removed by the next start', async () => {
   const unfinished = await stateDirectory();
   await mkdir(join(unfinished, 'pg18.new-abcdef', 'base'), { recursive: true });
   await startEmbedded({ stateDir: unfinished });

@@ -16,7 +16,7 @@ describe('a server that was started with the defaults', () => {
   });
   afterAll(removeStateDirectories);
 
-  test('is the one that a second start returns, which does nothing', async () => {
+  test('is returned by a second start, which does nothing', async () => {
     const steps: string[] = [];
     const { stateDir, pid } = server;
     const second = await startEmbedded({ stateDir, onProgress: (step) => steps.push(step) });
@@ -67,7 +67,7 @@ describe('a server of its own', () => {
     expect(await query(server, 'select current_user as me')).toEqual([{ me: 'postgres' }]);
   });
 
-  test('ten processes that start it at once all come to one server, and so do ten that restart it after a crash', async () => {
+  test('ten processes that start it at once share one server, also after a crash', async () => {
     const stateDir = await stateDirectory();
     await expectOneServer(stateDir);
     const { pid } = (await embeddedStatus({ stateDir }))!;

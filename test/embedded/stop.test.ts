@@ -26,7 +26,7 @@ test('a stop ends the server and the sessions in it, and a second one says so', 
   expect(await stopEmbedded({ stateDir })).toBe('not running');
 });
 
-test('where nothing was ever started, there is no server to be stopped or reset', async () => {
+test('stop and reset report that nothing was ever started', async () => {
   const stateDir = join(await emptyStateDirectory(), 'never');
   expect(await embeddedStatus({ stateDir })).toBeUndefined();
   expect(await stopEmbedded({ stateDir })).toBe('not running');

@@ -11,7 +11,7 @@ test('a ring wakes everyone who waits', async () => {
   expect(await Promise.all(waits)).toEqual(['rung', 'rung']);
 });
 
-test('rings while nobody waits are remembered as one', async () => {
+test('rings without a waiter are remembered as one', async () => {
   const bell = new Bell();
   bell.ring();
   bell.ring();

@@ -43,7 +43,7 @@ describe('a duration', () => {
     '१s',
     'ms',
     '.5s',
-  ])('%j is refused, saying what was expected', (text) => {
+  ])('%j is refused with what was expected', (text) => {
     expect(() => parseDuration(text)).toThrow(/expected a duration such as 500ms, 30s, 1h30m/);
   });
 

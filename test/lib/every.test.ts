@@ -24,7 +24,7 @@ test('shots follow one another and never overlap', async () => {
   expect({ most, shots }).toEqual({ most: 1, shots: 5 });
 });
 
-test('it resolves only when the running shot has ended, which is told of the stop', async () => {
+test('it resolves only when the running call has ended, whose signal is aborted', async () => {
   const stop = new AbortController();
   let hasEnded = false;
   let wasTold = false;

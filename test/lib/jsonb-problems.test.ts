@@ -44,7 +44,7 @@ test('100,000 levels are refused within 50 ms', () => {
   expect(problems[0]!.path.length).toBeLessThan(250);
 });
 
-test('a thousand problems are told by the first ten', () => {
+test('of a thousand problems the first ten are listed', () => {
   const problems = jsonbProblems(Array.from({ length: 1000 }, () => '\0'));
   expect(problems.map(({ path }) => path)).toEqual(Array.from({ length: 10 }, (_, index) => `$[${index}]`));
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Spacing } from '../../src/lib/spacing.ts';
 
-test('what was done is due again after so many times its cost, and at least after the time asked for', () => {
+test('work is due again after a multiple of its cost, and at least after the given interval', () => {
   const spacing = new Spacing(20);
   expect(spacing.isDue(0, 1000)).toBe(true);
   spacing.done(100, 0);

@@ -5,7 +5,7 @@ import { within } from '../../src/lib/within.ts';
 
 const never = new Promise<void>(() => {});
 
-test('it tells whether the work ended in time', async () => {
+test('it returns whether the work ended in time', async () => {
   expect(await within(60_000, Promise.resolve())).toBe(true);
   expect(await within(5, never)).toBe(false);
 });

@@ -53,7 +53,7 @@ describe('enqueue', () => {
     expect(await counted()).toBe('1');
   });
 
-  test('a type that nobody knows is refused, with the nearest names', async () => {
+  test('an unknown type is refused with the nearest names', async () => {
     const error = await library
       .open()
       .enqueue('send-emial')
@@ -69,7 +69,7 @@ describe('enqueue', () => {
     expect(await counted()).toBe('0');
   });
 
-  test('it is taken all the same when the caller says so, or has a handler for it', async () => {
+  test('an unknown type is accepted with allowUnknown, or with a handler for it', async () => {
     await library.open().enqueue('brand-new', {}, { allowUnknown: true });
     const queue = library.open({ handlers: { newer: () => {} } });
     await queue.enqueue('newer');
@@ -213,7 +213,7 @@ describe("in the caller's transaction", () => {
     expect(await library.admin.value("select to_regclass('orders')")).toBeNull();
   });
 
-  test('a client of the pool that the queue itself uses will do, be it the only one', async () => {
+  test("the transaction may use the only client of the queue's own pool", async () => {
     const pool = openPool(library.url, 1);
     try {
       const queue = library.open({ pool });

@@ -14,7 +14,7 @@ async function settleOne(kind: string, more: object = {}): Promise<string> {
 }
 
 describe('get', () => {
-  test('tells a task that waits, with times as Dates and ids as text', async () => {
+  test('returns a pending task, with times as Dates and ids as text', async () => {
     const queue = library.open();
     const { id } = await queue.enqueue('work', { n: 1 }, { key: 'k', tags: { a: 'b' }, delay: '1h' });
     const task = (await queue.get(id))!;
@@ -34,7 +34,7 @@ describe('get', () => {
     expect(task.availableAt!.getTime() - task.createdAt.getTime()).toBe(3_600_000);
   });
 
-  test('tells the result of a completed task, and every attempt before', async () => {
+  test('returns the result of a completed task, and every earlier attempt', async () => {
     const queue = library.open();
     const { id } = await queue.enqueue('work');
     const error = { name: 'Error', message: 'down', stack: null, code: null, cause: null };
@@ -73,7 +73,7 @@ describe('get', () => {
     expect(await queue.get({ queue: 'b', key: 'k' })).toMatchObject({ id: held.id, status: 'cancelled' });
   });
 
-  test('knows nothing of a task that never was, and takes no id that is none', async () => {
+  test('returns nothing for an unknown id, and refuses an invalid one', async () => {
     const queue = library.open();
     expect(await queue.get('4711')).toBeUndefined();
     await expect(queue.get('seven')).rejects.toMatchObject({
@@ -142,7 +142,7 @@ describe('list', () => {
 });
 
 describe('cancel and revive', () => {
-  test('a task that waits is cancelled at once, one that runs when its worker hears of it', async () => {
+  test('a pending task is cancelled at once, a running one when its worker gets the request', async () => {
     const queue = library.open();
     const { id } = await queue.enqueue('work');
     expect(await queue.cancel(id, { reason: 'not wanted' })).toEqual({
@@ -177,7 +177,7 @@ describe('cancel and revive', () => {
     expect(await queue.revive(id)).toMatchObject({ answer: 'not_dead' });
   });
 
-  test('a finished task runs again as a new one, and what applies and who did what is told', async () => {
+  test('a finished task is rerun as a new one, whose policies and actions are returned', async () => {
     const queue = library.open();
     const { id } = await queue.enqueue('work', { n: 1 }, { maxAttempts: 'unlimited', tags: { a: 'b' } });
     await settleOne('completed', {});

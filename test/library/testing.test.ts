@@ -147,7 +147,7 @@ describe('runTask', () => {
     expect(await run('traced')).toMatchObject({ result: { traceparent: null } });
   });
 
-  test('a task that leaves no history is told once all the same', async () => {
+  test('a task without history is reported once', async () => {
     expect(await run('checked', { n: 7 }, { retention: 'none' })).toMatchObject({
       status: 'completed',
       result: 7,
@@ -184,7 +184,7 @@ describe('runAttempt', () => {
 });
 
 describe('refuses', () => {
-  test('a task that nobody knows', async () => {
+  test('an unknown task', async () => {
     await expect(runTask('4711', { databaseUrl: library.url, handlers })).rejects.toMatchObject({
       code: 'no_such_task',
     });

@@ -161,7 +161,7 @@ describe('wait', () => {
     }
   });
 
-  test('takes no connection of a pool for long, be it the only one', async () => {
+  test('a wait leaves the only connection of a pool free', async () => {
     const pool = openPool(library.url, 1);
     const queue = library.open({ pool });
     const { id } = await queue.enqueue('work');

@@ -128,7 +128,7 @@ describe('a worker inside an application', () => {
     expect(await worker.ended).toMatchObject({ how: 'drained', completed: 50 });
   });
 
-  test('tells what happens, and a listener that throws changes nothing', async () => {
+  test('emits events, and a listener that throws changes nothing', async () => {
     const warned = once(process, 'warning');
     const events: WorkerEvent[] = [];
     const { worker } = make({
@@ -348,7 +348,7 @@ describe('a worker that cannot start', () => {
   });
 });
 
-describe('what it is told of tasks', () => {
+describe('the settings of tasks in its options', () => {
   test('is registered for every producer, as the configuration of taskq work is', async () => {
     const queue = library.open();
     const { worker } = make({

@@ -221,7 +221,7 @@ test('in a project of npm init, the first commands and the first handler of the 
   }
 }, 300_000);
 
-test('installed globally it works, and a handler that imports it is told to install it in its project', async () => {
+test('a global installation works, and the error of a handler that imports taskq says to install it in the project', async () => {
   const prefix = await temporaryDirectory();
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=optional', '--prefix', prefix];
   await run('npm', ['install', '--global', tarball, ...flags]);

@@ -72,7 +72,7 @@ describe('behind PgBouncer', () => {
   }
 
   describe('in transaction mode', () => {
-    test('a worker says once that it has to poll, and works all the same', async () => {
+    test('a worker logs once that it has to poll, and works', async () => {
       const url = await pooled('transaction');
       const worker = work({ DATABASE_URL: url });
       await worker.waitForLog(({ event }) => event === 'listening.failed');

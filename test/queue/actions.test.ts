@@ -70,7 +70,7 @@ test('every verb records who, when and on what: the role of the session, and bes
   ]);
 });
 
-test('so does every verb that sets something, with what it set', async () => {
+test('every verb that changes a setting records its new value', async () => {
   const worker = await registerWorker(queue.admin);
   await setQueue(queue.admin, 'mail', { max_attempts: 7, timeout_ms: null }, { by });
   await addTypes(queue.admin, ['work', 'new/b', 'new/a'], { by });
@@ -113,7 +113,7 @@ test('what a verb did to nothing is not recorded; without a name the role stands
 });
 
 test.each(["pause_queue('mail', $1)", 'pause_worker($2, $1)', 'stop_worker($2, $1)'])(
-  'a name that nobody has is refused in words: %s',
+  'an invalid name is refused with the reason: %s',
   async (call) => {
     const worker = await registerWorker(queue.admin);
     const values = call.includes('$2') ? ['', worker.id] : [''];

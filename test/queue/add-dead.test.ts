@@ -37,7 +37,7 @@ test('a running one is held, a finished or unknown one is not live', async () =>
   expect(await addDead(queue.admin, '999999999', 'r')).toBe('not_live');
 });
 
-test('what was put away by hand outlives the retention of dead letters', async () => {
+test('a dead letter added by hand outlives the retention of dead letters', async () => {
   const [put, own] = [await enqueue(queue.admin), await enqueue(queue.admin)];
   await addDead(queue.admin, put, 'parked');
   await queue.admin.rows("select taskq.move_to_dead(array[$1::bigint], array['r'], clock_timestamp())", own);

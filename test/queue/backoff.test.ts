@@ -34,7 +34,7 @@ const policy: fc.Arbitrary<StoredBackoff> = fc
     jitter,
   }));
 
-test('TypeScript and SQL wait alike after every failure, be it the millionth', async () => {
+test('TypeScript and SQL compute the same delay after every failure, up to the millionth', async () => {
   const cases = fc.sample(
     fc.record({ policy, failures, random: fc.double({ min: 1e-9, max: 1, noNaN: true, maxExcluded: true }) }),
     {

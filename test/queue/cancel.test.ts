@@ -20,7 +20,7 @@ test('a waiting task ends at once, as cancelled, with the reason', async () => {
   expect(await enqueue(queue.admin, { key: 'k' })).not.toBe(id);
 });
 
-test('for a held one the request is stored and its worker is told', async () => {
+test('for a held task the request is stored and its worker is notified', async () => {
   const [running, ahead] = await enqueueSome(queue.admin, 2);
   const worker = await registerWorker(queue.admin);
   const [claimed] = await worker.claim({ start: 1, ahead: 1 });
@@ -73,7 +73,7 @@ test('what is finished, dead, or unknown is not live, and every id is answered o
   ]);
 });
 
-test('a waiter is told that the task has ended', async () => {
+test('a waiter is notified that the task has ended', async () => {
   const id = await enqueue(queue.admin, { notify_done: true, retention: 'none' });
   const listener = await queue.directSession();
   const told: (string | undefined)[] = [];
@@ -87,7 +87,7 @@ test('a waiter is told that the task has ended', async () => {
   ]);
 });
 
-test('a task that somebody holds locked makes it wait a second and no longer', async () => {
+test('it waits at most a second for a locked task', async () => {
   const id = await enqueue(queue.admin);
   const other = await queue.session();
   await other.rows('begin');
@@ -97,7 +97,7 @@ test('a task that somebody holds locked makes it wait a second and no longer', a
 });
 
 describe('who waits for the end of a running one', () => {
-  test('is told of it, and finds it whatever its retention', async () => {
+  test('is notified, and finds the task whatever its retention', async () => {
     const id = await enqueue(queue.admin, { retention: 'none' });
     const worker = await registerWorker(queue.admin);
     const task = await claimOne(worker);

@@ -52,7 +52,7 @@ describe('what is claimed', () => {
     expect(await queue.admin.value(exact, LEASE_MS)).toBe(true);
   });
 
-  test('of what is claimed, so many are running and the rest, less urgent, is leased', async () => {
+  test('the most urgent claimed tasks, up to the free slots, are running and the rest are leased', async () => {
     const ids = await enqueueSome(queue.admin, 7);
     const worker = await registerWorker(queue.admin);
     const claimed = await worker.claim({ start: 2, ahead: 3 });

@@ -518,7 +518,7 @@ describe('what cannot be stored is refused', () => {
   });
 
   test.each([{}, { key: 'k' }])(
-    'a single task is not called by a place that nobody gave it (%j)',
+    'the error of a single task names no place in a bulk (%j)',
     async (options) => {
       const asked = { allow_unknown: true, ...options };
       const one = (type: string, payload: string) =>

@@ -75,7 +75,7 @@ test('one that a trigger refuses takes no place in a page from those behind it',
   expect(await statusOf(queue.admin, ids[0]!)).toBe('pending');
 });
 
-test('what no claim takes any more expires, whatever its attempts say', async () => {
+test('a task that no claim takes expires, whatever its attempts', async () => {
   const id = await enqueue(queue.admin, { expires_ms: 60_000 });
   await queue.admin.rows('update taskq.tasks set attempts = 1 where id = $1', id);
   await overdue([id]);

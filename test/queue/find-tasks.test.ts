@@ -184,7 +184,7 @@ describe('a list', () => {
   });
 });
 
-test('how tasks ended is told for those that have, and that they live for the others', async () => {
+test('the end of each ended task is returned, and that the others are live', async () => {
   const ids = await oneOfEach();
   await makeDue(queue.admin, [ids.failed!]);
   const ends = await getEnds(queue.admin, [...Object.values(ids), '999999999']);

@@ -95,7 +95,7 @@ test('one with a request to cancel is cancelled instead', async () => {
   expect(await finishedRow(queue.admin, id)).toMatchObject({ status: 'cancelled', cancel_reason: 'enough' });
 });
 
-test('a lease that is not held any more is lost, and nothing is written', async () => {
+test('a lease that is no longer held is lost, and nothing is written', async () => {
   const [rescued, twice, settled] = await enqueueSome(queue.admin, 3);
   const worker = await registerWorker(queue.admin);
   const tasks = await worker.claim({ start: 3 });

@@ -36,7 +36,7 @@ describe('a lease', () => {
     expect(await version()).toBe(before);
   });
 
-  test('that ran out and that nobody took is renewed like any other', async () => {
+  test('an expired lease that no worker took is renewed', async () => {
     const id = await enqueue(queue.admin);
     const worker = await registerWorker(queue.admin);
     const task = await claimOne(worker);
@@ -137,7 +137,7 @@ describe('requests and the worker itself', () => {
     ]);
   });
 
-  test('without any task it tells that the worker lives, and takes back that it was written off', async () => {
+  test('without tasks it records that the worker is alive, and clears that it was written off', async () => {
     const worker = await registerWorker(queue.admin);
     await silence(queue.admin, worker.id, 60_000);
     await queue.admin.rows('update taskq.workers set stopped_at = heartbeat_at, leases_until = heartbeat_at');

@@ -67,7 +67,7 @@ test('a statement that fails is left for the next turn, of whichever worker, and
   expect(other.asked).toEqual(['begin_housekeeping', 'begin_housekeeping']);
 });
 
-test('a transaction that keeps the row of the turn is told of once, until it has ended', async () => {
+test('a transaction that locks the row of the turn is reported once', async () => {
   const other = await queue.session();
   await other.rows('begin');
   await other.rows("set local application_name = 'left open'");
@@ -88,7 +88,7 @@ test('a transaction that keeps the row of the turn is told of once, until it has
   expect(asked).toContain('maintain');
 });
 
-test('what fails time and again keeps nothing else from being done, and is told once, with what it was', async () => {
+test('a step that keeps failing stops no other step, and is reported once with its error', async () => {
   await queue.admin.rows(`create function public.refuse() returns trigger language plpgsql as
     $$ begin raise exception 'not allowed by the application'; end $$`);
   onTestFinished(() => queue.admin.rows('drop function public.refuse cascade').then(() => {}));

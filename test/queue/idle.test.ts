@@ -33,14 +33,14 @@ async function listen(): Promise<Listener> {
   };
 }
 
-test('nobody is notified where nobody sleeps', async () => {
+test('without a sleeping worker no notification is sent', async () => {
   const listener = await listen();
   await enqueue(queue.admin);
   await listener.caughtUp();
   expect(listener.told).toEqual([]);
 });
 
-test('a sleeping worker of the queue is told once per transaction, with the earliest time', async () => {
+test('a sleeping worker of the queue is notified once per transaction, with the earliest time', async () => {
   const listener = await listen();
   const worker = await registerWorker(queue.admin);
   await queue.admin.rows('select taskq.mark_idle($1, $2, 60000)', worker.id, ['default', 'other']);
@@ -68,7 +68,7 @@ test('a task that is due after the sleep is no reason to wake', async () => {
   expect(listener.told).toMatchObject([{ queue: 'default' }]);
 });
 
-test('an awake worker, or one whose sleep is over, is not told', async () => {
+test('an awake worker, or one whose sleep is over, is not notified', async () => {
   const listener = await listen();
   const worker = await registerWorker(queue.admin);
   await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
@@ -93,7 +93,7 @@ test('what keeps its old place always wakes: given back, or rescued', async () =
   expect(listener.told).toMatchObject([{ queue: 'default' }, { queue: 'default' }]);
 });
 
-test('marked, it is told when the next task of its queues is due', async () => {
+test('a worker that marks itself idle gets the time when the next task of its queues is due', async () => {
   const worker = await registerWorker(queue.admin);
   const due = (queues: string[] | null) =>
     queue.admin.value<number | null>('select due_ms from taskq.mark_idle($1, $2, 1000)', worker.id, queues);
@@ -104,7 +104,7 @@ test('marked, it is told when the next task of its queues is due', async () => {
   expect(await due(null)).toBeLessThanOrEqual(60_000);
 });
 
-test('it is told when the next task of its types is due; of others only so that it looks again after twenty of them', async () => {
+test('it gets the time when the next task of its types is due; after twenty tasks of other types it looks again', async () => {
   const worker = await registerWorker(queue.admin);
   const due = () =>
     queue.admin.value<number | null>(
@@ -126,7 +126,7 @@ test('it is told when the next task of its types is due; of others only so that 
   expect(await due()).toBeLessThanOrEqual(50_000);
 });
 
-test('it may ask for less than it could be told: queues it knows need not be found, nor when the next is due', async () => {
+test('it may ask for less: neither the queues it knows nor the next due time', async () => {
   const worker = await registerWorker(queue.admin);
   const mark = (options: object) =>
     queue.admin.row<{ due_ms: number | null; survey: { queues: string[] | null } }>(

@@ -27,7 +27,7 @@ async function oddOnes(): Promise<{ odd: OddRow[]; worker: PlainWorker; claimed:
   return { odd, worker, claimed, ids };
 }
 
-test('whatever a row says, it is claimed, rescued, given back and retried with all others', async () => {
+test('any row is claimed, rescued, given back and retried like the others', async () => {
   const { worker, claimed, ids } = await oddOnes();
   expect(await worker.heartbeat(claimed)).toHaveLength(ids.length);
   await silence(queue.admin, worker.id, 2 * LEASE_MS);
@@ -53,7 +53,7 @@ test('whatever a row says, it is claimed, rescued, given back and retried with a
 });
 
 test.each(['completed', 'dead', 'snoozed', 'cancelled'])(
-  'nor does it keep others from being %s',
+  'an odd row does not keep others from being %s',
   async (kind) => {
     const { worker, claimed } = await oddOnes();
     const answers = await worker.settle(...claimed.map((task) => outcome(task, kind, { reason: 'r' })));
@@ -62,7 +62,7 @@ test.each(['completed', 'dead', 'snoozed', 'cancelled'])(
   },
 );
 
-test('one whose back-off cannot be evaluated is a dead letter that says so, and only if it is to wait', async () => {
+test('a task whose back-off cannot be evaluated becomes a dead letter that says so, but only at a retry', async () => {
   const { odd, worker, claimed } = await oddOnes();
   const answers = await worker.settle(
     ...claimed.map((task) => outcome(task, 'failed', { error: { name: 'E' } })),

@@ -221,7 +221,7 @@ describe('a name that is no option is refused, and the one that is meant is name
     expect(rows.map(({ name }) => name ?? undefined)).toEqual(typed.map((word) => nearest(word, names)[0]));
   });
 
-  test('a priority that is none names the nearest', async () => {
+  test('the refusal of an unknown priority names the nearest', async () => {
     await expect(enqueue(queue.admin, { priority: 'hgh' })).rejects.toThrow(
       'enqueue: priority "hgh": expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low (did you mean "high"?)',
     );

@@ -120,7 +120,7 @@ describe('what is made', () => {
     expect(await partitions()).toEqual(before);
   });
 
-  test('it is made while somebody reads history and others settle and cancel', async () => {
+  test('it is created while other sessions read history, settle and cancel', async () => {
     await standStill(40);
     const [settled, cancelled] = await enqueueSome(queue.admin, 2);
     const reader = await queue.session();
@@ -189,7 +189,7 @@ describe('what is dropped', () => {
     expect(await partitions()).toEqual(before.filter(({ name }) => name !== yesterday && name !== longAgo));
   });
 
-  test('a partition that somebody reads is left for the next time, and no settle waits for it meanwhile', async () => {
+  test('a partition with an open reader is dropped the next time, and no settle waits meanwhile', async () => {
     const names = [await makeOver(2), await makeOver(1)];
     const reader = await queue.session();
     await reader.rows('begin');
@@ -219,7 +219,7 @@ describe('what is dropped', () => {
     await queue.admin.rows("alter function taskq.drop_partitions set lock_timeout = '50ms'");
   });
 
-  test('a partition that somebody reads keeps no other one', async () => {
+  test('a partition with an open reader does not keep others from being dropped', async () => {
     const [read, free] = [await makeOver(2), await makeOver(1)];
     const reader = await queue.session();
     await reader.rows('begin');
@@ -527,7 +527,7 @@ describe('a partition that was taken away by hand', () => {
   });
 });
 
-test('what is wrong with one partition is told, and keeps nothing else from being done', async () => {
+test('a fault of one partition is reported, and stops no other step', async () => {
   const old = await makeOver(3);
   const oldest = await makeOver(4);
   await queue.admin.rows(`create view public.of_old as select id from taskq.${oldest}`);
@@ -562,7 +562,7 @@ test('whatever the default privileges grant, a new partition is open to those al
   await queue.admin.rows('alter default privileges revoke select on tables from public');
 });
 
-test('no lock that whoever connects can take keeps housekeeping and new partitions from being made', async () => {
+test('no lock open to every role blocks housekeeping or new partitions', async () => {
   const stranger = await queue.session();
   for (const name of ['taskq.maintain', 'taskq.ensure_partitions'])
     await stranger.rows(`select pg_advisory_lock(hashtext('${name}'))`);

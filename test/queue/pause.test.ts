@@ -72,7 +72,7 @@ test('a queue that cannot be, and a pause of no time, are refused', async () => 
   expect(await queue.admin.value('select count(*)::int from taskq.queues')).toBe(0);
 });
 
-test('a pause ends by itself: nobody says a word, and the queue gives again', async () => {
+test('a pause ends by itself: tasks of the queue are claimed again without an order', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);
   await pauseQueue(queue.admin, 'default', { ...pause, forMs: 60_000 });
@@ -81,7 +81,7 @@ test('a pause ends by itself: nobody says a word, and the queue gives again', as
   expect(await worker.claim()).toMatchObject([{ id }]);
 });
 
-test('a worker that goes to sleep is told when the first pause of its queues ends', async () => {
+test('a worker that goes to sleep gets the time when the first pause of its queues ends', async () => {
   await enqueue(queue.admin);
   await enqueue(queue.admin, { queue: 'other' });
   const worker = await registerWorker(queue.admin);

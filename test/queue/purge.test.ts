@@ -42,7 +42,7 @@ test('whatever its end and its retention was', async () => {
   ]);
 });
 
-test('what lives or is dead stays, and is told by its status', async () => {
+test('a live or dead task stays, and its status is returned', async () => {
   const [waiting, dead] = await enqueueSome(queue.admin, 2);
   await addDead(queue.admin, dead!, 'r');
   expect(await purge(queue.admin, [waiting!, dead!, '999999999'])).toMatchObject([

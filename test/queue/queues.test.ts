@@ -81,7 +81,7 @@ describe('what is set for a queue', () => {
     expect(await statusOf(queue.admin, await end('q', 'failed'))).toBe('dead');
   });
 
-  test('timeout_ms: what its workers are told that an attempt may take', async () => {
+  test('timeout_ms: the limit of an attempt that its workers get', async () => {
     await setQueue(queue.admin, 'q', { timeout_ms: 1500 });
     expect((await survey(queue.admin, ['work'])).queueTimeouts).toEqual({ q: 1500 });
   });
@@ -129,14 +129,14 @@ describe('the list', () => {
     expect(await listQueues(queue.admin, 'unset')).toMatchObject([{ name: 'unset', max_attempts: null }]);
   });
 
-  test('counts what waits, not what is held', async () => {
+  test('counts pending tasks, not held ones', async () => {
     const worker = await registerWorker(queue.admin);
     await enqueueSome(queue.admin, 5);
     await worker.claim({ start: 1, ahead: 1 });
     expect(await listQueues(queue.admin)).toMatchObject([{ name: 'default', waiting: 3 }]);
   });
 
-  test('counts what waits also after a large backlog, which leaves its pages behind', async () => {
+  test('counts pending tasks correctly after a large backlog has left empty pages', async () => {
     await queue.admin.rows(
       `select from taskq.enqueue_many((
          select jsonb_agg(jsonb_build_object('type', 'work', 'payload', (

@@ -34,7 +34,7 @@ async function open(): Promise<Session> {
 }
 
 describe('a key that is freed while it is enqueued', () => {
-  test('is its holder’s until the release is committed, and nobody waits for that', async () => {
+  test('belongs to its holder until the release commits, and no session waits for that', async () => {
     const holder = await holdFor();
     const releasing = await open();
     expect(await releaseKey(releasing, K)).toBe('released');

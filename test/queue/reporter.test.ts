@@ -108,7 +108,7 @@ test('what was never sent, for want of a connection, is lost if its lease is ove
   await nowhere.close();
 });
 
-test('what somebody else has locked is asked for until it is free, and nothing waits for it', async () => {
+test('an outcome of a locked task is sent again until it is free, and nothing waits for it', async () => {
   const { ledger, reporter, told, held, ids } = await holding();
   const [locked, free] = ids as [string, string];
   const other = await queue.session();
@@ -166,7 +166,7 @@ test.each([
   expect(told).toContainEqual(expect.stringMatching(end));
 });
 
-test('a worker that ends sends at once what waits for half a minute', async () => {
+test('a worker that ends sends at once what would be sent again in half a minute', async () => {
   const { ledger, reporter, told, held, ids } = await holding();
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   for (const task of ledger.takeReports(0, () => true))

@@ -56,7 +56,7 @@ describe('whose tasks are taken', () => {
     });
   });
 
-  test('those of a worker that has ended in order, or that nobody knows', async () => {
+  test('those of a worker that has ended or is unknown', async () => {
     const ids = await enqueueSome(queue.admin, 2);
     const ended = await registerWorker(queue.admin);
     await claimOne(ended);
@@ -85,7 +85,7 @@ describe('whose tasks are taken', () => {
     expect(await rescueAll(queue.admin, worker.id, [known!])).toMatchObject([{ id: unknown }]);
   });
 
-  test("nobody's whose lease still runs", async () => {
+  test('none whose lease has not expired', async () => {
     await enqueueSome(queue.admin, 3);
     const worker = await registerWorker(queue.admin);
     await worker.claim({ start: 1, ahead: 1 });
@@ -388,7 +388,7 @@ describe('what becomes of a task', () => {
     expect(await queue.admin.value(completed, innocents)).toBe(innocents.length);
   });
 
-  test('one that is to come alone is claimed after what is before it, and nothing behind it is passed over', async () => {
+  test('a task that must run alone is claimed in its place, and none behind it is skipped', async () => {
     const [before, lone, behind] = await enqueueSome(queue.admin, 3);
     await queue.admin.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
     const worker = await registerWorker(queue.admin);
@@ -537,7 +537,7 @@ describe('a scan is due', () => {
   test.each([
     ['in one statement', 4096],
     ['page by page where the table is large', 1],
-  ])('the library makes the scan %s, tells what it brought back and closes it', async (_, pageBlocks) => {
+  ])('the library runs the scan %s, returns what it brought back and closes it', async (_, pageBlocks) => {
     const ids = await enqueueSome(queue.admin, 200);
     const worker = await registerWorker(queue.admin);
     await worker.claim({ start: 200 });

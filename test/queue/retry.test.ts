@@ -53,7 +53,7 @@ test('one that was due already keeps its place before those that came later', as
   expect(await liveRow(queue.admin, first!)).toEqual(before);
 });
 
-test('what does not wait is told by its status, and every id is answered once', async () => {
+test('a task that is not pending is answered with its status, and every id once', async () => {
   const worker = await registerWorker(queue.admin);
   const [running, ahead, done, dead, cancelled, blocked] = await enqueueSome(queue.admin, 6);
   await queue.admin.rows(
@@ -88,7 +88,7 @@ test('a sleeping worker of the queue is woken', async () => {
   expect(wakes.told.map((hint) => JSON.parse(hint).queue)).toEqual(['default']);
 });
 
-test('a running task that somebody holds locked does not make it wait, a waiting one does for a second', async () => {
+test('it does not wait for a locked running task, and at most a second for a locked pending one', async () => {
   const worker = await registerWorker(queue.admin);
   const running = await enqueue(queue.admin);
   await claimOne(worker);

@@ -159,7 +159,7 @@ test('one that holds its key for a period itself is revived', async () => {
   expect(await revive(queue.admin, [dead])).toMatchObject([{ answer: 'revived' }]);
 });
 
-test('by_hand leaves out the others, also where one was put away by hand since it was looked for', async () => {
+test('by_hand leaves out the others, also if one was added by hand after the search', async () => {
   const [own, put] = [await die(), await die()];
   await addDead(queue.admin, put, 'parked');
   expect(await revive(queue.admin, [own, put], { byHand: false, delayMs: 60_000 })).toMatchObject([
@@ -174,7 +174,7 @@ test('by_hand leaves out the others, also where one was put away by hand since i
   expect(await revive(queue.admin, [put], { byHand: true })).toMatchObject([{ answer: 'revived' }]);
 });
 
-test('of two with the same key only one is revived, and the other told which', async () => {
+test('of two with the same key one is revived, and the answer for the other names it', async () => {
   const [a, b] = [await die({ key: 'k' }), await die({ key: 'k' })];
   expect(await revive(queue.admin, [b, a])).toMatchObject([
     { id: a, answer: 'revived' },

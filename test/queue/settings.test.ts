@@ -85,7 +85,7 @@ describe('what a worker says of a type', () => {
     });
   });
 
-  test('is told to one that says otherwise while another lives, and so is what an operator set', async () => {
+  test('a worker that contradicts another live worker or an operator gets their values, and whose they are', async () => {
     const first = await register('a', { work: { max_attempts: 3, queue: 'a' }, own: {} });
     expect(first.differing).toEqual([]);
     const name = await queue.admin.value<string>('select name from taskq.workers');
@@ -132,7 +132,7 @@ describe('what a worker says of all tasks', () => {
     expect(await defaults()).toMatchObject({ max_attempts: 3, timeout_ms: '9' });
   });
 
-  test('is told to one that says otherwise', async () => {
+  test('a worker that contradicts it gets the other value, and whose it is', async () => {
     await register('a', {}, { max_attempts: 20, timeout_ms: 5 });
     await set('set_defaults($1)', { timeout_ms: 6 });
     const [{ name }] = (await queue.admin.rows<{ name: string }>('select name from taskq.workers')) as [
@@ -146,7 +146,7 @@ describe('what a worker says of all tasks', () => {
     );
   });
 
-  test('is left to be asked for again where somebody has the defaults locked', async () => {
+  test('is asked for again later if the defaults are locked', async () => {
     const operator = await queue.session();
     await operator.rows('begin');
     await operator.rows('select taskq.set_defaults($1)', { timeout_ms: 6 });
@@ -215,7 +215,7 @@ describe('what a worker says of a queue', () => {
     expect(await queueRow('reports')).toMatchObject({ max_attempts: 2 });
   });
 
-  test('is told to one that says otherwise while another lives, and so is what an operator set', async () => {
+  test('a worker that contradicts another live worker or an operator gets their values, and whose they are', async () => {
     expect((await say('a', { mail: { max_attempts: 3, retention: '1d' } })).differing).toEqual([]);
     const name = await queue.admin.value<string>('select name from taskq.workers');
     await set("set_queue('mail', $1)", { timeout_ms: 5 });
@@ -232,7 +232,7 @@ describe('what a worker says of a queue', () => {
   test.each([
     ['sets the queue', "select taskq.set_queue('mail', $1)", {}],
     ['is just adding it', "insert into taskq.queues (name, operator) values ('mail', $1)", undefined],
-  ])('is left to be asked for again where somebody %s', async (_what, statement, there) => {
+  ])('is asked for again later if another session %s', async (_what, statement, there) => {
     if (there !== undefined) await set("set_queue('mail', $1)", there);
     const operator = await queue.session();
     await operator.rows('begin');
@@ -304,7 +304,7 @@ describe('how long a task may wait', () => {
     expect([await waits('work'), await waits('other')]).toEqual([[4], [1]]);
   });
 
-  test('is told of a type and of all with who said it', async () => {
+  test('is returned for a type and for all with its source', async () => {
     await register('a', { work: { expires_ms: 4000 } }, { expires_ms: 1000 });
     const worker = await queue.admin.value<string>('select name from taskq.workers');
     const told = (value: number) => ({ expires_ms: { value, from: 'worker', worker } });

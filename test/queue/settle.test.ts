@@ -54,7 +54,7 @@ describe('completed', () => {
     expect(await queue.admin.value(ran, id)).toBe(true);
   });
 
-  test('one whose lease ran out counts as long as nobody took it', async () => {
+  test('an outcome after the lease expired counts if no worker took the task', async () => {
     const id = await enqueue(queue.admin);
     const worker = await registerWorker(queue.admin);
     const task = await claimOne(worker);
@@ -192,7 +192,7 @@ describe('failed', () => {
     expect(await liveRow(queue.admin, id)).toMatchObject({ losses: 0 });
   });
 
-  test('a task that never started but failed has started by that: it does not expire any more', async () => {
+  test('a task that failed before its start counts as started: it does not expire', async () => {
     const id = await enqueue(queue.admin, { expires_ms: 60_000 });
     const worker = await registerWorker(queue.admin);
     await worker.settle(outcome(await claimOne(worker, { ahead: 1 }), 'failed', { delay_ms: 0 }));
@@ -443,7 +443,7 @@ describe('the fence', () => {
   });
 
   test.each(['completed', 'failed', 'dead', 'snoozed', 'cancelled'])(
-    'a second outcome of an attempt, be it %s, changes nothing about the first',
+    'a second outcome of an attempt (%s) changes nothing about the first',
     async (second) => {
       const id = await enqueue(queue.admin);
       const worker = await registerWorker(queue.admin);
@@ -546,7 +546,7 @@ describe('the fence', () => {
     },
   );
 
-  test('a task nobody ever held is lost, of whatever number', async () => {
+  test('an outcome of a task that was never held is lost, whatever the number', async () => {
     const id = await enqueue(queue.admin);
     const worker = await registerWorker(queue.admin);
     expect(await worker.settle(outcome({ id, lease_no: 1 }, 'completed'))).toMatchObject([

@@ -67,7 +67,7 @@ test('all_tasks derives when a task was last changed', async () => {
   expect(await updated('finished_at')).toBe(true);
 });
 
-test('what applies is told with whose setting it is: the task, else its type, else its queue, else the defaults', async () => {
+test('each policy is returned with its source: the task, else its type, else its queue, else the defaults', async () => {
   const applies = async (id: string) => (await showTask(queue.admin, id))!.applies;
   const id = await enqueue(queue.admin, { queue: 'mail' });
   const others = [
@@ -107,7 +107,7 @@ test('what applies is told with whose setting it is: the task, else its type, el
   });
 });
 
-describe('of a task that has ended, what applied then is told', () => {
+describe('for an ended task the policies are those that applied then', () => {
   const set = (what: string, ...values: unknown[]) => queue.admin.rows(`select taskq.${what}`, ...values);
   const said = (max_attempts: number | null) => JSON.stringify({ max_attempts, retention: 'ever' });
 

@@ -159,7 +159,7 @@ test('depth is what is due and can run: not paused, and of a type and queue that
   expect(await depth()).toBe(2);
 });
 
-test('what a worker waits for until it is idle is told apart from what is left for later', async () => {
+test('tasks that --until-idle waits for are counted apart from those left for later', async () => {
   const worker = await registerWorker(queue.admin);
   const unfinished = () => countUnfinished(queue.admin, ['work'], null);
   expect(await unfinished()).toEqual({ unfinished: 0, nextDueMs: null, leftForLater: {} });

@@ -9,7 +9,7 @@ import { LEASE_MS, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
-test('an added type is known, and nobody has seen it yet', async () => {
+test('an added type is known, and was not seen yet', async () => {
   await queue.admin.rows('delete from taskq.task_types');
   expect(await addTypes(queue.admin, ['b', 'a', 'b'])).toEqual([
     { name: 'a', added: true },
@@ -56,7 +56,7 @@ test('it is handled by live workers alone', async () => {
   expect(await names()).toEqual([1]);
 });
 
-test('what waits is counted, what runs is not', async () => {
+test('pending tasks are counted, running ones are not', async () => {
   const worker = await registerWorker(queue.admin);
   await enqueueSome(queue.admin, 5);
   await worker.claim({ start: 2 });

@@ -9,8 +9,8 @@ const queue = useDatabase();
 
 const task = (type: string) => ({ type, payload: '{}' });
 
-describe('a type that nobody knows', () => {
-  test('is refused by name, and the known ones are told', async () => {
+describe('an unknown type', () => {
+  test('is refused by name with the known ones', async () => {
     await knowTypes(queue.admin.client, 'send-email', 'report');
     await expect(queue.admin.rows("select taskq.enqueue('send-emial')")).rejects.toMatchObject({
       code: '22023',

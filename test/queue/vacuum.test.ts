@@ -33,7 +33,7 @@ async function leaveDeadRows(count: number): Promise<void> {
   await queue.admin.rows(COUNT_NOW);
 }
 
-test('a vacuum is due with so many dead rows, and after it is not', async () => {
+test('a vacuum is due above a number of dead rows, and no longer after it ran', async () => {
   await leaveDeadRows(900);
   expect(await isDue()).toBe(false);
   await leaveDeadRows(200);
@@ -96,7 +96,7 @@ test('nor is it for who may not vacuum', async () => {
   }
 });
 
-test('one that takes long is not waited for; it goes on in the server, and nobody does it twice', async () => {
+test('a long vacuum is not waited for; it continues in the server, and runs only once', async () => {
   const name = await queue.admin.value<string>('select quote_ident(current_database())');
   await queue.admin.rows(`alter database ${name} set vacuum_cost_delay = '100ms'`);
   await queue.admin.rows(`alter database ${name} set vacuum_cost_limit = 1`);

@@ -37,7 +37,7 @@ describe('the list', () => {
     ]);
   });
 
-  test('has those that ended only where they are asked for, and tells a lost one from one that stopped', async () => {
+  test('lists ended workers only on request, and distinguishes lost from stopped ones', async () => {
     const [stopped, lost, live] = [await register(), await register(), await register()];
     await unregisterWorker(queue.admin, Number(stopped));
     await silence(queue.admin, Number(lost), LEASE_MS + 1000);
@@ -88,7 +88,7 @@ async function ordersFor(id: string): Promise<Orders | undefined> {
 }
 
 describe('an order', () => {
-  test('comes with a heartbeat, and the worker is told to send one', async () => {
+  test('comes with a heartbeat, and the worker is asked to send one', async () => {
     const id = await register();
     const orders = await listenTo(queue, 'taskq_orders');
     expect(await setWorker(queue.admin, id, { concurrency: 3, poll_ms: 2000, queues: ['a', 'b'] })).toBe(
@@ -224,7 +224,7 @@ describe('an order', () => {
     expect(await worker.claim()).toMatchObject([{ id }]);
   });
 
-  test('a paused queue is told to all workers, with who, why and until when; one whose time is over is not', async () => {
+  test('all workers get the paused queues, with who, why and until when, without pauses that are over', async () => {
     const id = await register();
     const orders = await listenTo(queue, 'taskq_orders');
     await pauseQueue(queue.admin, 'mail', { by: 'ann', reason: 'deploy', forMs: null });
@@ -263,7 +263,7 @@ describe('what a program says of itself', () => {
     expect(await listWorkers(queue.admin, {}, 9)).toEqual([]);
   });
 
-  test('is judged where somebody writes the row by hand, too: all workers are read together', async () => {
+  test('is checked for a row written by hand too, because all workers are read together', async () => {
     const id = Number(await register());
     for (const fault of [
       ...['lease_ms = 9223372036854775807', 'lease_ms = -5', 'poll_ms = 9223372036854775807'],

@@ -145,7 +145,7 @@ describe('every function', () => {
         expect(source.replaceAll(PURE_PARTS, ''), name).not.toMatch(/taskq\./);
   });
 
-  test('that runs with those rights looks only where nobody else can put anything', async () => {
+  test('that runs with those rights has a search path that no other role can write to', async () => {
     for (const { name, definer, settings } of await routines()) {
       if (definer) expect(settings, name).toContain('search_path=pg_catalog, taskq, pg_temp');
     }
@@ -158,7 +158,7 @@ describe('every function', () => {
     expect(compiled.map((routine) => routine.name)).toEqual([]);
   });
 
-  test('may be called by those alone who were told so', async () => {
+  test('may be called only by roles that were granted it', async () => {
     for (const { name, acl } of await routines()) expect(acl, name).not.toMatch(/[{,]=/);
     const byDefault = (await routines()).filter((routine) => routine.acl === null);
     expect(byDefault.map((routine) => routine.name)).toEqual([]);

@@ -1,5 +1,5 @@
 // Runs one command line after another, each as `bin/taskq.js` does: loading the CLI costs ten times what a command does.
-import { main } from '../../dist/cli/main.js';
+import { main } from '../../dist/bundled/main.js';
 
 const emitters = [process, process.stdout, process.stderr];
 

@@ -93,7 +93,7 @@ test('what was locked while claims passed it is found once it is free, without a
   await queue.hasStatus(locked!, 'completed');
 });
 
-test('where looking for queues, for what was missed and for what is due next fails, tasks run all the same', async () => {
+test('tasks run even if the searches for queues, missed tasks and the next due time fail', async () => {
   for (const [name, returns] of [
     ['find_queues()', 'setof text'],
     [
@@ -131,7 +131,7 @@ test('a worker that stays awake wants no hints: it is marked as idle when it sle
 });
 
 describe('--max-tasks', () => {
-  test('ends after so many outcomes, holding no more, and exits 0', async () => {
+  test('--max-tasks: ends after n outcomes, claims no more than that, and exits 0', async () => {
     await queue.enqueueSome(30, 'hello-js');
     const worker = queue.work(['--max-tasks', '7', '--concurrency', '4']);
     expect(await worker.exit).toEqual({ code: 0, signal: null });
@@ -193,7 +193,7 @@ describe('what is claimed', () => {
     }
   });
 
-  test('--batch: so many at once; what finds no slot within a second is given back unburned', async () => {
+  test('--batch: claims n at once; tasks without a slot within a second are given back unburned', async () => {
     const ids = await queue.enqueueSome(10, 'wait', { until: 'go' });
     const worker = queue.work(['--batch', '6', '--concurrency', '2', '--lease', '10s']);
     await queue.claimed(6);

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 describe('the answer that is lost', () => {
-  test('of a claim leaves tasks that nobody knows of: their own worker brings them back, and they run', async () => {
+  test('of a claim leaves tasks unknown to their worker, which brings them back, and they run', async () => {
     const way = await openedWay();
     const worker = queue.work(['--concurrency', '3'], { url: way.url });
     await worker.waitForLog(event('worker.started'));
@@ -91,7 +91,7 @@ test('a way that swallows everything for a while: the worker waits, keeps its ou
   expect(await worker.exit, worker.stdout()).toEqual({ code: 0, signal: null });
 });
 
-test('sessions ended again and again: nothing is lost, nothing that succeeded runs again, nobody goes', async () => {
+test('sessions ended again and again: no task is lost, none that succeeded runs again, and no worker ends', async () => {
   const args = ['--concurrency', '4', '--lease', '8s'];
   const workers = [queue.work(args), queue.work(args)];
   await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
@@ -125,7 +125,7 @@ test('sessions ended again and again: nothing is lost, nothing that succeeded ru
   }
 }, 180_000);
 
-describe('one line tells that the connection is lost, one that it is back, where the database is cut off only', () => {
+describe('when only the database is cut off, one line says that the connection is lost and one that it is back', () => {
   test.each([
     ['heartbeats', 'TASKQ_DIRECT_URL', 'DATABASE_URL'],
     ['statements', 'DATABASE_URL', 'TASKQ_DIRECT_URL'],
@@ -175,7 +175,7 @@ test('a second Ctrl-C without a database says whose outcomes are not recorded, a
   expect(eventsOf(worker, 'outcome.busy')).toEqual([]);
 });
 
-test('a table that somebody keeps locked is a statement refused, no connection lost', async () => {
+test('a locked table is a failed statement, not a lost connection', async () => {
   // A heartbeat waits longer for its answer than the SQL functions wait for a lock.
   const worker = queue.work(['--lease', '30s']);
   await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
@@ -192,7 +192,7 @@ test('a table that somebody keeps locked is a statement refused, no connection l
   expect(changesOf(worker)).toEqual([]);
 });
 
-test('a connection reset while its statement runs is no error that nobody caught', async () => {
+test('a connection reset during a statement is no uncaught error', async () => {
   const way = await openedWay();
   const worker = queue.work(['--concurrency', '2'], { url: way.url });
   await worker.waitForLog(event('worker.started'));

@@ -8,7 +8,7 @@ import { event, eventsOf, until, useWorkers, type Witnessed } from './support/wo
 const queue = useWorkers();
 
 describe('a handler that blocks its worker', () => {
-  test('for longer than its lease keeps all its tasks: the heartbeats go on, and nobody else starts them', async () => {
+  test('for longer than its lease keeps all its tasks: heartbeats continue, and no other worker starts them', async () => {
     const id = await queue.enqueue('spin', { ms: 7500 });
     const worker = queue.work(['--lease', '5s']);
     await queue.saw(id, 'start');
@@ -62,7 +62,7 @@ test('a worker that has run for a while rescues the tasks of one that is killed,
   await other.waitForLog(event('task.rescued', id));
 });
 
-test('a blocked worker whose log nobody reads any more ends all the same', async () => {
+test('a blocked worker whose log has lost its reader ends', async () => {
   const worker = queue.work(['--grace', '200ms']);
   const id = await queue.enqueue('spin', {}, { timeout_ms: 1000, max_attempts: 1 });
   await queue.saw(id, 'start');
@@ -95,7 +95,7 @@ describe('the watchdog', () => {
     expect(eventsOf(worker, 'worker.unresponsive')).toEqual([]);
   });
 
-  test('where it cannot ask, takes what was entered last; what else ran is a suspect, given back by nobody', async () => {
+  test('that cannot inspect the main thread blames the task entered last; the others are rescued as suspects', async () => {
     const other = await queue.enqueue('wait', { until: ['never', 'go'] }, { queue: 'a' });
     const victim = queue.work(['--grace', '200ms', '--queues', 'a']);
     await queue.saw(other, 'start');
@@ -144,7 +144,7 @@ test('handlers that crash take down one worker each, then only their own process
   expect(ends).toEqual([{ status: 'completed', attempts: 0 }]);
 }, 90_000);
 
-describe('an error that nobody catches', () => {
+describe('an uncaught error', () => {
   test.each([
     ['rejection', 'a stray rejection'],
     ['timer', 'a throw in a timer'],
@@ -190,7 +190,7 @@ describe('an error that nobody catches', () => {
   });
 });
 
-test('a handler in an endless loop in a process of its own ends with a killed worker, and so does what it started', async () => {
+test('a handler in an endless loop in a process of its own ends with a killed worker, together with its children', async () => {
   const id = await queue.enqueue('spin-apart');
   const worker = queue.work();
   await queue.saw(id, 'started');
@@ -220,7 +220,7 @@ test('a task that took two workers is the only suspect of its worker, and dead w
   for (const id of once) expect(await queue.task(id)).toMatchObject({ status: 'pending', attempts: 0 });
 });
 
-test('a suspect that is to come alone completes beside a backlog', async () => {
+test('a suspect that must run alone completes beside a backlog', async () => {
   const [lone, ...others] = await queue.enqueueSome(200, 'hello-js');
   await queue.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
   queue.work();
@@ -245,7 +245,7 @@ test('a suspect that cannot be marked as running at first is kept, and runs when
 });
 
 describe('beside a task that took two workers', () => {
-  test('whatever starts runs in a process: a handler that crashes takes nobody with it', async () => {
+  test('every task runs in a process: a handler that crashes takes no other task with it', async () => {
     const twice = await queue.enqueue('wait', { until: 'go' }, { priority: 0 });
     await queue.rows('update taskq.tasks set losses = 2');
     const poisons = await queue.enqueueSome(3, 'crash', { how: 'abort' }, { max_attempts: 1 });

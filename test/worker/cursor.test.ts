@@ -277,7 +277,7 @@ describe('the claim cursor', () => {
     }
   });
 
-  test('says nothing to others of a queue in which it was not told where to begin', () => {
+  test('sends no cursor of a queue whose start it does not know', () => {
     const cursor = new ClaimCursor();
     claim(cursor, 0, [task(1, 10)], { short: true });
     expect(cursor.snapshot()).toEqual({});

@@ -164,8 +164,8 @@ describe('a task that makes its worker end', () => {
   });
 });
 
-describe('a worker that is gone without a word', () => {
-  test('loses its tasks to others, each runs once more, and nobody else is disturbed', async () => {
+describe('a worker that was killed', () => {
+  test('loses its tasks to others, each runs once more, and no other task is disturbed', async () => {
     const [victim, ...others] = [1, 2, 3].map(() => queue.work(['--concurrency', '4', '--lease', '6s']));
     await Promise.all([victim!, ...others].map((worker) => worker.waitForLog(event('worker.started'))));
     const ids = await queue.enqueueSome(24, 'wait', { until: 'go' });

@@ -76,7 +76,7 @@ const said = (worker: RunningTaskq) =>
     .map((line) => String(line.event))
     .filter((said) => !/^worker\.(started|progress|maintained)$/.test(said));
 
-describe('a server that takes no writes any more', () => {
+describe('a server that has become read-only', () => {
   test('has lost its workers, once, until it takes them again: nothing runs twice', async () => {
     const server = await startEmbedded({ stateDir: await stateDirectory(), settings: SETTINGS });
     await migrate({ databaseUrl: server.url('postgres') });

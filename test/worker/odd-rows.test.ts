@@ -51,7 +51,7 @@ test('whatever a row says, a worker works: each ends or is tried, and the tasks 
   expect(await worker.exit).toMatchObject({ code: 0 });
 }, 60_000);
 
-test('one of which an application lets nothing be recorded is let go, and the tasks beside it complete', async () => {
+test('a task whose outcome a trigger refuses is left to its lease, and the tasks beside it complete', async () => {
   await queue.rows(`create function forbid() returns trigger language plpgsql as $$
     begin
       raise exception 'not this one' using errcode = 'check_violation', constraint = 'theirs';

@@ -105,7 +105,7 @@ describe('taskq workers set, on a running worker,', () => {
     expect(eventsOf(worker, 'worker.changed').map(({ queues }) => queues)).toEqual([['b', 'c'], 'all']);
   });
 
-  test('--poll: it looks so often for what nobody told it of', async () => {
+  test('--poll: it looks this often for tasks without a notification', async () => {
     const { worker, id } = await started(['--poll', '10m']);
     const untold = await enqueueUntold('hello-js');
     const told = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
@@ -180,7 +180,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
     },
   );
 
-  test('a row of its that somebody keeps locked holds a shorter one back, and costs nothing', async () => {
+  test('while its row is locked a shorter lease waits, and no task is lost', async () => {
     const [task] = await queue.enqueueSome(1, 'wait', { until: 'go' });
     const { worker, id } = await started([], { TASKQ_LEASE: '60s', TASKQ_HEARTBEAT: '20s' });
     await queue.hasStatus(task!, 'running');
@@ -286,7 +286,7 @@ describe('taskq queues pause', () => {
     await worker.waitForLog(event('queue.resumed'));
   });
 
-  test('--for: ends by itself, also for a worker that nobody tells and that looks rarely', async () => {
+  test('--for: ends by itself, also for a worker without notifications that polls rarely', async () => {
     const { worker } = await started(['--poll', '10m']);
     await queue.run('queues', 'pause', 'a', '--for', '6s');
     await worker.waitForLog(event('queue.paused'));
@@ -317,7 +317,7 @@ describe('taskq queues set', () => {
 });
 
 describe('taskq workers stop', () => {
-  test('is a drain as by SIGTERM: what runs may finish, what waits is given back, exit 0', async () => {
+  test('is a drain as by SIGTERM: running tasks finish, waiting ones are given back, exit 0', async () => {
     const [first] = await queue.enqueueSome(3, 'wait', { until: 'go' });
     const { worker, id } = await started(['--concurrency', '1', '--batch', '3']);
     await queue.claimed(3);

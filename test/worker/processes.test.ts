@@ -72,7 +72,7 @@ describe('a process of its own', () => {
     expect(await worker.exit).toEqual({ code: 0, signal: null });
   });
 
-  test('in which something throws that an earlier task left is not used again, and nobody is blamed', async () => {
+  test('in which a leftover of an earlier task throws is not used again, and no task is blamed', async () => {
     const leaver = await queue.enqueue('leave-behind', { what: 'throw' });
     const worker = queue.work(['--concurrency', '1']);
     await queue.hasStatus(leaver, 'completed');
@@ -112,7 +112,7 @@ describe('a process of its own', () => {
     ['segv', 'SIGSEGV'],
     ['memory', 'SIGABRT'],
   ])(
-    'that ends by %s is a failed attempt which names it, and takes nobody with it',
+    'that ends by %s is a failed attempt which names it, and takes no other task with it',
     async (how, message) => {
       const neighbour = await queue.enqueue('wait-apart', { until: 'go' });
       const poison = await queue.enqueue('crash-apart', { how }, { max_attempts: 2 });

@@ -105,7 +105,7 @@ describe('a program in handlers/', () => {
     expect(task).toMatchObject({ status: 'dead', error: { message: 'program.sh ended with SIGSEGV' } });
   });
 
-  test('is told to end at its timeout, and killed with all it has started where it goes on', async () => {
+  test('gets SIGTERM at its timeout, and is killed with its children if it continues', async () => {
     const { task, errors } = await run(
       '#!/bin/sh\ntrap "echo asked >&2" TERM\nwhile true; do sleep 0.05; done\n',
       {},
@@ -115,7 +115,7 @@ describe('a program in handlers/', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('that leaves something running which holds its output open has ended all the same', async () => {
+  test('that leaves a child running which holds its output open counts as ended', async () => {
     const { task } = await run('#!/bin/sh\nsleep 600 &\necho done\n');
     expect(task).toMatchObject({ status: 'completed', result: 'done' });
   });

@@ -40,7 +40,7 @@ test('where no worker lives for a lease, several together watch a killed one for
   expect(await queue.task(id)).toMatchObject({ status: 'completed', losses: 1 });
 });
 
-test('so do workers that are killed themselves, one after the other', async () => {
+test('workers that are killed one after the other do so too', async () => {
   const id = await abandoned();
   for (let lives = 0; !(await isRescued(id)); lives++) {
     expect(lives, 'lives of short workers').toBeLessThan(15);

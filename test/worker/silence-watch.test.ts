@@ -28,12 +28,12 @@ test('a worker is silent that stood at the same heartbeat for half a lease', () 
   expect(new SilenceWatch().silent(LONG, LONG)).toEqual({});
 });
 
-test('whoever moves is not, be it by a heartbeat that the clock has before the last one', () => {
+test('a worker with a new heartbeat is not, even if its time is before the last one', () => {
   expect(silences([9, 9, 5, 5, 7, 7, 8])).not.toContain(true);
   expect(silences([1, 1, undefined, 1, 1, 1])).not.toContain(true);
 });
 
-test('the heartbeat is told with it, for the database to compare', () => {
+test('the heartbeat is returned with it, for the database to compare', () => {
   const watch = new SilenceWatch();
   watch.looked([at(1), at(2, '8')], 0);
   watch.looked([at(1), at(3, '8')], 10_000);
@@ -41,7 +41,7 @@ test('the heartbeat is told with it, for the database to compare', () => {
   expect(watch.silent(25_000, LONG)).toEqual({ 7: 1, 8: 3 });
 });
 
-test('after an interruption nobody is for two thirds of a lease: the others come back as well', () => {
+test('after an interruption no worker is for two thirds of a lease: the others come back as well', () => {
   expect(silences([1, 1, 1, 1, 1], (2 * LEASE_MS) / 3 - 1)).not.toContain(true);
   expect(silences([1, 1, 1, 1, 1], (2 * LEASE_MS) / 3)).toContain(true);
 });

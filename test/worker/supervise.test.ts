@@ -54,7 +54,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('work --processes', () => {
-  test('runs so many workers, and SIGTERM drains them all: what runs ends, the rest waits, exit 0', async () => {
+  test('runs n workers, and SIGTERM drains them all: running tasks end, the rest stay pending, exit 0', async () => {
     const ids = await queue.enqueueSome(12, 'wait', { until: 'go' });
     const { supervisor, workers } = await supervised(3, [
       '--concurrency',
@@ -253,7 +253,7 @@ describe('where the first worker cannot start', () => {
 });
 
 describe('where a later worker cannot start', () => {
-  test('it is tried again, each time with a word, as long as another one works', async () => {
+  test('it is started again, with a log line each time, as long as another one works', async () => {
     const root = await temporaryDirectory();
     const good = 'export default () => process.pid;';
     await writeFile(join(root, 'h.mjs'), good);

@@ -30,7 +30,7 @@ describe('a timeout', () => {
     expect((await queue.witnessed(id)).map(({ event }) => event)).toEqual(['start', 'end']);
   });
 
-  test('that a handler ignores is the end of a worker that was to do so many tasks', async () => {
+  test('that a handler ignores ends a worker with --max-tasks', async () => {
     await queue.enqueue('wait', { until: 'never', deaf: true }, { timeout_ms: 200, max_attempts: 1 });
     const worker = queue.work(['--max-tasks', '1', '--concurrency', '2', '--grace', '300ms']);
     expect(await worker.exit).toEqual({ code: 1, signal: null });
@@ -121,7 +121,7 @@ describe('cancel, asked for by another process,', () => {
     await queue.hasStatus(kept, 'completed');
   });
 
-  test('changes nothing for a handler that succeeds all the same', async () => {
+  test('changes nothing for a handler that succeeds', async () => {
     const id = await queue.enqueue('wait', { until: 'go', deaf: true });
     const worker = queue.work();
     await queue.saw(id, 'start');

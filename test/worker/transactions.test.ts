@@ -7,7 +7,7 @@ const queue = useWorkers();
 
 const ENV = { TASKQ_HEARTBEAT: '2s' };
 
-test('a task that another transaction holds locked keeps nobody else: each is recorded once, by its worker', async () => {
+test('a task that another transaction has locked delays no other: each is recorded once, by its worker', async () => {
   const args = ['--lease', '6s'];
   const worker = queue.work([...args, '--concurrency', '4', '--queues', 'a'], { env: ENV });
   const [held, ...mates] = await queue.enqueueSome(3, 'wait', { until: 'go' }, { queue: 'a' });

@@ -18,7 +18,7 @@ async function stoppedInTheMiddle(payload: object, type = 'wait') {
 }
 
 describe('a worker that was stopped for longer than its lease, its task waiting again,', () => {
-  test('hears of it: the signal aborts, and the task runs once more under a lease of its own', async () => {
+  test('is notified: the signal aborts, and the task runs once more under a lease of its own', async () => {
     const { id, zombie, started } = await stoppedInTheMiddle({ until: ['never', 'again'] });
     await queue.robbed(started);
     expect(await queue.task(id)).toMatchObject({ status: 'pending', losses: 1 });

@@ -61,7 +61,7 @@ test.each(['live', '24h'])(
   },
 );
 
-test('a bulk that starts over for a key that came free answers and tells workers what it would have at once', async () => {
+test('a bulk that restarts for a freed key answers and notifies as if it had not restarted', async () => {
   const held = await many(queue.admin, [{ key: 'k' }]);
   await queue.admin.rows("insert into taskq.idle_marks values (1, null, 'infinity')");
   const wakes = await listenTo(queue, 'taskq_wake');
@@ -89,7 +89,7 @@ test('a bulk that starts over for a key that came free answers and tells workers
   expect(wakes.told).toHaveLength(3);
 });
 
-test('a bulk that meets a key taken in that very moment answers and tells workers as if it had been taken before', async () => {
+test('a bulk that meets a key taken concurrently answers and notifies as if it had been taken before', async () => {
   await queue.admin.rows("insert into taskq.idle_marks values (1, null, 'infinity')");
   const wakes = await listenTo(queue, 'taskq_wake');
   const [open, session] = await Promise.all([queue.session(), queue.session()]);

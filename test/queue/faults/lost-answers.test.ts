@@ -34,25 +34,22 @@ test.each([
   ['cancelled', 'finished_tasks'],
   ['failed', 'task_errors'],
   ['dead', 'dead_tasks'],
-])(
-  'a %s outcome that was recorded, and its answer lost, is already recorded when told again',
-  async (kind, table) => {
-    const id = await enqueue(queue.admin);
-    const worker = await registerWorker(await queue.session());
-    const task = await claimOne(worker);
-    const said = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
-    const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
-    await loseAnswer(worker, (it) => it.settle(said), isDone);
-    const before = await queue.admin.rows('select * from taskq.all_tasks');
-    const again = await sameWorkerElsewhere(worker);
-    for (let n = 0; n < 3; n++)
-      expect(await again.settle(said)).toMatchObject([{ id, answer: 'already', extra: null }]);
-    expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
-    expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
-      ['failed', 'dead'].includes(kind) ? 1 : 0,
-    );
-  },
-);
+])('a %s outcome whose answer was lost is answered "already" when sent again', async (kind, table) => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(await queue.session());
+  const task = await claimOne(worker);
+  const said = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
+  const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
+  await loseAnswer(worker, (it) => it.settle(said), isDone);
+  const before = await queue.admin.rows('select * from taskq.all_tasks');
+  const again = await sameWorkerElsewhere(worker);
+  for (let n = 0; n < 3; n++)
+    expect(await again.settle(said)).toMatchObject([{ id, answer: 'already', extra: null }]);
+  expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
+  expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
+    ['failed', 'dead'].includes(kind) ? 1 : 0,
+  );
+});
 
 test('a repeat that comes after the task runs again is lost: the new lease alone may write', async () => {
   const id = await enqueue(queue.admin);
@@ -100,7 +97,7 @@ test('tasks of a claim whose answer was lost come back by the own rescue, the kn
   await expectOwnRescue(worker, ids, [known]);
 });
 
-test('so do those of a claim that its worker gave up waiting for and that went through all the same', async () => {
+test('tasks of a claim that its worker gave up on, but that succeeded, come back too', async () => {
   const ids = await enqueueSome(queue.admin, 3);
   const worker = await registerWorker(queue.admin);
   // However late the lock is released below: the claim is to go through.

@@ -76,7 +76,7 @@ async function isNewer(): Promise<boolean> {
   return there[0]!;
 }
 
-test('a release waits for an open reader of all_tasks, says who it is, and holds up nobody else meanwhile', async () => {
+test('a release waits for an open reader of all_tasks, names it, and blocks no other session meanwhile', async () => {
   const reader = await openReader();
   const seen: (readonly Blocker[])[] = [];
   const migrated = migrate({

@@ -9,7 +9,7 @@ const STARTS = BEGINNINGS.flatMap(({ world }) => world.tasks);
 
 describe('the protocol, in every state of two tasks and two workers with three leases of each', () => {
   it.each(BEGINNINGS)(
-    'keeps its promises from the beginning: $name',
+    'keeps its invariants from the start: $name',
     ({ name, world: { tasks, sharedKey } }) => {
       const [first, second] = tasks.map((task) => {
         const found = explore(task, step);
@@ -24,13 +24,13 @@ describe('the protocol, in every state of two tasks and two workers with three l
     },
   );
 
-  it('tells the shortest way to a broken promise', () => {
+  it('reports the shortest path to a broken invariant', () => {
     const { step: careless } = BROKEN.find(({ name }) => name === 'a rescue does not raise lease_no')!;
     const { trace } = explore(STARTS[0]!, careless) as Violation;
     expect(trace.map((line) => line.split(/ →|,/)[0])).toEqual(['claim', 'lapse', 'rescue', 'settle']);
   });
 
-  it.each(BROKEN)('is seen to break its promise when $name', (broken) => {
+  it.each(BROKEN)('is seen to break its invariant when $name', (broken) => {
     let found: Graph | Violation | undefined;
     for (const start of STARTS) {
       found = explore(start, broken.step);

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-describe('two sessions at one task: what the second is told, and that one came before the other', () => {
+describe('two sessions at one task are answered as if one came before the other', () => {
   it.each(SITUATIONS)('the task $name', { timeout: 180_000 }, async (situation) => {
     const world = worldOf(situation);
     const actions = actionsIn(world.tasks[0]);

@@ -86,7 +86,7 @@ describe('what the scenarios leave open', () => {
     expect(await s1.latestDelayMs(id)).toBe(TEN_MINUTES_MS);
   });
 
-  test('a task whose type nobody handles waits and burns no attempt', async () => {
+  test('a task of a type without a handler waits and burns no attempt', async () => {
     await knowTypes(s1.admin.client, 'send_notification');
     const { id } = await s1.enqueue('send_notification');
     const { code, stdout } = await s1.taskq(['work', '--until-idle']);

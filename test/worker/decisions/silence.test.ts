@@ -31,7 +31,7 @@ const busyWith = (row: TableRow) => ({ lease: leaseKey(row), stack: 'at spin' })
 const cancelled = (row: TableRow, agoMs: number) =>
   new Map([[busyWith(row).lease, { heardAt: NOW - agoMs, reason: 'a test' }]]);
 
-describe('how long nobody can be to blame', () => {
+describe('how long no task can be to blame', () => {
   test.each([
     ['until a timeout, the grace and the allowance are over', [running(1, -100)], 100],
     ['counted from the timeout, be it over', [running(1, 1000)], -1000],
@@ -95,7 +95,7 @@ describe('a main thread that is known to be busy with an attempt', () => {
     });
   });
 
-  test('with what is nobody’s is left alone for five minutes; then all is given back, and no task blamed', () => {
+  test('with no task to blame it is left alone for five minutes; then all are given back, and no task is blamed', () => {
     const nobody = { lease: null, stack: 'at spin' };
     expect(decideUnresponsive(silence([other]), nobody)).toEqual({
       kind: 'wait',
@@ -120,7 +120,7 @@ describe('a main thread that cannot be asked', () => {
     expect(verdict).toMatchObject({ kind: 'end', blamed: { row: last }, givenBack: [next, elsewhere] });
   });
 
-  test('ends with nobody to blame where that has ended', () => {
+  test('ends without a task to blame if that task has ended', () => {
     expect(decideUnresponsive(silence([first, next], { lastEntered: 9 }), undefined)).toEqual({
       kind: 'end',
       blamed: undefined,
