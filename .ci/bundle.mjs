@@ -39,7 +39,7 @@ await build({
         { name: 'program', test: /\/cli\/program\.js|\/commander\//, priority: 6 },
         {
           name: 'library',
-          test: /\/dist\/index\.js|\/lib\/(after|backing-off|bell|exact-json)\.js|\/get-ends\.js/,
+          test: /\/dist\/index\.js|\/lib\/(after|backing-off|wakeup|exact-json)\.js|\/get-ends\.js/,
           priority: 5,
         },
         { name: 'handlers', test: /\/handlers\/load-handlers\.js|\/lib\/load-module\.js/, priority: 4 },

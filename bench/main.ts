@@ -77,7 +77,7 @@ async function main(options: BenchOptions): Promise<void> {
     },
     serverCpuMs: () => databases.cpuMs(),
     note: (what, who, value, unit) => notes.add(scenario.name, what, who, value, unit),
-    say: (text) => console.error(`${elapsed(began)} ${scenario.name}: ${text}`),
+    progress: (text) => console.error(`${elapsed(began)} ${scenario.name}: ${text}`),
   });
   for (const scenario of chosen) await scenario.run(benchOf(scenario));
 }

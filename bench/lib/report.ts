@@ -53,8 +53,8 @@ async function runsIn(file: URL): Promise<Run[]> {
 
 /** Add a run; its scenarios replace those of earlier runs. */
 export function withRun(before: readonly Run[], run: Run): Run[] {
-  const anew = new Set(run.notes.map(({ scenario }) => scenario));
-  const isKept = ({ scenario }: { readonly scenario: string }) => !anew.has(scenario);
+  const repeated = new Set(run.notes.map(({ scenario }) => scenario));
+  const isKept = ({ scenario }: { readonly scenario: string }) => !repeated.has(scenario);
   const kept = before.map((one) => ({
     ...one,
     notes: one.notes.filter(isKept),

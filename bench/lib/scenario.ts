@@ -19,7 +19,7 @@ export interface Bench {
   /** Record a value of this scenario; the values of several rounds belong together. */
   note(what: string, who: string, value: number, unit: Unit): void;
   /** Print what is being done. */
-  say(text: string): void;
+  progress(text: string): void;
 }
 
 export interface Scenario {

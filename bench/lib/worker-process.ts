@@ -21,13 +21,13 @@ process.on('message', async (message: ToWorker) => {
   if (message.kind === 'go') {
     cpu = process.cpuUsage();
     working = Promise.resolve(start());
-    setInterval(tellProgress, PROGRESS_MS).unref();
+    setInterval(sendProgress, PROGRESS_MS).unref();
     await working;
   } else {
     await (await working)?.stop();
-    tellProgress();
+    sendProgress();
     const { user, system } = process.cpuUsage(cpu);
-    tell({ kind: 'stopped', cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() });
+    send({ kind: 'stopped', cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() });
     process.disconnect?.();
   }
 });
@@ -35,19 +35,19 @@ process.on('message', async (message: ToWorker) => {
 process.on('disconnect', () => process.exit());
 // Ctrl-C reaches the whole group; the parent decides when to stop.
 process.on('SIGINT', () => {});
-tell({ kind: 'ready' });
+send({ kind: 'ready' });
 
 let lastRssAt = 0;
 let rssBytes = 0;
-function tellProgress(): void {
+function sendProgress(): void {
   const done = counted.takeDone();
   if (performance.now() - lastRssAt > 250) {
     rssBytes = process.memoryUsage.rss();
     lastRssAt = performance.now();
   } else if (done === 0) return;
-  tell({ kind: 'progress', done, starts: counted.takeStarts(), rssBytes });
+  send({ kind: 'progress', done, starts: counted.takeStarts(), rssBytes });
 }
 
-function tell(message: FromWorker): void {
+function send(message: FromWorker): void {
   if (process.send !== undefined && process.connected) process.send(message);
 }

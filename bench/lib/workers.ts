@@ -65,12 +65,12 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
         onDeath(new Error(`a worker of ${order.system} ended with ${code ?? signal}`));
     });
   }
-  await Promise.race([deaths, Promise.all(children.map((child) => heard(child, 'ready')))]);
+  await Promise.race([deaths, Promise.all(children.map((child) => nextMessage(child, 'ready')))]);
   return {
     pids: children.map((child) => child.pid!),
     starts,
     go() {
-      for (const child of children) tell(child, { kind: 'go' });
+      for (const child of children) send(child, { kind: 'go' });
     },
     done: () => done,
     rssBytes: () => Math.max(0, ...rss.values()),
@@ -96,8 +96,8 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
       const ends = await Promise.all(
         alive.map(async (child) => {
           const exit = once(child, 'exit');
-          const stopped = heard(child, 'stopped');
-          tell(child, { kind: 'stop' });
+          const stopped = nextMessage(child, 'stopped');
+          send(child, { kind: 'stop' });
           const end = await Promise.race([stopped, exit.then(() => undefined)]);
           await exit;
           return end;
@@ -105,10 +105,10 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
       );
       clearTimeout(timer);
       await killAll();
-      const told = ends.filter((end) => end !== undefined);
+      const reported = ends.filter((end) => end !== undefined);
       return {
-        cpuMs: told.reduce((sum, end) => sum + end.cpuMs, 0),
-        rssBytes: Math.max(0, ...told.map((end) => end.rssBytes)),
+        cpuMs: reported.reduce((sum, end) => sum + end.cpuMs, 0),
+        rssBytes: Math.max(0, ...reported.map((end) => end.rssBytes)),
       };
     },
     kill(pid) {
@@ -117,19 +117,22 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
   };
 }
 
-type Told<Kind extends FromWorker['kind']> = Extract<FromWorker, { kind: Kind }>;
+type MessageOf<Kind extends FromWorker['kind']> = Extract<FromWorker, { kind: Kind }>;
 
-function heard<Kind extends FromWorker['kind']>(child: ChildProcess, kind: Kind): Promise<Told<Kind>> {
+function nextMessage<Kind extends FromWorker['kind']>(
+  child: ChildProcess,
+  kind: Kind,
+): Promise<MessageOf<Kind>> {
   return new Promise((resolve) => {
-    const hear = (message: FromWorker) => {
+    const onMessage = (message: FromWorker) => {
       if (message.kind !== kind) return;
-      child.off('message', hear);
-      resolve(message as Told<Kind>);
+      child.off('message', onMessage);
+      resolve(message as MessageOf<Kind>);
     };
-    child.on('message', hear);
+    child.on('message', onMessage);
   });
 }
 
-function tell(child: ChildProcess, message: ToWorker): void {
+function send(child: ChildProcess, message: ToWorker): void {
   if (child.connected) child.send(message);
 }

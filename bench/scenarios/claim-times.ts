@@ -24,7 +24,7 @@ export async function claimTimes(
   let made = 0;
   for (const count of waiting) {
     const what = beside ?? `${count.toLocaleString('en')} waiting`;
-    bench.say(`${what}: taskq`);
+    bench.progress(`${what}: taskq`);
     await client.query(WAITING, [count - made]);
     made = count;
     await client.query('vacuum (analyze) taskq.tasks');

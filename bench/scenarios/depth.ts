@@ -29,12 +29,12 @@ export const depth: Scenario = {
     const waiting = [10_000, 100_000, 1_000_000, 10_000_000].map((count) => Math.max(10_000, count * scale));
     await claimTimes(bench, waiting, []);
     const scaled = (count: number) => count * scale;
-    const said = (count: number) => scaled(count).toLocaleString('en');
+    const counted = (count: number) => scaled(count).toLocaleString('en');
     for (const [what, around] of [
-      [`${said(1_000_000)} due next week at priority 0`, [[SURROUNDINGS.scheduled, 1_000_000]]],
-      [`${said(100_000)} of a type nobody handles in front`, [[SURROUNDINGS.unhandled, 100_000]]],
+      [`${counted(1_000_000)} due next week at priority 0`, [[SURROUNDINGS.scheduled, 1_000_000]]],
+      [`${counted(100_000)} of a type nobody handles in front`, [[SURROUNDINGS.unhandled, 100_000]]],
       [
-        `${said(5_000_000)} finished and ${said(1_000_000)} dead beside`,
+        `${counted(5_000_000)} finished and ${counted(1_000_000)} dead beside`,
         [
           [SURROUNDINGS.finished, 5_000_000],
           [SURROUNDINGS.dead, 1_000_000],

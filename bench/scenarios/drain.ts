@@ -69,7 +69,7 @@ async function measure(bench: Bench, { contestant, processes, tasks, bytes }: Ru
   const { who, system, tuning, history } = contestant;
   if (!bench.has(system)) return;
   const what = nameOf(contestant, processes, bytes);
-  bench.say(`${what}: ${who}`);
+  bench.progress(`${what}: ${who}`);
   const isSlow = SLOW.includes(system);
   const limitMs = bench.quick ? 3000 : tuning === 'defaults' || isSlow ? DEFAULTS_MS : BEST_MS;
   const order = { system, tuning, history, handler: { kind: 'noop' as const } };

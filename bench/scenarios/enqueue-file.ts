@@ -13,7 +13,7 @@ import { TYPE } from '../peers/taskq.ts';
 export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
   const tasks = bench.quick ? 50_000 : 1_000_000;
   const what = `--file of ${tasks.toLocaleString('en')}`;
-  bench.say(`${what}: taskq`);
+  bench.progress(`${what}: taskq`);
   const began = clockMs();
   const taskq = spawn(
     process.execPath,

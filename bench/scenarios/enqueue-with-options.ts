@@ -33,7 +33,7 @@ async function inArrays(
   who: SystemName,
   add: (numbers: readonly number[]) => Promise<unknown>,
 ): Promise<void> {
-  bench.say(`arrays of 1,000, all options: ${who}`);
+  bench.progress(`arrays of 1,000, all options: ${who}`);
   const rate = await produce(bench, { producers: 1, size: 1000 }, add);
   bench.note('arrays of 1,000, all options', who, rate, 'tasks/s');
 }

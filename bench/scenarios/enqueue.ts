@@ -42,14 +42,14 @@ async function at(bench: Bench, system: SystemName, measure: (place: Place) => P
 
 /** One producer, one task after another. */
 async function byOne(bench: Bench, system: SystemName, place: Place): Promise<void> {
-  bench.say(`one at a time: ${system}`);
+  bench.progress(`one at a time: ${system}`);
   const rate = await addBy(bench, { system, place, producers: 1, size: 1 });
   bench.note('one at a time', system, rate, 'tasks/s');
 }
 
 /** 32 producers, a task per transaction, while a worker takes the tasks. */
 async function byMany(bench: Bench, system: SystemName, place: Place, who: string = system): Promise<void> {
-  bench.say(`32 producers: ${who}`);
+  bench.progress(`32 producers: ${who}`);
   const order = { system, place, tuning: 'best', handler: { kind: 'noop' }, history: false } as const;
   const workers = await startWorkers(bench.undo, order, 1);
   workers.go();
@@ -63,7 +63,7 @@ async function byMany(bench: Bench, system: SystemName, place: Place, who: strin
 }
 
 async function inArrays(bench: Bench, system: SystemName, place: Place): Promise<void> {
-  bench.say(`arrays of 1,000: ${system}`);
+  bench.progress(`arrays of 1,000: ${system}`);
   const rate = await addBy(bench, { system, place, producers: 1, size: 1000 });
   bench.note('arrays of 1,000', system, rate, 'tasks/s');
 }

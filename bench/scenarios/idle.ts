@@ -34,7 +34,7 @@ interface Rest {
 /** Measure queries per worker and second besides heartbeats, and the largest resident size, of `taskq work` itself. */
 async function atRest(bench: Bench, { what, workers: count, polling = false }: Rest): Promise<void> {
   const ms = bench.quick ? 15_000 : 60_000;
-  bench.say(`${what}: taskq`);
+  bench.progress(`${what}: taskq`);
   const place = await bench.place('taskq');
   const isTracked = await trackStatements(place);
   const workers = await startCommands(bench.undo, place, { count, polling });
@@ -52,7 +52,7 @@ async function atRest(bench: Bench, { what, workers: count, polling = false }: R
 /** Measure whether a worker grows with its work. */
 async function memory(bench: Bench): Promise<void> {
   const [some, many] = bench.quick ? [20_000, 60_000] : [100_000, 1_000_000];
-  bench.say('RSS after work: taskq');
+  bench.progress('RSS after work: taskq');
   const place = await bench.place('taskq');
   const peer = await bench.peer('taskq');
   await fill(peer, place, some, SMALL);

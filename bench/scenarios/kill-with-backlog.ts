@@ -11,7 +11,7 @@ const LIMIT_MS = 120_000;
 /** Measure how long the tasks of a killed worker cannot be claimed, with this many waiting and another worker alive. */
 export async function killWithBacklog(bench: Bench, waiting: number): Promise<void> {
   const what = `kill -9 with ${waiting.toLocaleString('en')} waiting`;
-  bench.say(what);
+  bench.progress(what);
   const place = await bench.place('taskq');
   await withClient(place, async (client) => {
     await client.query(WAITING, [waiting]);

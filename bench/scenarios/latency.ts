@@ -76,7 +76,7 @@ async function withWorker(
 /** One task at a time, while the worker sleeps. */
 async function idle(bench: Bench, { who }: Contestant, { place, add, workers }: Setting): Promise<void> {
   const samples = bench.quick ? 50 : 1000;
-  bench.say(`idle: ${who}`);
+  bench.progress(`idle: ${who}`);
   const client = new pg.Client({ connectionString: place });
   await client.connect();
   const latencies: number[] = [];
@@ -94,7 +94,7 @@ async function idle(bench: Bench, { who }: Contestant, { place, add, workers }: 
 /** At 2,000 tasks/s, a transaction each. */
 async function loaded(bench: Bench, { who }: Contestant, { place, add, workers }: Setting): Promise<void> {
   const ms = bench.quick ? 3000 : 10_000;
-  bench.say(`2,000/s: ${who}`);
+  bench.progress(`2,000/s: ${who}`);
   const load = { place, statement: add, perS: 2000, connections: 16, bytes: SMALL };
   // Warm up both ends.
   const before = await offer({ ...load, ms: 1000, from: 1_000_000 });
@@ -118,7 +118,7 @@ async function transactional(
   { place, add, workers, ms }: Setting & { readonly ms: number },
 ): Promise<void> {
   const what = `transactions of ${ms} ms`;
-  bench.say(`${what}: ${who}`);
+  bench.progress(`${what}: ${who}`);
   const totalMs = Math.max(bench.quick ? 2000 : 6000, 2.2 * ms);
   const beside = offer({
     place,

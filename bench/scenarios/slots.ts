@@ -14,7 +14,7 @@ export const slots: Scenario = {
   async run(bench) {
     const perProcess = bench.quick ? 100 : 1000;
     const tasks = PROCESSES * perProcess;
-    bench.say(`${tasks} slots: taskq`);
+    bench.progress(`${tasks} slots: taskq`);
     const place = await bench.place('taskq');
     await fill(await bench.peer('taskq'), place, tasks, SMALL);
     const handler = { kind: 'sleep', ms: MS } as const;

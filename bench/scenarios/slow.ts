@@ -15,7 +15,7 @@ export const slow: Scenario = {
     const idealMs = (tasks / CONCURRENCY) * MS;
     const peer = await bench.peer('taskq');
     for (let round = 0; round < bench.rounds; round++) {
-      bench.say(`${tasks} tasks: taskq`);
+      bench.progress(`${tasks} tasks: taskq`);
       const place = await bench.place('taskq');
       await fill(peer, place, tasks, SMALL);
       const handler = { kind: 'sleep', ms: MS } as const;

@@ -17,7 +17,7 @@ export const snapshot: Scenario = {
       ['an idle transaction open', openSnapshot],
     ] as const) {
       for (const system of ['taskq', 'graphile-worker'] satisfies SystemName[]) {
-        bench.say(`${what}: ${system}`);
+        bench.progress(`${what}: ${system}`);
         const order = { system, tuning: 'best', history: false, handler: { kind: 'noop' } } as const;
         const work = { order, processes: PROCESSES, tasks, bytes: SMALL, limitMs: LIMIT_MS };
         const { tasksPerS } = await workOff(bench, { ...work, ...(meanwhile && { meanwhile }) });

@@ -8,7 +8,7 @@ import { openSnapshot } from './snapshot.ts';
 /** Measure the first start of a worker once this many tasks were consumed whose dead rows vacuum may not remove. */
 export async function startUnderSnapshot(bench: Bench, consumed: number): Promise<void> {
   const what = `worker started after ${consumed.toLocaleString('en')} were consumed under a held snapshot`;
-  bench.say(what);
+  bench.progress(what);
   const place = await bench.place('taskq');
   await withClient(place, (client) => client.query(WAITING, [consumed]));
   const release = await openSnapshot(place);

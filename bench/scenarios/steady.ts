@@ -55,7 +55,7 @@ async function phase(
   { place, add, workers, long }: Setting,
   { name, ms, from }: { name: string; ms: number; from: number },
 ): Promise<void> {
-  bench.say(`${name}: taskq`);
+  bench.progress(`${name}: taskq`);
   const keepLong = addLong(place, add, { ...long, forMs: ms });
   const doneBefore = workers.done();
   const watching = watchSizes(place, ms);

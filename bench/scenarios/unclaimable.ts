@@ -30,7 +30,7 @@ async function beside(
   what: string,
   prepare: (place: Place) => Promise<() => Promise<void>>,
 ): Promise<void> {
-  bench.say(`beside ${what}`);
+  bench.progress(`beside ${what}`);
   const place = await bench.place('taskq');
   // The work of autovacuum is not a cost of the worker.
   await run(place, 'alter table taskq.tasks set (autovacuum_enabled = false)');

@@ -1,5 +1,5 @@
-import { Bell } from './bell.ts';
 import { isUnanswered } from './database.ts';
+import { Wakeup } from './wakeup.ts';
 
 export interface EveryOptions {
   /** Milliseconds from the end of one run to the start of the next. */
@@ -10,8 +10,8 @@ export interface EveryOptions {
   readonly onError: (error: unknown) => void;
   /** How far a pause may vary from `everyMs` in each direction, as a share of it; default 0.1. */
   readonly jitter?: number;
-  /** A ring ends the pause at once. */
-  readonly bell?: Bell;
+  /** A trigger ends the pause at once. */
+  readonly wakeup?: Wakeup;
 }
 
 /** Refused runs take at most a twentieth of the time. */
@@ -26,7 +26,7 @@ export async function every(
   shot: (signal: AbortSignal) => Promise<unknown>,
   options: EveryOptions,
 ): Promise<void> {
-  const { everyMs, signal, onError, jitter = 0.1, bell = new Bell() } = options;
+  const { everyMs, signal, onError, jitter = 0.1, wakeup = new Wakeup() } = options;
   while (!signal.aborted) {
     const began = performance.now();
     let refusedMs = 0;
@@ -37,6 +37,6 @@ export async function every(
       if (!isUnanswered(error)) refusedMs = performance.now() - began;
     }
     const pauseMs = Math.max(everyMs, REFUSED_FACTOR * refusedMs);
-    await bell.wait(pauseMs * (1 - jitter + 2 * jitter * Math.random()), signal);
+    await wakeup.wait(pauseMs * (1 - jitter + 2 * jitter * Math.random()), signal);
   }
 }

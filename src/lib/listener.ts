@@ -23,7 +23,7 @@ export interface ListenerOptions extends SessionOptions {
 /** A dedicated session that listens and runs statements one at a time. */
 export interface Listener extends Queryable {
   /** Whether notifications arrive: behind some poolers LISTEN succeeds but nothing arrives. */
-  readonly hears: Promise<boolean>;
+  readonly receivesNotifications: Promise<boolean>;
   /** Rejects when the connection breaks; never resolves. */
   readonly broken: Promise<never>;
   /** Sets whether it keeps the process alive; it does at first. */
@@ -45,8 +45,8 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
     if (options.access === 'write') refuseReadOnly(session, shownOf(options.connection));
     const query = inTurn(client, options.deadlineMs, session);
     const closing = new AbortController();
-    const hears = listen(client, { session, query, options, closing: closing.signal });
-    hears.catch(() => {}); // rejects again where it is awaited
+    const receivesNotifications = listen(client, { session, query, options, closing: closing.signal });
+    receivesNotifications.catch(() => {}); // rejects again where it is awaited
     const keepAlive: Listener['keepAlive'] = (how) => {
       const { ref, unref } = client as unknown as { ref(): void; unref(): void };
       (how === 'yes' ? ref : unref).call(client);
@@ -56,7 +56,7 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
       keepAlive('yes'); // otherwise the process may exit before the connection has ended
       return client.end();
     };
-    return { query, hears, broken, keepAlive, close };
+    return { query, receivesNotifications, broken, keepAlive, close };
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
@@ -83,7 +83,7 @@ interface Listening {
 /** Listens and returns true, or returns false behind a pooler that delivers no notifications. */
 async function listen(client: pg.Client, { session, query, options, closing }: Listening): Promise<boolean> {
   client.on('notification', ({ channel, payload = '' }) => options.onNotification(channel, payload));
-  if (!session.isDirect && !(await canHear(options, closing))) return false;
+  if (!session.isDirect && !(await notificationsArrive(options, closing))) return false;
   for (const channel of options.channels) await query({ text: `listen ${channel}` });
   return true;
 }
@@ -95,23 +95,23 @@ const PROOF_MS = 2000;
  * Returns whether one session receives another's notifications. The listening session stays idle meanwhile: a pooler
  * that shares servers passes a notification to whichever client has a statement running, which would prove nothing.
  */
-async function canHear(options: ListenerOptions, closing: AbortSignal): Promise<boolean> {
+async function notificationsArrive(options: ListenerOptions, closing: AbortSignal): Promise<boolean> {
   const settings = settingsOf(options);
-  const [ear, mouth] = [new pg.Client(settings), new pg.Client(settings)];
+  const [receiver, sender] = [new pg.Client(settings), new pg.Client(settings)];
   try {
-    await Promise.all([ear, mouth].map((client) => client.on('error', () => {}).connect()));
+    await Promise.all([receiver, sender].map((client) => client.on('error', () => {}).connect()));
     const channel = `taskq_proof_${randomUUID().replaceAll('-', '')}`;
     // Notifications on other channels may arrive, meant for this server session's previous client.
-    const heard = new Promise<true>((resolve) => {
-      ear.on('notification', (said) => said.channel === channel && resolve(true));
+    const received = new Promise<true>((resolve) => {
+      receiver.on('notification', (message) => message.channel === channel && resolve(true));
     });
-    await withDeadline(ear, options.deadlineMs, () => ear.query(`listen ${channel}`));
-    await withDeadline(mouth, options.deadlineMs, () => mouth.query(`notify ${channel}`));
-    return await Promise.race([heard, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
+    await withDeadline(receiver, options.deadlineMs, () => receiver.query(`listen ${channel}`));
+    await withDeadline(sender, options.deadlineMs, () => sender.query(`notify ${channel}`));
+    return await Promise.race([received, sleep(PROOF_MS, false, { ref: false, signal: closing })]);
   } catch {
     return false; // without a session to test with, do not trust LISTEN
   } finally {
-    await Promise.all([ear, mouth].map((client) => client.end().catch(() => {})));
+    await Promise.all([receiver, sender].map((client) => client.end().catch(() => {})));
   }
 }
 

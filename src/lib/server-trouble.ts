@@ -110,9 +110,9 @@ export function hintToConnect(why: string): string {
 }
 
 /** Describes a database error on one line, with a hint where there is one. */
-export function sayTrouble(error: unknown, databaseUrl?: string): string {
-  const said = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;
-  const message = messageOf(said);
-  const hint = said instanceof TaskqError && said.hint !== undefined ? ` — ${said.hint}` : '';
+export function describeDatabaseError(error: unknown, databaseUrl?: string): string {
+  const explained = (isAnyServerError(error) && serverTrouble(error, databaseUrl)) || error;
+  const message = messageOf(explained);
+  const hint = explained instanceof TaskqError && explained.hint !== undefined ? ` — ${explained.hint}` : '';
   return `${message}${hint}`.replaceAll(/\s*\n\s*/g, ' ');
 }

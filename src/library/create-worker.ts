@@ -2,7 +2,7 @@ import { messageOf } from '../lib/thrown.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
 import type { EventLog } from '../worker/log/events.ts';
 import type { WorkerEnd } from '../worker/worker-options.ts';
-import { tellListener } from './event-listener.ts';
+import { listenerLog } from './event-listener.ts';
 import {
   type CreateWorkerOptions,
   isolationOf,
@@ -64,7 +64,7 @@ class ApplicationWorker implements TaskWorker {
     this.#handlers = options.handlers;
     this.#types = typesOf(options);
     this.#isolation = isolationOf(options);
-    this.#events = tellListener(options.onEvent ?? (() => {}), logLevelOf(options));
+    this.#events = listenerLog(options.onEvent ?? (() => {}), logLevelOf(options));
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });

@@ -14,14 +14,14 @@ export interface WorkerEvent {
  * Creates a log that passes events of the level `lowest` or above to a listener. The first error that the listener
  * throws or rejects with is emitted as a process warning; later ones are ignored.
  */
-export function tellListener(listener: (event: WorkerEvent) => unknown, lowest: Level): EventLog {
+export function listenerLog(listener: (event: WorkerEvent) => unknown, lowest: Level): EventLog {
   let hasThrown = false;
   const complain = (thrown: unknown) => {
     if (hasThrown) return;
     hasThrown = true;
     process.emitWarning(`the listener of a taskq worker threw: ${messageOf(thrown)}`, 'TaskqWarning');
   };
-  const tell = (event: WorkerEvent) => {
+  const call = (event: WorkerEvent) => {
     if (LEVELS.indexOf(event.level) < LEVELS.indexOf(lowest)) return;
     try {
       const answer = listener(event);
@@ -31,11 +31,11 @@ export function tellListener(listener: (event: WorkerEvent) => unknown, lowest: 
     }
   };
   return {
-    tellsDebug: lowest === 'debug',
+    isDebugEnabled: lowest === 'debug',
     event(name, fields = {}) {
       const [level, message] = EVENTS[name];
-      tell({ ...fields, event: name, level, message });
+      call({ ...fields, event: name, level, message });
     },
-    say: (level, message, line) => tell({ ...line, event: 'task.log', level, message }),
+    write: (level, message, line) => call({ ...line, event: 'task.log', level, message }),
   };
 }

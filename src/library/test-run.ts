@@ -27,7 +27,7 @@ const LEASE_MS = 3_600_000;
 const MOST_ATTEMPTS = 1000;
 
 /** Discards what handlers log in a test. */
-const SILENT: EventLog = { tellsDebug: false, event: () => {}, say: () => {} };
+const SILENT: EventLog = { isDebugEnabled: false, event: () => {}, write: () => {} };
 
 type Shown = ShownTaskOf<UnknownHandlers>;
 

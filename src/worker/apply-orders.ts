@@ -12,8 +12,8 @@ export function applyOrders(state: WorkerState, orders: Orders): void {
   if (orders.stop) state.shutdown.finish();
   state.releaseUnserved();
   state.executor.fill();
-  state.slotFreed.ring();
-  state.workArrived.ring();
+  state.slotFreed.trigger();
+  state.workArrived.trigger();
 }
 
 function logChanges(events: EventLog, before: Orders, now: Orders): void {

@@ -1,5 +1,5 @@
 import { isUnanswered, type Queryable, type Statement } from '../lib/database.ts';
-import { sayTrouble } from '../lib/server-trouble.ts';
+import { describeDatabaseError } from '../lib/server-trouble.ts';
 import type { EventLog } from './log/events.ts';
 
 /** A worker's two connections: the main thread's statements, and the heartbeat thread's own connection. */
@@ -55,7 +55,8 @@ export class ConnectionState implements Queryable {
       this.answered('statements', askedAt);
       return rows;
     } catch (error) {
-      if (isUnanswered(error)) this.failed('statements', sayTrouble(error, this.#options.databaseUrl));
+      if (isUnanswered(error))
+        this.failed('statements', describeDatabaseError(error, this.#options.databaseUrl));
       else this.answered('statements', askedAt);
       throw error;
     }

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 import {
+  type DeclaredSettings,
   type Difference,
   reloadWorker,
-  type Sayings,
   unregisterWorker,
 } from '../queue/protocol/register-worker.ts';
 import { type Handlers, settingsOf } from './handlers/load-handlers.ts';
@@ -12,12 +12,15 @@ import type { ConfiguredSettings } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** Merge the task settings of handlers and configuration; the configuration wins for the types it names. */
-export function sayingsOf(handlers: Handlers, configured: ConfiguredSettings | undefined): Sayings {
+export function declaredSettings(
+  handlers: Handlers,
+  configured: ConfiguredSettings | undefined,
+): DeclaredSettings {
   const own = Object.entries(settingsOf(handlers));
-  const said = (type: string) =>
+  const configuredOf = (type: string) =>
     configured !== undefined && Object.hasOwn(configured.types, type) ? configured.types[type] : undefined;
   return {
-    types: Object.fromEntries(own.map(([type, settings]) => [type, { ...settings, ...said(type) }])),
+    types: Object.fromEntries(own.map(([type, settings]) => [type, { ...settings, ...configuredOf(type) }])),
     defaults: configured?.defaults,
     queueSettings: configured?.queues,
   };
@@ -42,7 +45,11 @@ export function logDifferences(events: EventLog, differing: readonly Difference[
 export async function storeTypes(db: Queryable, state: WorkerState): Promise<void> {
   const { unstored } = state;
   if (unstored === undefined) return;
-  const isStored = await reloadWorker(db, state.workerId, sayingsOf(unstored, state.options.configured));
+  const isStored = await reloadWorker(
+    db,
+    state.workerId,
+    declaredSettings(unstored, state.options.configured),
+  );
   if (isStored && state.unstored === unstored) state.unstored = undefined;
 }
 

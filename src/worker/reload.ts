@@ -1,11 +1,11 @@
 import { backingOffMs } from '../lib/backing-off.ts';
-import { Bell } from '../lib/bell.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
+import { Wakeup } from '../lib/wakeup.ts';
 import { reloadWorker } from '../queue/protocol/register-worker.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
-import { sayingsOf } from './registration.ts';
+import { declaredSettings } from './registration.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** The most names in one log line. */
@@ -55,10 +55,10 @@ async function storeSettings(
 ): Promise<boolean> {
   for (let failures = 1; ; failures++) {
     try {
-      return await reloadWorker(db, workerId, sayingsOf(handlers, options.configured));
+      return await reloadWorker(db, workerId, declaredSettings(handlers, options.configured));
     } catch (error) {
       if (!isPassing(error) || stop.aborted) throw error;
-      await new Bell().wait(backingOffMs(failures, Math.random()), stop);
+      await new Wakeup().wait(backingOffMs(failures, Math.random()), stop);
     }
   }
 }

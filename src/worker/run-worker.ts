@@ -18,7 +18,7 @@ import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { Housekeeper } from './maintain/housekeeper.ts';
 import { Rescuer } from './maintain/rescuer.ts';
 import { Vacuumer } from './maintain/vacuumer.ts';
-import { logDifferences, sayingsOf, storeTypes, unregister } from './registration.ts';
+import { declaredSettings, logDifferences, storeTypes, unregister } from './registration.ts';
 import { reload } from './reload.ts';
 import { watchExit } from './supervise/watch-exit.ts';
 import { watchRelease } from './watch-release.ts';
@@ -71,7 +71,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       silenceMs: () => 2 * state.lease.heartbeatMs,
       onRestored: () => {
         state.refresh();
-        state.schemaChanged.ring();
+        state.schemaChanged.trigger();
       },
     });
     const state = new WorkerState(db, pool, workerId, options);
@@ -180,7 +180,7 @@ async function register(
     leaseMs: options.leaseMs,
     pollMs: options.pollMs,
     batch: options.batch,
-    ...sayingsOf(options.handlers, options.configured),
+    ...declaredSettings(options.handlers, options.configured),
     queues: options.queues,
     paused: options.paused,
   });
@@ -216,8 +216,8 @@ function onMessage(
       break;
     case 'connected':
       state.heartbeat.connected(message.listening);
-      state.workArrived.ring(); // hints that came before have not arrived here
-      state.slotFreed.ring();
+      state.workArrived.trigger(); // hints that came before have not arrived here
+      state.slotFreed.trigger();
       break;
     case 'disconnected':
       state.heartbeat.disconnected();
@@ -230,7 +230,7 @@ function onMessage(
     case 'refused':
       db.refused();
       state.options.events.event('statement.failed', { error: { message: message.why } });
-      state.schemaChanged.ring();
+      state.schemaChanged.trigger();
       break;
     default:
       message satisfies never;

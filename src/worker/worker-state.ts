@@ -1,11 +1,11 @@
 import { NOT_STORED } from '../domain/outcome.ts';
 import type { ClaimedTask } from '../domain/task.ts';
-import { Bell } from '../lib/bell.ts';
 import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
-import { Lane } from '../lib/lane.ts';
-import { sayTrouble } from '../lib/server-trouble.ts';
-import { Spacing } from '../lib/spacing.ts';
+import { SerialQueue } from '../lib/serial-queue.ts';
+import { describeDatabaseError } from '../lib/server-trouble.ts';
+import { Throttle } from '../lib/throttle.ts';
 import { messageOf } from '../lib/thrown.ts';
+import { Wakeup } from '../lib/wakeup.ts';
 import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
@@ -28,12 +28,12 @@ import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './maintain/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
 import { Departures } from './settle/departures.ts';
-import { Reporter, sayRefusal } from './settle/reporter.ts';
+import { describeRefusal, Reporter } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
 /** After each count of unfinished tasks, wait this many times as long as it took. */
-const COUNT_SPACING = 20;
+const COUNT_PAUSE_FACTOR = 20;
 
 /** What a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
 export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost, RescuingWorker {
@@ -55,12 +55,12 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
   readonly shutdown: Shutdown;
-  /** Rung when there may be room for more tasks. */
-  readonly slotFreed = new Bell();
-  /** Rung when there may be tasks to claim. */
-  readonly workArrived = new Bell();
-  /** Rung when the schema may have changed. */
-  readonly schemaChanged = new Bell();
+  /** Triggered when there may be room for more tasks. */
+  readonly slotFreed = new Wakeup();
+  /** Triggered when there may be tasks to claim. */
+  readonly workArrived = new Wakeup();
+  /** Triggered when the schema may have changed. */
+  readonly schemaChanged = new Wakeup();
   /** What operators currently want of this worker. */
   orders: Orders;
   /** Handlers whose settings are not all stored yet, because others have their types locked; see `storeTypes`. */
@@ -70,7 +70,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   readonly #context: ClaimContext;
   readonly #sweeper: Sweeper;
   /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
-  readonly #counts = new Spacing(COUNT_SPACING);
+  readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
 
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
@@ -86,19 +86,19 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
     this.shutdown = new Shutdown(options.stop, events);
     this.departures = new Departures(events);
-    const lane = new Lane();
+    const serial = new SerialQueue();
     this.#context = new ClaimContext({
       worker: this,
       beside,
-      lane,
-      onFound: () => this.workArrived.ring(),
+      serial,
+      onFound: () => this.workArrived.trigger(),
     });
     this.#sweeper = new Sweeper({
       db: beside,
-      lane,
+      serial,
       cursor: this.cursor,
       types: () => this.types,
-      onMissed: () => this.workArrived.ring(),
+      onMissed: () => this.workArrived.trigger(),
       onTrouble: (error) => this.onTrouble(error),
     });
     this.reporter = new Reporter(this, this.ledger, {
@@ -108,13 +108,13 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
         // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },
-      onNotStored: (held, error) => this.#logNotStored(held, sayRefusal(error)),
+      onNotStored: (held, error) => this.#logNotStored(held, describeRefusal(error)),
       onRefused: ({ id }, error) =>
-        events.event('outcome.refused', { task_id: id, error: { message: sayRefusal(error) } }),
+        events.event('outcome.refused', { task_id: id, error: { message: describeRefusal(error) } }),
       onTrouble: (error) => this.onTrouble(error),
       onSent: () => {
         this.#leaveOutRefused();
-        slotFreed.ring();
+        slotFreed.trigger();
       },
     });
     this.executor = new Executor(this.ledger, options, this, slotFreed);
@@ -181,8 +181,8 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   refresh(): void {
     this.cursor.reset();
     this.reporter.retry();
-    this.workArrived.ring();
-    this.slotFreed.ring();
+    this.workArrived.trigger();
+    this.slotFreed.trigger();
   }
 
   /** Use these handlers for all further starts; running attempts keep theirs. */
@@ -210,20 +210,20 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   wake(queue: string, fromUs: number): void {
     this.cursor.rewind(queue, fromUs);
     this.#context.add(queue);
-    this.workArrived.ring();
+    this.workArrived.trigger();
   }
 
   /** A statement failed. A refusal may mean that the schema no longer fits. */
   onTrouble(error: unknown): void {
     this.logTrouble(error);
-    if (isServerError(error)) this.schemaChanged.ring();
+    if (isServerError(error)) this.schemaChanged.trigger();
   }
 
   /** Log what the server refused; the connection logs lost answers itself. */
   logTrouble(error: unknown): void {
     const { events, databaseUrl } = this.options;
     if (!isUnanswered(error))
-      events.event('statement.failed', { error: { message: sayTrouble(error, databaseUrl) } });
+      events.event('statement.failed', { error: { message: describeDatabaseError(error, databaseUrl) } });
   }
 
   /** Retire after an uncaught error: its attempt fails with it, and the state of this process is unknown. */
@@ -295,7 +295,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
     // A retry may be due before the next poll.
-    if (consequence?.status === 'pending' || this.options.untilIdle) this.workArrived.ring();
+    if (consequence?.status === 'pending' || this.options.untilIdle) this.workArrived.trigger();
   }
 
   #logNotStored({ id }: HeldTask, error: string): void {

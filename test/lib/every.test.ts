@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Bell } from '../../src/lib/bell.ts';
 import { every } from '../../src/lib/every.ts';
+import { Wakeup } from '../../src/lib/wakeup.ts';
 
 const unexpected = (error: unknown) => {
   throw error;
@@ -62,16 +62,16 @@ test('nothing runs under a signal that has aborted', async () => {
   expect(shots).toBe(0);
 });
 
-test('a bell ends the pause', async () => {
+test('a wakeup ends the pause', async () => {
   const stop = new AbortController();
-  const bell = new Bell();
+  const wakeup = new Wakeup();
   let shots = 0;
   const shot = async () => {
     shots += 1;
     if (shots === 3) stop.abort();
-    else bell.ring();
+    else wakeup.trigger();
   };
-  await every(shot, { everyMs: 3_600_000, signal: stop.signal, onError: unexpected, bell });
+  await every(shot, { everyMs: 3_600_000, signal: stop.signal, onError: unexpected, wakeup });
   expect(shots).toBe(3);
 });
 
@@ -90,9 +90,9 @@ test('pauses stray from one another by the jitter', async () => {
 test('what the server refuses is paid for with a pause of its own length, many times', async () => {
   const stop = new AbortController();
   const pauses: number[] = [];
-  const bell = new Bell();
-  const wait = bell.wait.bind(bell);
-  bell.wait = (ms, signal) => {
+  const wakeup = new Wakeup();
+  const wait = wakeup.wait.bind(wakeup);
+  wakeup.wait = (ms, signal) => {
     pauses.push(ms);
     return wait(1, signal);
   };
@@ -108,7 +108,7 @@ test('what the server refuses is paid for with a pause of its own length, many t
       if (errors.length === 0) stop.abort();
       if (error !== undefined) throw error;
     },
-    { everyMs: 10, signal: stop.signal, onError: () => {}, jitter: 0, bell },
+    { everyMs: 10, signal: stop.signal, onError: () => {}, jitter: 0, wakeup },
   );
   expect(pauses[0]).toBeGreaterThanOrEqual(20 * 29);
   expect(pauses.slice(1)).toEqual([10, 10]);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { tellListener } from '../../src/library/event-listener.ts';
+import { listenerLog } from '../../src/library/event-listener.ts';
 
 /** A value that cannot even be printed. */
 const UNPRINTABLE = {
@@ -19,7 +19,7 @@ test.each([
   ['rejects with', () => Promise.reject(UNPRINTABLE)],
 ])('a listener that %s what cannot be printed changes nothing, and is a warning', async (_, listener) => {
   const warned = once(process, 'warning');
-  const log = tellListener(listener, 'info');
+  const log = listenerLog(listener, 'info');
   log.event('worker.resumed');
   log.event('worker.resumed');
   expect(await warned).toMatchObject([

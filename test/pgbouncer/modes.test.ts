@@ -48,7 +48,7 @@ describe('behind PgBouncer', () => {
   const warnings = (worker: RunningTaskq) =>
     worker.logs().filter(({ level }) => level !== 'info' && level !== 'debug');
 
-  /** A worker that looks once an hour runs what it hears of, and has nothing to warn of. */
+  /** A worker that looks once an hour runs what it is notified of, and logs no warning. */
   async function expectToHear(env: Record<string, string>): Promise<void> {
     const worker = work({ ...env, TASKQ_POLL: '1h' });
     await worker.waitForLog(({ event }) => event === 'worker.started');
@@ -63,7 +63,7 @@ describe('behind PgBouncer', () => {
       const { id } = await queue.enqueue('double', { n: 21 });
       const end = await queue.wait(id, { timeout: '1s' }).catch(() => undefined);
       if (end !== undefined) round += 1;
-      expect(triesLeft, 'it hears nothing').toBeGreaterThan(1);
+      expect(triesLeft, 'it is notified of nothing').toBeGreaterThan(1);
     }
     await queue.close();
     worker.kill();
@@ -106,9 +106,9 @@ describe('behind PgBouncer', () => {
         ),
       );
       const heard = await Promise.all(
-        listeners.map(async ({ hears, query }) => {
+        listeners.map(async ({ receivesNotifications, query }) => {
           let answer: boolean | undefined;
-          void hears.then((it) => (answer = it));
+          void receivesNotifications.then((it) => (answer = it));
           while (answer === undefined) await query({ text: 'select pg_sleep(0.01)' });
           return answer;
         }),

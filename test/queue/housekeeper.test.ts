@@ -26,8 +26,8 @@ function housekeeper(db: Queryable = queue.admin) {
     },
   };
   const events = {
-    tellsDebug: true,
-    say() {},
+    isDebugEnabled: true,
+    write() {},
     event: (name: string, fields?: object) => void logged.push({ event: name, ...fields }),
   };
   const it = new Housekeeper({ db: counting, events, stop: new AbortController().signal });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HeldTurn } from '../../src/worker/maintain/held-turn.ts';
 
-const events = { tellsDebug: true, say() {}, event() {} };
+const events = { isDebugEnabled: true, write() {}, event() {} };
 
 /** How many of `workers` act out of turn, in each of `turns` held turns. */
 function outOfTurn(workers: number, turns: number): number[] {

@@ -1,7 +1,7 @@
 import { after } from '../../lib/after.ts';
-import { Bell } from '../../lib/bell.ts';
 import { isPassing, isReadOnly, type Queryable } from '../../lib/database.ts';
 import { type Listener, openListener } from '../../lib/listener.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import { askEnds, type EndRow, getEnds } from './get-ends.ts';
 
 /** How a wait ended: the task ended, the time ran out, or the task is unknown or gone. */
@@ -52,7 +52,7 @@ export class EndWatch {
   readonly #urgent = new Set<string>();
   /** When the next of the others is due. */
   #dueAt = Number.POSITIVE_INFINITY;
-  readonly #bell = new Bell();
+  readonly #wakeup = new Wakeup();
   readonly #closed = new AbortController();
   #looping = false;
   #listener: Promise<Listener | undefined> | undefined;
@@ -71,7 +71,7 @@ export class EndWatch {
         signal?.removeEventListener('abort', onAbort);
         watched.waiting.delete(waiter);
         if (watched.waiting.size === 0 && this.#watched.get(id) === watched) this.#watched.delete(id);
-        this.#bell.ring();
+        this.#wakeup.trigger();
       };
       const waiter: Waiter = {
         resolve: (waited) => {
@@ -88,7 +88,7 @@ export class EndWatch {
       signal?.addEventListener('abort', onAbort);
       watched.waiting.add(waiter);
       if (!this.#looping) void this.#loop();
-      this.#bell.ring();
+      this.#wakeup.trigger();
     });
   }
 
@@ -131,7 +131,7 @@ export class EndWatch {
       }
       if (this.#watched.size === 0) break;
       const waitMs = this.#urgent.size > 0 ? 0 : this.#dueAt - performance.now();
-      await this.#bell.wait(Math.max(0, waitMs), this.#closed.signal);
+      await this.#wakeup.wait(Math.max(0, waitMs), this.#closed.signal);
     }
     this.#looping = false;
     if (!this.#closed.signal.aborted) void this.#listener?.then((listener) => listener?.keepAlive('no'));
@@ -193,7 +193,7 @@ export class EndWatch {
     opening.then(
       (listener) => {
         // Tasks that ended before we listened sent us no notification.
-        void listener.hears.then(
+        void listener.receivesNotifications.then(
           () => this.#lookNow(this.#watched.keys()),
           () => {},
         );
@@ -212,7 +212,7 @@ export class EndWatch {
 
   #lookNow(ids: Iterable<string>): void {
     for (const id of ids) if (this.#watched.has(id)) this.#urgent.add(id);
-    this.#bell.ring();
+    this.#wakeup.trigger();
   }
 
   #rejectAll(why: unknown): void {

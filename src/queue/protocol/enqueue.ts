@@ -45,7 +45,7 @@ export const BULK_LENGTH = 2 * 1024 * 1024;
 
 /** Build the arguments of one call, with the options common to all tasks written once. */
 export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [], notify?: false): Bulk {
-  const common = commonSayings(tasks);
+  const common = sharedFields(tasks);
   const texts = tasks.map((task) => taskText(task, common));
   const options = { ...common, allow_unknown: allowUnknown, notify };
   return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
@@ -74,10 +74,10 @@ export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<n
 }
 
 /** A task's type and options, without its payload. */
-type Sayings = Readonly<Record<string, unknown>>;
+type TaskFields = Readonly<Record<string, unknown>>;
 
 /** The JSON of a task without what is common to all. The payload's text is not parsed. */
-function taskText({ type, payload, options = {} }: NewTask, common: Sayings): string {
+function taskText({ type, payload, options = {} }: NewTask, common: TaskFields): string {
   let text = common.type === undefined ? `{"type":${JSON.stringify(type)},` : '{';
   for (const name in options) {
     if (common[name] !== undefined) continue;
@@ -88,12 +88,12 @@ function taskText({ type, payload, options = {} }: NewTask, common: Sayings): st
 }
 
 /** The fields that all of these tasks set to the same value. */
-function commonSayings(tasks: readonly NewTask[]): Sayings {
+function sharedFields(tasks: readonly NewTask[]): TaskFields {
   const [first] = tasks;
   if (first === undefined) return {};
   // Usually all tasks share one options object.
   const others = tasks
-    .map(({ options }) => options as Sayings | undefined)
+    .map(({ options }) => options as TaskFields | undefined)
     .filter((options) => options !== first.options);
   const alike = Object.entries(first.options ?? {}).filter(([name, value]) => {
     const isAlike = likenessTo(value);

@@ -28,8 +28,8 @@ export interface Difference {
   readonly by: string | null;
 }
 
-/** What a worker sets for tasks. */
-export interface Sayings {
+/** The settings for tasks that a worker registers. */
+export interface DeclaredSettings {
   readonly types: Readonly<Record<string, TypeSettings>>;
   /** For all tasks; undefined: it has no configuration. */
   readonly defaults?: TypeSettings | undefined;
@@ -37,7 +37,7 @@ export interface Sayings {
   readonly queueSettings?: Readonly<Record<string, QueueSettings>> | undefined;
 }
 
-export interface WorkerAbout extends Sayings {
+export interface WorkerAbout extends DeclaredSettings {
   /** The name it was given. */
   readonly name: string | undefined;
   readonly uniquePart: string;
@@ -105,7 +105,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
 export async function reloadWorker(
   db: Queryable,
   workerId: number,
-  { types, defaults, queueSettings }: Sayings,
+  { types, defaults, queueSettings }: DeclaredSettings,
 ): Promise<boolean> {
   const rows = await db.query<{ stored: boolean }>({
     text: 'select taskq.reload_worker($1, $2, $3) as stored',

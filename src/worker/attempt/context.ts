@@ -6,7 +6,7 @@ import type { EventLog } from '../log/events.ts';
 import type { Attempt } from './attempt.ts';
 
 /** Where a handler's log lines go. */
-export type HandlerLog = Pick<EventLog, 'say'>;
+export type HandlerLog = Pick<EventLog, 'write'>;
 
 /** The context a handler receives for its task. */
 export class Context implements TaskContext {
@@ -44,16 +44,16 @@ export class Context implements TaskContext {
 
   get log(): TaskLog {
     const about = { task_id: this.id, type: this.type, attempt: this.attempt };
-    const say =
+    const at =
       (level: Level): TaskLog['info'] =>
       (message, fields = {}) =>
-        this.#lines.say(level, sayAnything(message), { ...about, fields: copyReadable(fields) });
-    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') };
+        this.#lines.write(level, messageText(message), { ...about, fields: copyReadable(fields) });
+    return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   }
 }
 
 /** An untyped handler may pass any value as a message. */
-function sayAnything(message: unknown): string {
+function messageText(message: unknown): string {
   if (typeof message === 'string') return message;
   try {
     return inspect(message);

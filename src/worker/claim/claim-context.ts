@@ -1,7 +1,7 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUnanswered, type Queryable } from '../../lib/database.ts';
-import type { Lane } from '../../lib/lane.ts';
-import { Spacing } from '../../lib/spacing.ts';
+import type { SerialQueue } from '../../lib/serial-queue.ts';
+import { Throttle } from '../../lib/throttle.ts';
 import { markIdle, unmarkIdle } from '../../queue/protocol/mark-idle.ts';
 import { type Survey, survey } from '../../queue/protocol/survey.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
@@ -11,7 +11,7 @@ export interface ClaimContextOptions {
   /** For statements that may be slow or fail without meaning that the connection is lost. */
   readonly beside: Queryable;
   /** Statements beside the claims share one connection, so that they do not take all of them. */
-  readonly lane: Lane;
+  readonly serial: SerialQueue;
   /** A search beside the claims found new queues. */
   readonly onFound: () => void;
 }
@@ -22,7 +22,7 @@ const SURVEY_MS = 1000;
 const MOST_HINTED = 100;
 
 /** Finding the queues, or when the next task is due, takes at most a hundredth of the time. */
-const SPACING = 100;
+const PAUSE_FACTOR = 100;
 /**
  * Caps the cost of the first search: after a cold one, a task in a new queue would wait ten seconds unless a hint names
  * it.
@@ -47,8 +47,8 @@ export class ClaimContext {
   #found: readonly string[] | undefined;
   /** Queues named by hints since the last search, and when: a search may miss what arrives while it runs. */
   readonly #hinted = new Map<string, number>();
-  readonly #finds = new Spacing(SPACING, FIRST_LOOK_MS);
-  readonly #dues = new Spacing(SPACING, FIRST_LOOK_MS);
+  readonly #finds = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
+  readonly #dues = new Throttle(PAUSE_FACTOR, FIRST_LOOK_MS);
   #isFinding = false;
 
   constructor(options: ClaimContextOptions) {
@@ -140,8 +140,8 @@ export class ClaimContext {
     if (this.#isFinding) return;
     this.#isFinding = true;
     const before = new Set(this.#served);
-    const { lane, beside } = this.#options;
-    void lane
+    const { serial, beside } = this.#options;
+    void serial
       .run(() => this.#surveyWithQueues(beside))
       .finally(() => {
         this.#isFinding = false;

@@ -1,4 +1,4 @@
-import { Spacing } from '../../lib/spacing.ts';
+import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
 import type { Claimed, Cursor, Looked, Place } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
@@ -34,8 +34,8 @@ const LOOK_BACK_MS = 2000;
 const SWEEP_WITH_BACKLOG_MS = 5000;
 const SWEEP_WITHOUT_BACKLOG_MS = 500;
 /** Looking back takes at most a twentieth of the time of claims; sweeps, which do not delay claims, a hundredth. */
-const LOOK_BACK_SPACING = 20;
-const SWEEP_SPACING = 100;
+const LOOK_BACK_PAUSE_FACTOR = 20;
+const SWEEP_PAUSE_FACTOR = 100;
 /** Hints for more queues than this become one hint for everything. */
 const MOST_REWINDS = 1000;
 /** Beyond this many queues, forget the places in queues that are not served. */
@@ -60,8 +60,8 @@ export class ClaimCursor {
   #era = 0;
   #short = true;
   #turn = 0;
-  readonly #lookBacks = new Spacing(LOOK_BACK_SPACING);
-  readonly #sweeps = new Spacing(SWEEP_SPACING);
+  readonly #lookBacks = new Throttle(LOOK_BACK_PAUSE_FACTOR);
+  readonly #sweeps = new Throttle(SWEEP_PAUSE_FACTOR);
 
   /** Start at the slowest of these live workers' cursors: everything that all of them have passed is claimed. */
   startAt(cursors: readonly unknown[], now: number): void {

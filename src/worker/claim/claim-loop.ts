@@ -1,5 +1,5 @@
 import { backingOffMs } from '../../lib/backing-off.ts';
-import type { Bell } from '../../lib/bell.ts';
+import type { Wakeup } from '../../lib/wakeup.ts';
 import { ArrivalRate } from './arrival-rate.ts';
 import type { ClaimContext } from './claim-context.ts';
 import { isNone, type Room } from './claim-room.ts';
@@ -23,10 +23,10 @@ export interface ClaimLoopOptions {
   readonly host: ClaimLoopHost;
   readonly claimer: Claimer;
   readonly context: ClaimContext;
-  /** Rung when there may be room for more tasks. */
-  readonly slotFreed: Bell;
-  /** Rung when there may be tasks to claim. */
-  readonly workArrived: Bell;
+  /** Triggered when there may be room for more tasks. */
+  readonly slotFreed: Wakeup;
+  /** Triggered when there may be tasks to claim. */
+  readonly workArrived: Wakeup;
   readonly stop: AbortSignal;
 }
 

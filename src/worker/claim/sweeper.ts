@@ -1,6 +1,6 @@
-import { Bell } from '../../lib/bell.ts';
 import type { Queryable } from '../../lib/database.ts';
-import type { Lane } from '../../lib/lane.ts';
+import type { SerialQueue } from '../../lib/serial-queue.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import { findMissed } from '../../queue/protocol/find-missed.ts';
 import type { ClaimCursor, Sweep } from './claim-cursor.ts';
 
@@ -8,7 +8,7 @@ export interface SweeperOptions {
   /** Where failures and delays do not mean that the worker's connection is lost. */
   readonly db: Queryable;
   /** Statements beside the claims share one connection, so that they do not take all of them. */
-  readonly lane: Lane;
+  readonly serial: SerialQueue;
   readonly cursor: ClaimCursor;
   /** The types handled now. */
   readonly types: () => readonly string[];
@@ -18,7 +18,7 @@ export interface SweeperOptions {
 }
 
 interface Running {
-  readonly endedBell: Bell;
+  readonly ended: Wakeup;
   readonly startedAt: number;
 }
 
@@ -40,22 +40,22 @@ export class Sweeper {
     for (;;) {
       this.#running ??= this.#start(cursor.nextSweep(performance.now(), queues));
       if (this.#running === undefined || !cursor.isBlindIn(queues)) return;
-      const { endedBell, startedAt } = this.#running;
+      const { ended, startedAt } = this.#running;
       const leftMs = startedAt + FIRST_SWEEP_MS - performance.now();
-      if (leftMs <= 0 || (await endedBell.wait(leftMs, stop)) !== 'rung') return;
+      if (leftMs <= 0 || (await ended.wait(leftMs, stop)) !== 'triggered') return;
     }
   }
 
   #start(sweep: Sweep | undefined): Running | undefined {
     if (sweep === undefined) return undefined;
-    const endedBell = new Bell();
-    void this.#options.lane
+    const ended = new Wakeup();
+    void this.#options.serial
       .run(() => this.#sweep(sweep))
       .finally(() => {
         this.#running = undefined;
-        endedBell.ring();
+        ended.trigger();
       });
-    return { endedBell, startedAt: performance.now() };
+    return { ended, startedAt: performance.now() };
   }
 
   async #sweep(sweep: Sweep): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
-import type { Bell } from '../../lib/bell.ts';
+import type { Wakeup } from '../../lib/wakeup.ts';
 import { Attempt, type Place } from '../attempt/attempt.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
@@ -52,7 +52,7 @@ export class Executor {
   readonly #ledger: Ledger;
   readonly #host: ExecutorHost;
   readonly #events: EventLog;
-  readonly #slotFreed: Bell;
+  readonly #slotFreed: Wakeup;
   readonly #timers: AttemptTimers;
   readonly #attempts: AttemptHost;
   #handlers: Handlers;
@@ -62,8 +62,8 @@ export class Executor {
   #meanLength = 0;
   #startedAt = 0;
 
-  /** `slotFreed` is rung when there is room for more. */
-  constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Bell) {
+  /** `slotFreed` is triggered when there is room for more. */
+  constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Wakeup) {
     const { handlers, graceMs, events } = settings;
     this.#ledger = ledger;
     this.#host = host;
@@ -195,7 +195,7 @@ export class Executor {
     const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#placeOf(task, handler));
     if (!this.#ledger.start(held, attempt)) return;
     this.#startedAt = attempt.startedAt;
-    if (this.#events.tellsDebug)
+    if (this.#events.isDebugEnabled)
       this.#events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
     this.#timers.start(held);
     runAttempt(held, handler, this.#attempts);
@@ -216,14 +216,14 @@ export class Executor {
     if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport();
     else this.#host.onLost(held);
     this.fill();
-    this.#slotFreed.ring();
+    this.#slotFreed.trigger();
   }
 
   #abandon(held: StartedTask): void {
     if (!this.#ledger.abandon(held)) return;
     const { id, type } = held.task;
     this.#events.event('task.abandoned', { task_id: id, type, abandoned: this.#ledger.abandoned });
-    this.#slotFreed.ring();
+    this.#slotFreed.trigger();
   }
 
   #release(isMeant: (held: HeldTask) => boolean): void {

@@ -129,17 +129,17 @@ function keepTail(stream: Readable, maxBytes: number): () => string {
 function logLines(stream: Readable, log: (line: string) => void): void {
   const decoder = new StringDecoder();
   let rest = '';
-  const say = (line: string) => {
+  const writeLine = (line: string) => {
     if (line.trim() !== '') log(line.trimEnd());
   };
   stream.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.write(chunk)).split('\n');
     rest = lines.pop()!;
-    for (const line of lines) say(line);
+    for (const line of lines) writeLine(line);
     if (rest.length > MAX_LINE_BYTES) {
-      say(rest);
+      writeLine(rest);
       rest = '';
     }
   });
-  stream.on('end', () => say(rest));
+  stream.on('end', () => writeLine(rest));
 }

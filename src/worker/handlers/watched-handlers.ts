@@ -1,9 +1,9 @@
 import { extname, relative } from 'node:path';
-import { Bell } from '../../lib/bell.ts';
 import { FreshModules } from '../../lib/fresh-modules.ts';
 import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 import { changesBetween, type Snapshot, takeSnapshot } from '../../lib/snapshot.ts';
 import { messageOf } from '../../lib/thrown.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import type { Isolation } from './handler.ts';
 import { type Handlers, loadHandlers } from './load-handlers.ts';
 
@@ -66,15 +66,15 @@ export class WatchedHandlers {
   }
 
   async #tryToLoad(signal: AbortSignal): Promise<{ handlers: Handlers } | { error: Error }> {
-    const bell = new Bell();
+    const wakeup = new Wakeup();
     try {
-      const ended = await Promise.race([this.#loadAll(), bell.wait(LOAD_MS, signal)]);
+      const ended = await Promise.race([this.#loadAll(), wakeup.wait(LOAD_MS, signal)]);
       if (typeof ended !== 'string') return { handlers: ended };
       return { error: new Error(`${this.#directory} has not loaded for ${LOAD_MS} ms`) };
     } catch (error) {
       return { error: error instanceof Error ? error : new Error(messageOf(error)) };
     } finally {
-      bell.ring();
+      wakeup.trigger();
     }
   }
 

@@ -1,18 +1,18 @@
-import type { Bell } from '../../lib/bell.ts';
+import type { Wakeup } from '../../lib/wakeup.ts';
 import type { EventLog } from '../log/events.ts';
 
 export interface HeartbeatStateOptions {
   readonly leaseMs: () => number;
   readonly events: EventLog;
-  /** Rung when heartbeats are answered again. */
-  readonly slotFreed: Bell;
+  /** Triggered when heartbeats are answered again. */
+  readonly slotFreed: Wakeup;
 }
 
 /** What the heartbeat thread last reported: whether it receives hints, and when a heartbeat was answered. */
 export class HeartbeatState {
   readonly #options: HeartbeatStateOptions;
   #receivesHints = false;
-  #isDeafnessLogged = false;
+  #isFailureLogged = false;
   #lastBeatenAt = performance.now();
 
   constructor(options: HeartbeatStateOptions) {
@@ -32,8 +32,8 @@ export class HeartbeatState {
   /** The listening connection was tested. Logs once that notifications do not arrive on it. */
   connected(receivesHints: boolean): void {
     this.#receivesHints = receivesHints;
-    if (receivesHints || this.#isDeafnessLogged) return;
-    this.#isDeafnessLogged = true;
+    if (receivesHints || this.#isFailureLogged) return;
+    this.#isFailureLogged = true;
     this.#options.events.event('listening.failed');
   }
 
@@ -45,6 +45,6 @@ export class HeartbeatState {
   beaten(): void {
     const wasSilent = this.isSilent;
     this.#lastBeatenAt = performance.now();
-    if (wasSilent) this.#options.slotFreed.ring();
+    if (wasSilent) this.#options.slotFreed.trigger();
   }
 }

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { leaseKey } from '../../domain/task.ts';
 import { backingOffMs, RECONNECTING } from '../../lib/backing-off.ts';
-import { Bell } from '../../lib/bell.ts';
 import { isServerError } from '../../lib/database.ts';
 import { type Listener, openListener } from '../../lib/listener.ts';
-import { sayTrouble } from '../../lib/server-trouble.ts';
+import { describeDatabaseError } from '../../lib/server-trouble.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import { type HeartbeatAnswer, heartbeat } from '../../queue/protocol/heartbeat.ts';
 import { wakeHintOf } from '../../queue/protocol/wake-hint.ts';
 import type { CancelRequest } from '../isolation/decide-unresponsive.ts';
@@ -22,7 +22,7 @@ const setup = workerData as HeartbeatSetup;
 const port = parentPort!;
 const table = new LeaseTable(setup.leases);
 const stop = new AbortController();
-const bell = new Bell();
+const wakeup = new Wakeup();
 const lease = new LeaseChange(setup);
 let cursors: unknown;
 let isDraining = false;
@@ -31,12 +31,12 @@ let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 
 port.on('message', (message: ToHeartbeat) => {
   if (message.kind === 'cursors') cursors = message.cursors;
-  else if (message.kind === 'beat') bell.ring();
+  else if (message.kind === 'beat') wakeup.trigger();
   else if (message.kind === 'draining') {
     isDraining = true;
-    bell.ring();
+    wakeup.trigger();
   } else if (message.kind === 'leaseTaken') {
-    if (lease.taken(message.leaseMs)) bell.ring();
+    if (lease.taken(message.leaseMs)) wakeup.trigger();
   } else stop.abort();
 });
 
@@ -52,8 +52,8 @@ for (let failures = 0; !stop.signal.aborted; ) {
     });
   } catch (error) {
     failures += 1;
-    send({ kind: 'disconnected', why: sayTrouble(error, setup.databaseUrl) });
-    await bell.wait(backingOffMs(failures, Math.random(), reconnecting()), stop.signal);
+    send({ kind: 'disconnected', why: describeDatabaseError(error, setup.databaseUrl) });
+    await wakeup.wait(backingOffMs(failures, Math.random(), reconnecting()), stop.signal);
   }
 }
 clearInterval(watching);
@@ -86,13 +86,13 @@ async function serve(onAnswer: () => void): Promise<void> {
     let broken: { why: unknown } | undefined;
     const breaks = (why: unknown) => {
       broken ??= { why };
-      bell.ring();
+      wakeup.trigger();
     };
     listener.broken.catch(breaks);
     // Do not wait for this: first renew the held leases.
-    listener.hears.then((listening) => {
+    listener.receivesNotifications.then((listening) => {
       send({ kind: 'connected', listening });
-      bell.ring(); // fetch orders that were sent before we listened
+      wakeup.trigger(); // fetch orders that were sent before we listened
     }, breaks);
     for (let busyMs = 25; !stop.signal.aborted; ) {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
@@ -100,7 +100,7 @@ async function serve(onAnswer: () => void): Promise<void> {
       if (!isLetGo) send(answer.kind === 'refused' ? answer : { kind: 'beaten' });
       const usualMs = lease.heartbeatMs * (0.9 + 0.1 * Math.random());
       busyMs = answer.kind === 'renewed' ? 25 : Math.min(2 * busyMs, answer.kind === 'busy' ? 1000 : usualMs);
-      await bell.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
+      await wakeup.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
       if (broken !== undefined) throw broken.why;
     }
   } finally {
@@ -143,11 +143,12 @@ async function beat(listener: Listener): Promise<Beat> {
     continueLeaseChange(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
     if (orders !== undefined) {
       send({ kind: 'orders', orders });
-      if (lease.want(orders.leaseMs)) bell.ring();
+      if (lease.want(orders.leaseMs)) wakeup.trigger();
     }
     return { kind: isBusy || lease.isUnknown ? 'busy' : 'renewed' };
   } catch (error) {
-    if (isServerError(error)) return { kind: 'refused', why: sayTrouble(error, setup.databaseUrl) };
+    if (isServerError(error))
+      return { kind: 'refused', why: describeDatabaseError(error, setup.databaseUrl) };
     throw error;
   }
 }
@@ -156,7 +157,7 @@ function continueLeaseChange(step: ReturnType<LeaseChange['beaten']>, leaseMs: n
   if (step === 'tell') send({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
   if (step !== 'settled') return;
   send({ kind: 'leaseSettled', leaseMs });
-  bell.ring();
+  wakeup.trigger();
 }
 
 function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRequest> {
@@ -164,7 +165,7 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
   return new Map(
     asked.map((answer) => {
       const key = leaseKey(answer);
-      return [key, { heardAt: cancels.get(key)?.heardAt ?? wallClock(), reason: answer.cancelReason }];
+      return [key, { receivedAt: cancels.get(key)?.receivedAt ?? wallClock(), reason: answer.cancelReason }];
     }),
   );
 }
@@ -184,7 +185,8 @@ function forwardNews(rows: readonly TableRow[], answers: readonly HeartbeatAnswe
 function onNotification(channel: string, payload: string): void {
   if (channel !== 'taskq_wake') {
     // An empty payload: the orders are for all workers.
-    if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === '')) bell.ring();
+    if (payload === String(setup.workerId) || (channel === 'taskq_orders' && payload === ''))
+      wakeup.trigger();
     return;
   }
   const hint = wakeHintOf(payload);

@@ -20,7 +20,7 @@ process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 process.on('SIGINT', () => {});
 
 const LINES: HandlerLog = {
-  say: (level, message, line) =>
+  write: (level, message, line) =>
     send({ kind: 'log', level, message, line: { ...line, fields: plain(line.fields) } }),
 };
 

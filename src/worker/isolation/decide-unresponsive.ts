@@ -5,7 +5,7 @@ import type { Busy } from './inspect-main-thread.ts';
 
 /** A request to cancel a task that this worker holds, and when it arrived (`wallClock()`). */
 export interface CancelRequest {
-  readonly heardAt: number;
+  readonly receivedAt: number;
   readonly reason: string | null;
 }
 
@@ -72,7 +72,7 @@ function runningHere({ rows }: Silence): TableRow[] {
 function leftTo(row: TableRow | undefined, { now, silentMs, graceMs, cancels }: Silence): number {
   const untilLimit = WITHOUT_DEADLINE_MS - silentMs;
   if (row === undefined) return untilLimit;
-  const cancelledAt = cancels.get(leaseKey(row))?.heardAt ?? Infinity;
+  const cancelledAt = cancels.get(leaseKey(row))?.receivedAt ?? Infinity;
   const askedAt = Math.min(cancelledAt, row.deadlineAt === 0 ? Infinity : row.deadlineAt);
   return askedAt === Infinity ? untilLimit : askedAt + graceMs + ALLOWANCE_MS - now;
 }

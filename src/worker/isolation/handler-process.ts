@@ -90,7 +90,7 @@ export class HandlerProcess {
         this.#isTaken = true;
         break;
       case 'log':
-        this.#events.say(message.level, message.message, message.line);
+        this.#events.write(message.level, message.message, message.line);
         break;
       case 'spoilt':
         this.#spent = true;

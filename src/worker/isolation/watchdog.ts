@@ -61,7 +61,7 @@ export async function watch(
   const silentMs = now - Math.max(lastBeat, awakeSince);
   if (endless === lastBeat) return true;
   if (lastBeat === 0 || isAsking || silentMs < Math.min(setup.graceMs, 1000) + 2000) return false;
-  const isNews = [...cancels.values()].some(({ heardAt }) => heardAt > decided.at);
+  const isNews = [...cancels.values()].some(({ receivedAt }) => receivedAt > decided.at);
   if (decided.beat === lastBeat && now < decided.until && !isNews) return false;
   const silence: Silence = {
     rows: table.rows(),

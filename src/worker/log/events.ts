@@ -291,8 +291,8 @@ export interface HandlerLine {
 /** Writes one line. A handler's own line may have another level than its event. */
 export interface EventLog {
   /** Whether lines at level debug, such as those of single tasks, are written. */
-  readonly tellsDebug: boolean;
+  readonly isDebugEnabled: boolean;
   event<Name extends EventName>(name: Name, fields?: FieldsOf<Name>): void;
   /** Write a handler's own line. Its values go into `fields`, apart from the worker's own fields. */
-  say(level: Level, message: string, line: HandlerLine): void;
+  write(level: Level, message: string, line: HandlerLine): void;
 }

@@ -24,12 +24,12 @@ export function createLog({ level, about }: LogOptions, stream: DestinationStrea
     stream,
   );
   return {
-    tellsDebug: logger.isLevelEnabled('debug'),
+    isDebugEnabled: logger.isLevelEnabled('debug'),
     event(name, fields: object = {}) {
       const [level, message] = EVENTS[name];
       logger[level]({ event: name, ...fields }, message);
     },
-    say(level, message, line) {
+    write(level, message, line) {
       logger[level]({ event: 'task.log', ...line }, message);
     },
   };

@@ -9,7 +9,7 @@ export function logOutcome(
   { task, outcome, ranMs }: EndedTask,
   { answer, consequence }: SettleAnswer,
 ): End {
-  if (answer !== 'lost' && outcome.kind === 'completed' && !events.tellsDebug) return 'completed';
+  if (answer !== 'lost' && outcome.kind === 'completed' && !events.isDebugEnabled) return 'completed';
   const about = {
     task_id: task.id,
     type: task.type,

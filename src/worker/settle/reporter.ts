@@ -1,10 +1,10 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { leaseKey } from '../../domain/task.ts';
 import { backingOffMs } from '../../lib/backing-off.ts';
-import { Bell } from '../../lib/bell.ts';
 import { isServerError, isUnanswered } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { messageOf } from '../../lib/thrown.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import { giveBack } from '../../queue/protocol/give-back.ts';
 import { ensurePartitions } from '../../queue/protocol/maintain.ts';
 import { type SettleAnswer, settle, settleNothing } from '../../queue/protocol/settle.ts';
@@ -69,9 +69,9 @@ export class Reporter {
   readonly #worker: Omit<RegisteredWorker, 'lease'>;
   readonly #ledger: Ledger;
   readonly #hooks: ReporterHooks;
-  readonly #arrived = new Bell();
-  /** Not rung by new reports: they are no reason to retry while the database refuses. */
-  readonly #retry = new Bell();
+  readonly #arrived = new Wakeup();
+  /** Not triggered by new reports: they are no reason to retry while the database refuses. */
+  readonly #retry = new Wakeup();
   /** Consecutive batches that could not be sent completely. */
   #failures = 0;
   /** Consecutive refusals of outcomes by the server itself, for a reason that may pass. */
@@ -104,12 +104,12 @@ export class Reporter {
 
   /** There is a new report. */
   wake(): void {
-    this.#arrived.ring();
+    this.#arrived.trigger();
   }
 
   /** The database answers again: retry failed reports at once. */
   retry(): void {
-    if (this.#failures > 0) this.#retry.ring();
+    if (this.#failures > 0) this.#retry.trigger();
   }
 
   /** The worker is ending: send every report now, and again every second until it is taken. */
@@ -366,11 +366,11 @@ function lengthOf(outcome: Outcome): number {
 /** The outcome of a task whose own outcome the database refuses, with the server's error. */
 function notStored(error: unknown): Outcome {
   const code = isServerError(error) ? (error.code ?? null) : null;
-  return outcomeOf({ kind: 'notStored', refusal: sayRefusal(error), code });
+  return outcomeOf({ kind: 'notStored', refusal: describeRefusal(error), code });
 }
 
 /** Format a server's refusal: its message and SQLSTATE. */
-export function sayRefusal(error: unknown): string {
+export function describeRefusal(error: unknown): string {
   const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';
   return `${messageOf(error)}${state}`;
 }

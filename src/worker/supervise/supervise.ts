@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { backingOffMs } from '../../lib/backing-off.ts';
-import { Bell } from '../../lib/bell.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
 import type { EventLog } from '../log/events.ts';
 import { runWorkerProcess } from './run-worker-process.ts';
 
@@ -35,7 +35,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
   const stop = AbortSignal.any([options.stop, giveUp.signal]);
   /** The places to keep filled, each with the exit code of its last worker if that worker could not start. */
   const places = new Map<number, number | undefined>();
-  const firstUp = new Bell();
+  const firstUp = new Wakeup();
 
   async function fill(place: number): Promise<number> {
     places.set(place, undefined);
@@ -45,7 +45,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
         stop,
         onStarted: () => {
           places.set(place, undefined);
-          firstUp.ring();
+          firstUp.trigger();
         },
       });
       if (end.inOrder || stop.aborted) {
@@ -67,7 +67,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
         lived_ms: Math.round(end.livedMs),
         restart_in_ms: Math.round(pauseMs),
       });
-      await new Bell().wait(pauseMs, stop);
+      await new Wakeup().wait(pauseMs, stop);
     }
     return 0;
   }

@@ -29,7 +29,7 @@ function silence(rows: readonly TableRow[], more: Partial<Silence> = {}): Silenc
 const busyWith = (row: TableRow) => ({ lease: leaseKey(row), stack: 'at spin' });
 
 const cancelled = (row: TableRow, agoMs: number) =>
-  new Map([[busyWith(row).lease, { heardAt: NOW - agoMs, reason: 'a test' }]]);
+  new Map([[busyWith(row).lease, { receivedAt: NOW - agoMs, reason: 'a test' }]]);
 
 describe('how long no task can be to blame', () => {
   test.each([

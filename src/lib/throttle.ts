@@ -7,7 +7,7 @@ const MOST_GROWTH = 8;
  * Decides when periodic work is due again, so that it never takes more than its share of the time, whether it succeeds
  * or fails. Times are `performance.now()`, in milliseconds.
  */
-export class Spacing {
+export class Throttle {
   readonly #factor: number;
   readonly #firstMs: number;
   #endedAt = -Infinity;

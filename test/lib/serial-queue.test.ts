@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Lane } from '../../src/lib/lane.ts';
+import { SerialQueue } from '../../src/lib/serial-queue.ts';
 
 test('one thing runs at a time, in order, whatever becomes of the one before', async () => {
-  const lane = new Lane();
+  const queue = new SerialQueue();
   const seen: string[] = [];
   const work =
     (name: string, fails = '') =>
@@ -15,9 +15,9 @@ test('one thing runs at a time, in order, whatever becomes of the one before', a
       return name;
     };
   const all = await Promise.allSettled([
-    lane.run(work('a')),
-    lane.run(work('b', 'it fails')),
-    lane.run(work('c')),
+    queue.run(work('a')),
+    queue.run(work('b', 'it fails')),
+    queue.run(work('c')),
   ]);
   expect(seen).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
   expect(all.map((end) => end.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);

@@ -1,5 +1,5 @@
 /** Runs work one after another: each waits until all before it have ended, whether they succeeded or failed. */
-export class Lane {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
   run<Result>(work: () => Promise<Result>): Promise<Result> {
