@@ -19,7 +19,7 @@ begin
   for look in 1 .. 2 loop
     update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
     if found then
-      perform taskq.note_action('dead add', clock_timestamp(), options, array[_id], _reason => _reason);
+      perform taskq.record_action('dead add', clock_timestamp(), options, array[_id], _reason => _reason);
       return 'dead';
     end if;
     select lease_owner into owner from taskq.tasks where id = _id for update;
@@ -28,7 +28,7 @@ begin
     elsif found then
       ts := clock_timestamp();
       perform taskq.move_to_dead(array[_id], array[_reason], ts, true);
-      perform taskq.note_action('dead add', ts, options, array[_id], _reason => _reason);
+      perform taskq.record_action('dead add', ts, options, array[_id], _reason => _reason);
       return 'dead';
     end if;
   end loop;

@@ -30,7 +30,7 @@ begin
     returning name
   )
   select coalesce(array_agg(inserted.name), '{}') into made from inserted;
-  perform taskq.note_action('add', ts, options, _type => n.name) from unnest(made) as n (name);
+  perform taskq.record_action('add', ts, options, _type => n.name) from unnest(made) as n (name);
   return query
   select asked.name, asked.name = any (made), null::jsonb
   from (select distinct n.name from unnest(_names) as n (name)) as asked

@@ -45,10 +45,10 @@ begin
     watched_ms = greatest(w.watched_ms, (options -> 'watching' -> w.id::text ->> 'watched_ms')::bigint)
   where w.id = any (array(
     select l.id
-    from jsonb_each(coalesce(options -> 'watching', '{}')) as watching (id, said)
+    from jsonb_each(coalesce(options -> 'watching', '{}')) as watching (id, watch)
     join taskq.workers l on l.id = watching.id::integer
-    where l.stopped_at is null and taskq.epoch_us(l.heartbeat_at) = (said ->> 'beat_us')::bigint
-      and l.watched_ms < (said ->> 'watched_ms')::bigint
+    where l.stopped_at is null and taskq.epoch_us(l.heartbeat_at) = (watch ->> 'beat_us')::bigint
+      and l.watched_ms < (watch ->> 'watched_ms')::bigint
     for no key update of l skip locked
   ));
   select

@@ -42,7 +42,7 @@ begin
     end if;
   end if;
   perform taskq.move_to_finished(waiting, 'cancelled', _reason, ts) where waiting is not null;
-  perform taskq.note_action('cancel', ts, options, found_ids, _reason => _reason);
+  perform taskq.record_action('cancel', ts, options, found_ids, _reason => _reason);
 
   return query
   select asked.id,

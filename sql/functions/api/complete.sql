@@ -28,13 +28,13 @@ declare
   done bigint[];
   done_nos integer[];
   waited bigint[];
-  usual_retention text := (select retention from taskq.defaults);
+  default_retention text := (select retention from taskq.defaults);
   type_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.task_types where retention is not null);
   queue_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.queues where retention is not null);
   -- For tasks that are kept only because a client waits for their end.
   awaited_drop_on date := taskq.drop_on('1d', ts);
-  usual_drop_on date := coalesce(taskq.drop_on(usual_retention, ts), awaited_drop_on);
-  usual_place date;
+  default_drop_on date := coalesce(taskq.drop_on(default_retention, ts), awaited_drop_on);
+  default_place date;
   other_retentions text[];
   -- By retention: [drop_on, kept_in].
   places jsonb;
@@ -48,7 +48,7 @@ begin
   select array_agg(locked.row_at) filter (where not locked.is_kept),
     array_agg(locked.row_at) filter (where locked.is_kept),
     count(*), array_agg(locked.id) filter (where locked.notify_done),
-    array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> usual_retention)
+    array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention)
   into plain_at, kept_at, locked_count, waited, other_retentions
   from (
     select distinct a.id, a.lease_no from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id, a.lease_no
@@ -59,7 +59,7 @@ begin
       t.notify_done or kept.kept_for <> 'none' as is_kept
     from taskq.tasks t
     cross join lateral (
-      select coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention) as kept_for
+      select coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention) as kept_for
     ) as kept
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1
@@ -81,15 +81,15 @@ begin
 
   -- Copy, then delete: a single statement would write each row into a tuplestore between the two [a fifth of the cost].
   if kept_at is not null then
-    usual_place := taskq.place_of('finished_tasks', usual_drop_on);
+    default_place := taskq.place_of('finished_tasks', default_drop_on);
     if other_retentions is not null then
       select jsonb_object_agg(r.kept_for, jsonb_build_array(r.day, taskq.place_of('finished_tasks', r.day))) into places
       from (
         select o.kept_for, coalesce(taskq.drop_on(o.kept_for, ts), awaited_drop_on) as day
-        from (select distinct unnest(other_retentions || usual_retention) as kept_for) as o
+        from (select distinct unnest(other_retentions || default_retention) as kept_for) as o
       ) as r;
     end if;
-    if usual_place = '-infinity' or places @? '$.*[1] ? (@ == "-infinity")' then
+    if default_place = '-infinity' or places @? '$.*[1] ? (@ == "-infinity")' then
       perform taskq.ensure_place('finished_tasks');
     end if;
     insert into taskq.finished_tasks
@@ -100,13 +100,13 @@ begin
       on o.id = t.id + 0 and o.lease_no = t.lease_no
     cross join lateral (
       select places -> coalesce(
-        t.retention, type_retention ->> t.type, queue_retention ->> t.queue, usual_retention
+        t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention
       ) as place
     ) as kept
     cross join lateral taskq.finished_task(
       t, 'completed', ts,
-      _drop_on => case when places is null then usual_drop_on else (kept.place ->> 0)::date end,
-      _kept_in => case when places is null then usual_place else (kept.place ->> 1)::date end,
+      _drop_on => case when places is null then default_drop_on else (kept.place ->> 0)::date end,
+      _kept_in => case when places is null then default_place else (kept.place ->> 1)::date end,
       _ran_ms => o.ran_ms, _result => o.result, _result_note => o.result_note
     ) as f
     where t.ctid = any (kept_at);
@@ -114,7 +114,7 @@ begin
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
 
   if waited is not null then
-    perform taskq.tell_done(waited);
+    perform taskq.notify_waiters(waited);
   end if;
   if locked_count < cardinality(_ids) then
     return query

@@ -36,7 +36,7 @@ begin
     limit 1
   ) as held on true;
   delete from taskq.task_errors e where e.task_id = any (discarded);
-  perform taskq.note_action('discard', clock_timestamp(), options, discarded);
+  perform taskq.record_action('discard', clock_timestamp(), options, discarded);
 
   return query
   select asked.id,

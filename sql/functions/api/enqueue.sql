@@ -28,7 +28,7 @@ begin
       or octet_length(options ->> 'queue') not between 1 and 200
     then
       if options - 'allow_unknown' <> '{}'
-        and taskq.is_usual(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
+        and taskq.is_common_form(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
       then
         options := taskq.checked_options('enqueue', options, taskq.task_options() || array['allow_unknown', 'notify']);
       end if;
@@ -48,7 +48,7 @@ begin
         'payload', _payload
       )), options,
       case when coalesce(_payload, 'null') = 'null' then '{1}'::bigint[] end,
-      taskq.usual_settings()
+      taskq.enqueue_settings()
     ) as e;
     return;
   end if;

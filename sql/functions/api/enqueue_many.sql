@@ -25,8 +25,8 @@ declare
   ts timestamptz := clock_timestamp();
   known constant text[] := taskq.task_options() || array['type', 'payload'];
   nulls bigint[];
-  usual constant jsonb[] := taskq.usual_settings();
-  say_more boolean;
+  settings constant jsonb[] := taskq.enqueue_settings();
+  have_options boolean;
   have_keys boolean := false;
   ids bigint[];
   types text[];
@@ -54,16 +54,18 @@ begin
   -- subtransaction, because checking each value first takes as long as inserting it. (A single task does without: a
   -- transaction that enqueues more than 64 one by one would slow down every snapshot of every other session.) Usually
   -- all elements are alike, so the first one decides: reading all of them from the array takes half a microsecond each.
-  say_more := coalesce(jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}', false);
-  if not say_more then
-    say_more := exists (
+  have_options := coalesce(
+    jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}', false
+  );
+  if not have_options then
+    have_options := exists (
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
     );
   end if;
-  if say_more then
+  if have_options then
     have_keys := _tasks @? '$[*].key';
-    if jsonb_array_length(_tasks) = 1 or (_tasks @@ taskq.odd_types()) is not false or exists (
+    if jsonb_array_length(_tasks) = 1 or (_tasks @@ taskq.needs_check_path()) is not false or exists (
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}'
     ) then
@@ -72,12 +74,12 @@ begin
   end if;
 
   if options ? 'key' or have_keys then
-    if jsonb_array_length(_tasks) = 1 or not say_more then
-      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, usual) as e;
+    if jsonb_array_length(_tasks) = 1 or not have_options then
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, settings) as e;
       return;
     end if;
     begin
-      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, usual) as e;
+      return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, settings) as e;
       return;
     exception when data_exception or check_violation then
       perform taskq.checked_tasks(_tasks);
@@ -85,11 +87,11 @@ begin
     end;
   end if;
 
-  if jsonb_array_length(_tasks) = 1 or not say_more then
-    select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, usual, ts, say_more) as i;
+  if jsonb_array_length(_tasks) = 1 or not have_options then
+    select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, settings, ts, have_options) as i;
   else
     begin
-      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, usual, ts, true) as i;
+      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, settings, ts, true) as i;
     exception when data_exception or check_violation then
       perform taskq.checked_tasks(_tasks);
       raise;

@@ -23,8 +23,8 @@ begin
     paused_at = excluded.paused_at, paused_until = excluded.paused_until, paused_by = excluded.paused_by,
     pause_reason = excluded.pause_reason
   returning xmax = 0 into is_new;
-  perform taskq.note_action('pause', ts, jsonb_build_object('by', _by), _queue => _queue, _reason => _reason);
-  perform taskq.tell_workers();
+  perform taskq.record_action('pause', ts, jsonb_build_object('by', _by), _queue => _queue, _reason => _reason);
+  perform taskq.notify_workers();
   return is_new;
 end
 $$;

@@ -16,8 +16,8 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.note_action('pause', ts, jsonb_build_object('by', _by), _worker => _worker);
-  perform taskq.tell_workers(_worker);
+  perform taskq.record_action('pause', ts, jsonb_build_object('by', _by), _worker => _worker);
+  perform taskq.notify_workers(_worker);
   return true;
 end
 $$;

@@ -31,7 +31,7 @@ begin
     limit 1
   ) as held on true;
   delete from taskq.task_errors e where e.task_id = any (purged);
-  perform taskq.note_action('purge', clock_timestamp(), options, purged);
+  perform taskq.record_action('purge', clock_timestamp(), options, purged);
 
   return query
   select asked.id, case when asked.id = any (purged) then 'purged' else 'not_finished' end,

@@ -1,9 +1,9 @@
 -- Registers a worker process and what it handles, and returns its id, which is the lease_owner of the tasks it claims.
 -- _about: {name (its given name), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, batch (null: as many
 -- as will start soon), types: {type: its settings, see taskq.type_options}, defaults and queue_settings: its
--- configuration for all tasks and for queues (see taskq.note_defaults and taskq.note_queues), queues: […] or null for
--- all, paused: true to claim nothing yet}. cursors has the claim cursors of the live workers that handle at least these
--- types, so that a new worker need not walk the rows that they have consumed.
+-- configuration for all tasks and for queues (see taskq.register_defaults and taskq.register_queues), queues: […] or
+-- null for all, paused: true to claim nothing yet}. cursors has the claim cursors of the live workers that handle at
+-- least these types, so that a new worker need not walk the rows that they have consumed.
 --
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
@@ -28,8 +28,8 @@ declare
     '%s:%s:%s', coalesce(_about ->> 'name', _about ->> 'host'), _about ->> 'pid', _about ->> 'unique_part'
   );
   types constant jsonb := coalesce(_about -> 'types', '{}');
-  said constant jsonb := nullif(_about -> 'defaults', 'null');
-  said_of_queues constant jsonb := nullif(_about -> 'queue_settings', 'null');
+  default_settings constant jsonb := nullif(_about -> 'defaults', 'null');
+  queue_settings constant jsonb := nullif(_about -> 'queue_settings', 'null');
   differing jsonb;
   drawn integer;
   fault text;
@@ -44,13 +44,14 @@ begin
     'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
     'queue_settings', 'queues', 'paused'
   ]);
-  differing := taskq.differing_settings(types, coalesce(said_of_queues, '{}'), said, ts);
+  differing := taskq.differing_settings(types, coalesce(queue_settings, '{}'), default_settings, ts);
   if differing is not null then
     extra := jsonb_build_object('differing', differing);
   end if;
   if not (
-    taskq.note_types(types, full_name, ts) and (said is null or taskq.note_defaults(said, full_name, ts))
-    and (said_of_queues is null or taskq.note_queues(said_of_queues, full_name, ts))
+    taskq.register_types(types, full_name, ts)
+    and (default_settings is null or taskq.register_defaults(default_settings, full_name, ts))
+    and (queue_settings is null or taskq.register_queues(queue_settings, full_name, ts))
   ) then
     extra := coalesce(extra, '{}') || '{"types_left": true}';
   end if;

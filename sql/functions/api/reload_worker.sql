@@ -10,18 +10,18 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   full_name constant text := (select w.name from taskq.workers w where w.id = _worker);
-  are_noted boolean;
+  are_stored boolean;
 begin
   perform taskq.refuse_unknown_options('reload_worker', options, '{defaults,queue_settings}');
   if full_name is null then
     return true;
   end if;
-  are_noted := taskq.note_types(_types, full_name, ts)
-    and (not options ? 'defaults' or taskq.note_defaults(options -> 'defaults', full_name, ts))
-    and (not options ? 'queue_settings' or taskq.note_queues(options -> 'queue_settings', full_name, ts));
+  are_stored := taskq.register_types(_types, full_name, ts)
+    and (not options ? 'defaults' or taskq.register_defaults(options -> 'defaults', full_name, ts))
+    and (not options ? 'queue_settings' or taskq.register_queues(options -> 'queue_settings', full_name, ts));
   update taskq.workers
   set types = array(select jsonb_object_keys(coalesce(_types, '{}')) order by 1), cursors = null
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
-  return found and are_noted;
+  return found and are_stored;
 end
 $$;

@@ -21,7 +21,7 @@ begin
   if not found then
     return 'not_known';
   end if;
-  perform taskq.note_action('remove', ts, options, _type => _type);
+  perform taskq.record_action('remove', ts, options, _type => _type);
   return 'removed';
 end
 $$;

@@ -42,7 +42,7 @@ begin
       array_agg(e.id order by e.place)
     into made, made_ids, holders
     from taskq.enqueue_many(copies, '{"allow_unknown": true}') as e;
-    perform taskq.note_action('rerun', clock_timestamp(), options, made);
+    perform taskq.record_action('rerun', clock_timestamp(), options, made);
   end if;
 
   return query

@@ -139,13 +139,13 @@ begin
     cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
     where t.id = any (to_blame) and kept.drop_on is not null;
 
-    select array_agg(to_jsonb(told)) into fates
+    select array_agg(to_jsonb(ended)) into fates
     from (
       select t.id, t.queue, t.type,
         case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end as status,
         taskq.epoch_us(least(t.available_at, ts)) as available_at_us
       from taskq.tasks t where t.id = any (lost)
-    ) as told;
+    ) as ended;
 
     perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
     if dead is not null then

@@ -19,8 +19,8 @@ begin
   update taskq.queues
   set paused_at = null, paused_until = null, paused_by = null, pause_reason = null
   where name = _queue;
-  perform taskq.note_action('resume', ts, options, _queue => _queue);
-  perform taskq.tell_workers();
+  perform taskq.record_action('resume', ts, options, _queue => _queue);
+  perform taskq.notify_workers();
   perform taskq.wake(_queue, 'epoch', true);
   return was_paused;
 end

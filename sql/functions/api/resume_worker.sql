@@ -11,8 +11,8 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.note_action('resume', clock_timestamp(), options, _worker => _worker);
-  perform taskq.tell_workers(_worker);
+  perform taskq.record_action('resume', clock_timestamp(), options, _worker => _worker);
+  perform taskq.notify_workers(_worker);
   perform taskq.wake(queue, 'epoch', true) from taskq.find_queues() as queue;
   return true;
 end

@@ -36,7 +36,7 @@ begin
     returning t.id, t.queue
   )
   select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, lanes from moved;
-  perform taskq.note_action('retry', ts, options, retried);
+  perform taskq.record_action('retry', ts, options, retried);
   foreach lane in array coalesce(lanes, '{}') loop
     perform taskq.wake(lane, ts);
   end loop;

@@ -81,7 +81,7 @@ begin
     back := array(select made.id from unnest(back) as made (id) where made.id <> all (losers));
   end if;
   delete from taskq.dead_tasks d where d.id = any (back);
-  perform taskq.note_action('revive', ts, options, back);
+  perform taskq.record_action('revive', ts, options, back);
 
   for hint in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
     perform taskq.wake(hint.queue, due);

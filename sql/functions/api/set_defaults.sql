@@ -11,6 +11,6 @@ begin
   _settings := taskq.checked_options('set_defaults', _settings, taskq.default_options());
   update taskq.defaults d set operator = jsonb_strip_nulls(d.operator || _settings);
   perform taskq.apply_defaults();
-  perform taskq.note_action('set', clock_timestamp(), options, _settings => _settings);
+  perform taskq.record_action('set', clock_timestamp(), options, _settings => _settings);
 end
 $$;

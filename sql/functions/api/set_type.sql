@@ -13,14 +13,14 @@ begin
   update taskq.task_types t
   set operator = jsonb_strip_nulls(t.operator || _settings) where t.name = _type;
   update taskq.task_types t
-  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, expires_ms = said.expires_ms,
-    backoff = said.backoff, retention = said.retention, queue = said.queue, priority = said.priority
+  set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
+    backoff = effective.backoff, retention = effective.retention, queue = effective.queue, priority = effective.priority
   from taskq.task_types old
-  cross join lateral jsonb_to_record(old.registered || old.operator) as said (
+  cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
     priority smallint
   )
   where t.name = _type and old.name = _type;
-  perform taskq.note_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
+  perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
 end
 $$;

@@ -46,8 +46,8 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.note_action('set', clock_timestamp(), options, _worker => _worker, _settings => _settings);
-  perform taskq.tell_workers(_worker);
+  perform taskq.record_action('set', clock_timestamp(), options, _worker => _worker, _settings => _settings);
+  perform taskq.notify_workers(_worker);
   return true;
 end
 $$;

@@ -24,7 +24,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   asked integer;
-  unheard_of text;
+  unknown text;
   ids bigint[];
   lease_nos integer[];
   ran_ms bigint[];
@@ -42,7 +42,7 @@ begin
     array_agg(o.ran_ms) filter (where o.outcome = 'completed'),
     array_agg(o.result) filter (where o.outcome = 'completed'),
     array_agg(o.result_note) filter (where o.outcome = 'completed')
-  into asked, unheard_of, ids, lease_nos, ran_ms, results, notes
+  into asked, unknown, ids, lease_nos, ran_ms, results, notes
   from (
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
@@ -51,8 +51,8 @@ begin
     ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, place)
     order by all_of.id, all_of.lease_no, all_of.outcome = 'completed' desc nulls last, all_of.place
   ) as o;
-  if unheard_of is not null then
-    raise exception 'outcome "%": expected completed, failed, dead, snoozed or cancelled', unheard_of
+  if unknown is not null then
+    raise exception 'outcome "%": expected completed, failed, dead, snoozed or cancelled', unknown
       using errcode = 'invalid_parameter_value';
   end if;
 

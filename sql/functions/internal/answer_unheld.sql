@@ -35,7 +35,7 @@ as $$
     select t.lease_no, t.lease_owner, t.settled_by from taskq.tasks t where t.id = o.id limit 1
   ) as t on true
   where not exists (
-    select from unnest(_done, _done_nos) as told (id, lease_no)
-    where told.id = o.id and told.lease_no = o.lease_no
+    select from unnest(_done, _done_nos) as done (id, lease_no)
+    where done.id = o.id and done.lease_no = o.lease_no
   )
 $$;

@@ -6,11 +6,11 @@ language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
   update taskq.queues q
-  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, expires_ms = said.expires_ms,
-    backoff = said.backoff, retention = said.retention, errors_retention = said.errors_retention,
-    dead_retention = said.dead_retention
+  set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
+    backoff = effective.backoff, retention = effective.retention, errors_retention = effective.errors_retention,
+    dead_retention = effective.dead_retention
   from taskq.queues old
-  cross join lateral jsonb_to_record(old.registered || old.operator) as said (
+  cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text,
     dead_retention text
   )

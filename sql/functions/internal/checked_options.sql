@@ -10,10 +10,10 @@ begin
   if taskq.priority_named(options ->> 'priority') is not null then
     options := options || jsonb_build_object('priority', taskq.priority_named(options ->> 'priority'));
   end if;
-  if not taskq.can_be_said(options) then
+  if not taskq.options_are_valid(options) then
     perform taskq.refuse_option(_of, o.name, o.value)
     from jsonb_each(options) as o (name, value)
-    where not taskq.can_be_said(jsonb_build_object(o.name, o.value));
+    where not taskq.options_are_valid(jsonb_build_object(o.name, o.value));
   end if;
   return options;
 end

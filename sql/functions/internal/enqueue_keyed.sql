@@ -13,7 +13,7 @@
 --
 -- This covers a single call. Transactions that enqueue the same keys by several calls, in different orders, can
 -- deadlock like any that lock rows in different orders, and PostgreSQL aborts one of them.
-create or replace function taskq.enqueue_keyed(_tasks jsonb, options jsonb, nulls bigint[], usual jsonb[])
+create or replace function taskq.enqueue_keyed(_tasks jsonb, options jsonb, nulls bigint[], settings jsonb[])
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -36,11 +36,11 @@ begin
     -- would slow down every snapshot of every other session.
     if is_alone then
       select r.* into made, ids, kept_out, holders, freed, wakes
-      from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
+      from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
     else
       begin
         select r.* into made, ids, kept_out, holders, freed, wakes
-        from taskq.insert_keyed(_tasks, options, nulls, usual, is_contended, asked) as r;
+        from taskq.insert_keyed(_tasks, options, nulls, settings, is_contended, asked) as r;
         -- `wakes` shows that something was inserted, even if it lost its key after all: others wait for that too.
         if wakes is not null and freed is not null then
           raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';

@@ -1,12 +1,12 @@
 -- Reads the tasks given to taskq.enqueue_many: an absent option comes from the options of the whole call, otherwise
 -- from the defaults. `nulls` are the places of the tasks whose payload is the JSON value null, which a column cannot
--- tell from an absent one; `usual` is the result of taskq.usual_settings; `say_more` is true if some tasks have more
--- than a type and a payload; `look_up` fills is_held. Raises an error for the first bad task; an unreadable value fails
--- with the error of its column type, and taskq.checked_tasks then finds which one it is.
+-- tell from an absent one; `settings` is the result of taskq.enqueue_settings; `have_options` is true if some tasks
+-- have more than a type and a payload; `look_up` fills is_held. Raises an error for the first bad task; an unreadable
+-- value fails with the error of its column type, and taskq.checked_tasks then finds which one it is.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.given_tasks(
-  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], ts timestamptz, say_more boolean, look_up boolean
+  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], ts timestamptz, have_options boolean, look_up boolean
 )
 returns setof taskq.given_task
 language sql stable
@@ -28,7 +28,7 @@ as $$
     end,
     t.priority, t.payload, t.payload_bytes, t.due,
     t.due + interval '1 millisecond' * coalesce(
-      t.expires_ms, (usual[4] ->> t.type)::bigint, (usual[1] ->> t.queue)::bigint, (usual[5])::bigint
+      t.expires_ms, (settings[4] ->> t.type)::bigint, (settings[1] ->> t.queue)::bigint, (settings[5])::bigint
     ),
     t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source
   from (
@@ -38,10 +38,10 @@ as $$
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
       -- Of every payload [2.5 % of a small task of a bulk], because no other function tells how long it is as text.
       coalesce(octet_length(o.payload::text), case when o.place = any (nulls) then 4 else 2 end) as payload_bytes,
-      coalesce(o.queue, d.queue, usual[2] ->> coalesce(o.type, d.type), 'default') as queue,
-      coalesce(o.priority, d.priority, (usual[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,
+      coalesce(o.queue, d.queue, settings[2] ->> coalesce(o.type, d.type), 'default') as queue,
+      coalesce(o.priority, d.priority, (settings[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,
       -- The options of the whole call were checked already.
-      taskq.is_text(o.type, 'type', _tasks, o.place) and (not say_more or (
+      taskq.is_text(o.type, 'type', _tasks, o.place) and (not have_options or (
         taskq.options_fit(
           o.queue, o.key, o.priority, o.delay_ms, o.at, o.max_attempts, o.timeout_ms, o.expires_ms, o.tags, o.backoff,
           o.traceparent, o.source,
@@ -62,7 +62,7 @@ as $$
       coalesce(o.tags, d.tags) as tags,
       case
         when o.retention is null then d.retention
-        when say_more and o.retention = (select _tasks #>> '{0,retention}')
+        when have_options and o.retention = (select _tasks #>> '{0,retention}')
         then (select f.retention from jsonb_to_record(_tasks -> 0) as f (retention taskq.retention))
         else o.retention::taskq.retention
       end as retention,

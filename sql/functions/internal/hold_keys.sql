@@ -1,6 +1,8 @@
 -- Holds the keys of tasks just inserted for their period (key_for ever, or such as 24h). Returns the ids of the tasks
 -- whose key another task holds after all (taken since the insert looked); null: none.
-create or replace function taskq.hold_keys(_tasks jsonb, options jsonb, usual jsonb[], _ids bigint[], _ts timestamptz)
+create or replace function taskq.hold_keys(
+  _tasks jsonb, options jsonb, settings jsonb[], _ids bigint[], _ts timestamptz
+)
 returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -21,7 +23,7 @@ begin
     join (
       -- Of elements with the same key, the first one becomes the task, so its period counts.
       select distinct on (1, 2)
-        coalesce(o.queue, options ->> 'queue', usual[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
+        coalesce(o.queue, options ->> 'queue', settings[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
         coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for', 'null') as key_for
       from rows from (jsonb_to_recordset(_tasks) as (type text, queue text, key text, key_for jsonb))
         with ordinality as o (type, queue, key, key_for, place)

@@ -2,7 +2,7 @@
 -- and raises unique_violation if a key is held after all, which may be by a task of the same call. See
 -- taskq.insert_keyed.
 create or replace function taskq.insert_free(
-  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
+  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], _ts timestamptz,
   out made bigint[], out ids bigint[], out keyed bigint[], out missing bigint[], out types text[], out wakes jsonb
 )
 language plpgsql security definer
@@ -17,7 +17,7 @@ declare
   producer constant text := session_user;
 begin
   with input as materialized (
-    select g.* from taskq.given_tasks(_tasks, options, nulls, usual, _ts, true, true) as g
+    select g.* from taskq.given_tasks(_tasks, options, nulls, settings, _ts, true, true) as g
   ),
   inserted as (
     insert into taskq.tasks

@@ -3,7 +3,7 @@
 -- with the holders of their keys; and the places freed, whose key was held by a task that is gone by now; each null if
 -- there is none. `wakes` has, by queue, the time from which there is a new task.
 create or replace function taskq.insert_keyed(
-  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], is_contended boolean, asked bigint[],
+  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], is_contended boolean, asked bigint[],
   out made bigint[], out ids bigint[], out kept_out bigint[], out holders bigint[], out freed bigint[], out wakes jsonb
 )
 language plpgsql security definer
@@ -24,11 +24,11 @@ declare
 begin
   if not is_contended then
     select f.* into made, ids, keyed, missing, types, wakes
-    from taskq.insert_free(_tasks, options, nulls, usual, ts) as f;
+    from taskq.insert_free(_tasks, options, nulls, settings, ts) as f;
   else
     -- The options are checked already: of a single task before this call, of many by taskq.insert_free.
     with input as materialized (
-      select g.* from taskq.given_tasks(_tasks, options, nulls, usual, ts, false, false) as g
+      select g.* from taskq.given_tasks(_tasks, options, nulls, settings, ts, false, false) as g
       where asked is null or g.place = any (asked)
     ),
     inserted as (
@@ -68,7 +68,7 @@ begin
   perform taskq.refuse_unknown(types, options);
 
   if keyed is not null then
-    losers := taskq.hold_keys(_tasks, options, usual, keyed, ts);
+    losers := taskq.hold_keys(_tasks, options, settings, keyed, ts);
     if losers is not null then
       delete from taskq.tasks where id = any (losers);
       missing := missing || array(
@@ -91,7 +91,7 @@ begin
     array_agg(coalesce(t.id, h.task_id)) filter (where coalesce(t.id, h.task_id) is not null),
     array_agg(g.place) filter (where coalesce(t.id, h.task_id) is null)
   into kept_out, holders, freed
-  from taskq.given_tasks(_tasks, options, nulls, usual, ts, false, false) as g
+  from taskq.given_tasks(_tasks, options, nulls, settings, ts, false, false) as g
   left join lateral (
     select t.id from taskq.tasks t where t.queue || '' = g.queue and t.unique_key = g.key limit 1
   ) as t on true

@@ -2,8 +2,8 @@
 -- of a bulk) and no order, and the ids follow the order of the elements. Returns the ids, the types, and by queue the
 -- time from which there is a new task.
 create or replace function taskq.insert_plain(
-  _tasks jsonb, options jsonb, nulls bigint[], usual jsonb[], _ts timestamptz,
-  say_more boolean, out ids bigint[], out types text[], out wakes jsonb
+  _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], _ts timestamptz,
+  have_options boolean, out ids bigint[], out types text[], out wakes jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -18,7 +18,7 @@ begin
   with inserted as (
     insert into taskq.tasks
     select t.*
-    from taskq.given_tasks(_tasks, options, nulls, usual, _ts, say_more, false) as g
+    from taskq.given_tasks(_tasks, options, nulls, settings, _ts, have_options, false) as g
     cross join lateral taskq.new_task(g, _ts, producer) as t
     returning id, type, queue, available_at
   )

@@ -32,7 +32,7 @@ begin
   )
   select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
   if waited is not null then
-    perform taskq.tell_done(waited);
+    perform taskq.notify_waiters(waited);
   end if;
   return moved;
 end

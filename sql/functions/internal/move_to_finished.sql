@@ -52,7 +52,7 @@ begin
     waited := waited || page.waited;
   end loop;
   if waited is not null then
-    perform taskq.tell_done(waited);
+    perform taskq.notify_waiters(waited);
   end if;
   return moved;
 end

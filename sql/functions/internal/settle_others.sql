@@ -47,7 +47,7 @@ begin
   ) as locked;
 
   perform taskq.ensure_place('task_errors');
-  with said as (
+  with given as (
     -- For a lease that is named twice, the first entry counts.
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
@@ -66,7 +66,7 @@ begin
       o.*, t.queue, t.type, t.lease_owner, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
       coalesce(q.errors_retention, d.errors_retention) as errors_retention
-    from said o
+    from given o
     join taskq.tasks t on t.id + 0 = o.id and t.lease_no = o.lease_no
     left join taskq.task_types y on y.name = t.type
     left join taskq.queues q on q.name = t.queue

@@ -47,31 +47,33 @@ begin
       when '-infinity' then '_unplaced'
       when 'infinity' then '_ever'
       else '_' || to_char(w.day, 'YYYYMMDD')
-    end as usual
+    end as default_name
     from wanted w
   ),
   judged as (
-    select n.parent, n.day, n.usual,
+    select n.parent, n.day, n.default_name,
       (
         select e.partition from existing e where e.parent = n.parent and n.day = any (e.days)
         order by e.partition limit 1
       ) as partition,
-      to_regclass('taskq.' || quote_ident(n.usual)) is not null
-        and not exists (select from existing e where e.parent = n.parent and e.partition = n.usual) as is_detached
+      to_regclass('taskq.' || quote_ident(n.default_name)) is not null
+        and not exists (
+          select from existing e where e.parent = n.parent and e.partition = n.default_name
+        ) as is_detached
     from named n
   )
   select j.parent, j.day,
     coalesce(j.partition, (
       select c.name
       from generate_series(1, 100) as n
-      cross join lateral (select j.usual || case when n > 1 then '_' || n else '' end as name) as c
+      cross join lateral (select j.default_name || case when n > 1 then '_' || n else '' end as name) as c
       where to_regclass('taskq.' || quote_ident(c.name)) is null order by n limit 1
     )),
     case when j.partition is null then 'missing' else 'there' end
   from judged j
   where j.partition is not null or not j.is_detached or j.day = '-infinity'
   union all
-  select j.parent, j.day, j.usual, 'detached'
+  select j.parent, j.day, j.default_name, 'detached'
   from judged j
   where j.is_detached and (j.partition is null or j.day = '-infinity')
   order by 1, 2, 3;

@@ -71,7 +71,7 @@ export async function listWorkersNow(
 ): Promise<ListedWorker[]> {
   let found = await read(db, filter, limit, after);
   const isStale = ({ worker, silentMs }: Read) => isAlive(worker) && silentMs > FRESH_MS;
-  if (found.some(isStale)) await db.query({ text: 'select taskq.tell_workers()' });
+  if (found.some(isStale)) await db.query({ text: 'select taskq.notify_workers()' });
   for (let waitedMs = 0; waitedMs < WAIT_MS && found.some(isStale); waitedMs += 50) {
     await sleep(50);
     found = await read(db, filter, limit, after);

@@ -7,7 +7,7 @@
 -- A worker that starts must not wait until someone ends a transaction. An insert has no `skip locked`: if the missing
 -- names cannot be added at once, each is tried separately, and one that takes longer than some milliseconds is left
 -- out.
-create or replace function taskq.note_types(_types jsonb, _by text, _ts timestamptz)
+create or replace function taskq.register_types(_types jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -19,10 +19,10 @@ declare
   one text;
 begin
   select coalesce(jsonb_object_agg(
-    type.name, jsonb_strip_nulls(taskq.checked_options('type ' || type.name, type.says, taskq.type_options()))
+    type.name, jsonb_strip_nulls(taskq.checked_options('type ' || type.name, type.settings, taskq.type_options()))
   ), '{}')
   into _types
-  from jsonb_each(_types) as type (name, says);
+  from jsonb_each(_types) as type (name, settings);
   known := array(
     select t.name from taskq.task_types t
     where t.name in (select jsonb_object_keys(_types))
@@ -30,12 +30,12 @@ begin
     for no key update skip locked
   );
   update taskq.task_types t
-  set max_attempts = said.max_attempts, timeout_ms = said.timeout_ms, expires_ms = said.expires_ms,
-    backoff = said.backoff, retention = said.retention, queue = said.queue, priority = said.priority, registered = type.says,
-    registered_by = _by, last_seen_at = _ts
-  from jsonb_each(_types) as type (name, says)
+  set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
+    backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
+    priority = effective.priority, registered = type.settings, registered_by = _by, last_seen_at = _ts
+  from jsonb_each(_types) as type (name, settings)
   join taskq.task_types old on old.name = type.name
-  cross join lateral jsonb_to_record(type.says || old.operator) as said (
+  cross join lateral jsonb_to_record(type.settings || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
     priority smallint
   )
@@ -47,12 +47,12 @@ begin
     order by type.name
   );
   begin
-    known := known || taskq.add_noted_types(_types, missing, _by, _ts);
+    known := known || taskq.insert_types(_types, missing, _by, _ts);
   exception when lock_not_available then
     perform set_config('lock_timeout', '10ms', true);
     foreach one in array missing loop
       begin
-        known := known || taskq.add_noted_types(_types, array[one], _by, _ts);
+        known := known || taskq.insert_types(_types, array[one], _by, _ts);
       exception when lock_not_available then
         null;
       end;

@@ -1,5 +1,5 @@
 -- Notifies the clients that wait for these tasks of their end. A hint like every other NOTIFY: a waiter polls too.
-create or replace function taskq.tell_done(_ids bigint[])
+create or replace function taskq.notify_waiters(_ids bigint[])
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp

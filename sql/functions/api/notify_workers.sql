@@ -1,6 +1,6 @@
 -- Notifies a worker (null: all of them) of new orders from an operator: it reads them at once, not with its next
 -- heartbeat. A hint like every other NOTIFY.
-create or replace function taskq.tell_workers(_worker integer default null)
+create or replace function taskq.notify_workers(_worker integer default null)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp

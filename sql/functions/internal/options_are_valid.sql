@@ -1,7 +1,7 @@
 -- Returns whether all these options of a task, or settings of a queue, a type or all tasks, are valid, by reading them
 -- as the columns do. Ignores unknown names. Runs with the search path of its caller: setting one costs as much as the
 -- rest.
-create or replace function taskq.can_be_said(_said jsonb)
+create or replace function taskq.options_are_valid(_options jsonb)
 returns boolean
 language plpgsql stable parallel safe
 as $$
@@ -15,10 +15,10 @@ begin
       and coalesce(dead_retention <> 'none', true)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
       and not exists (
-        select from jsonb_each(_said) as e (name, value)
+        select from jsonb_each(_options) as e (name, value)
         where jsonb_typeof(e.value) <> 'null' and jsonb_typeof(e.value) <> all (taskq.json_types(e.name))
       )
-    from jsonb_to_record(_said) as o (
+    from jsonb_to_record(_options) as o (
       queue text, key text, key_for jsonb, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,

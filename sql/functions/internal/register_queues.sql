@@ -3,7 +3,7 @@
 -- worker stay while that one is alive, and are removed then, because no configuration has them. Settings of an operator
 -- take precedence and stay. Returns false if other transactions have locked some of them, or are adding them just now:
 -- the rest is stored, and the caller must ask again.
-create or replace function taskq.note_queues(_queues jsonb, _by text, _ts timestamptz)
+create or replace function taskq.register_queues(_queues jsonb, _by text, _ts timestamptz)
 returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -15,10 +15,10 @@ declare
   known text[];
 begin
   select coalesce(jsonb_object_agg(
-    queue.name, jsonb_strip_nulls(taskq.checked_options('queue ' || queue.name, queue.says, taskq.queue_options()))
+    queue.name, jsonb_strip_nulls(taskq.checked_options('queue ' || queue.name, queue.settings, taskq.queue_options()))
   ), '{}')
   into _queues
-  from jsonb_each(_queues) as queue (name, says);
+  from jsonb_each(_queues) as queue (name, settings);
   foreach one in array named loop
     continue when exists (select from taskq.queues q where q.name = one);
     if octet_length(one) not between 1 and 200 then

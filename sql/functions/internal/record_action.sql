@@ -1,7 +1,7 @@
 -- Appends to taskq.actions what a verb did, in its transaction: to tasks (none: no row), a queue, a type or a worker,
 -- or the settings it set (without any of these: of the defaults). The role is the session's; the option `by` of the
 -- verb adds a name, never replaces it.
-create or replace function taskq.note_action(
+create or replace function taskq.record_action(
   _verb text, _at timestamptz, options jsonb, _task_ids bigint[] default null, _queue text default null,
   _worker integer default null, _reason text default null, _type text default null, _settings jsonb default null
 )

@@ -5,7 +5,7 @@
 --
 -- A comparison that no value satisfies is false for its own type and unknown for others; it costs half of type(). A lax
 -- path looks into arrays, which no column can read, except for key_for.
-create or replace function taskq.odd_types()
+create or replace function taskq.needs_check_path()
 returns jsonpath
 language sql immutable parallel safe
 as $$

@@ -4,30 +4,30 @@
 --
 -- Inlined into the expression of its caller, with as little as possible: reading the options as columns, in a block
 -- that catches unreadable values, costs a third of enqueuing the task.
-create or replace function taskq.is_usual(_said jsonb, _known text[])
+create or replace function taskq.is_common_form(_options jsonb, _known text[])
 returns boolean
 language sql immutable parallel safe
 as $$
-  select _said - _known = '{}'
-    and coalesce(_said ->> 'priority' in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), true)
-    and coalesce(octet_length(_said ->> 'queue') between 1 and 200, true)
+  select _options - _known = '{}'
+    and coalesce(_options ->> 'priority' in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), true)
+    and coalesce(octet_length(_options ->> 'queue') between 1 and 200, true)
     and greatest(
-      octet_length(_said ->> 'key'), octet_length(_said ->> 'traceparent'), octet_length(_said ->> 'source'), 0
+      octet_length(_options ->> 'key'), octet_length(_options ->> 'traceparent'), octet_length(_options ->> 'source'), 0
     ) <= 500
     -- Digits alone: a column does not take 1.0.
     and greatest(
-      translate(_said ->> 'delay_ms', '0123456789', ''), translate(_said ->> 'max_attempts', '0123456789', ''),
-      translate(_said ->> 'timeout_ms', '0123456789', ''), translate(_said ->> 'expires_ms', '0123456789', ''), ''
+      translate(_options ->> 'delay_ms', '0123456789', ''), translate(_options ->> 'max_attempts', '0123456789', ''),
+      translate(_options ->> 'timeout_ms', '0123456789', ''), translate(_options ->> 'expires_ms', '0123456789', ''), ''
     ) = ''
     -- The format of JavaScript and of PostgreSQL in JSON. No month is shorter than 28 days.
     and coalesce(
-      _said ->> 'at' ~ ('^2[0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])'
+      _options ->> 'at' ~ ('^2[0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])'
         'T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+]00:00)$'),
       true
     )
-    and coalesce(taskq.is_retention(_said ->> 'retention'), true)
+    and coalesce(taskq.is_retention(_options ->> 'retention'), true)
     -- An absent option has no type, and compares as false; a value that is not a number compares as unknown.
-    and _said @@ '!(
+    and _options @@ '!(
       $.delay_ms > 3155760000000 || $.max_attempts < 1 || $.max_attempts > 2147483647 || $.timeout_ms < 1
       || $.timeout_ms > 3155760000000 || $.expires_ms < 1 || $.expires_ms > 3155760000000
       || $.queue.type() != "string" || $.key.type() != "string" || $.traceparent.type() != "string"
@@ -40,15 +40,15 @@ as $$
     -- The check of taskq.is_backoff for a policy with all names, as a path, which needs no preparation. A strict path
     -- does not look into arrays.
     and case
-      when _said ? 'backoff'
-      then (_said @@ 'strict
+      when _options ? 'backoff'
+      then (_options @@ 'strict
           ($.backoff.kind == "exponential" || $.backoff.kind == "fixed" || $.backoff.kind == "linear"
             || $.backoff.kind == "quadratic")
           && $.backoff.base_ms >= 0 && $.backoff.base_ms <= 3155760000000
           && $.backoff.factor >= 1 && $.backoff.factor <= 100
           && $.backoff.max_ms >= 0 && $.backoff.max_ms <= 3155760000000
           && $.backoff.jitter >= 0 && $.backoff.jitter <= 1') is true
-        and (_said -> 'backoff') - '{kind,base_ms,factor,max_ms,jitter}'::text[] = '{}'
+        and (_options -> 'backoff') - '{kind,base_ms,factor,max_ms,jitter}'::text[] = '{}'
       else true
     end
 $$;

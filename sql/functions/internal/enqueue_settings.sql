@@ -3,7 +3,7 @@
 -- tasks (a number); each null if there is none. Null if there is none at all, which is read faster [0.2 us for each task
 -- of a bulk]. In PL/pgSQL, which keeps its plan: in SQL each call planned it again, at a quarter of the cost of enqueuing
 -- a task with a key.
-create or replace function taskq.usual_settings()
+create or replace function taskq.enqueue_settings()
 returns jsonb[]
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
