@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { packageVersion } from '../lib/package-root.ts';
+import { wrapText } from '../lib/wrap.ts';
 import { COMMANDS } from './commands.ts';
 import type { CliCommand, CommandEntry } from './run/command.ts';
 import { declareGlobalOptions } from './run/global-options.ts';
@@ -21,7 +22,7 @@ export async function buildProgram(argv: readonly string[], onCall: OnCall): Pro
       commandUsage: usageOf,
       subcommandTerm: (command) => command.name(),
     })
-    .configureOutput({ writeOut: printHelp, outputError: () => {} })
+    .configureOutput({ writeOut: printHelp, writeErr: printHelpToStderr, outputError: () => {} })
     .exitOverride();
   for (const { heading, entries } of COMMANDS) {
     program.commandsGroup(heading);
@@ -37,7 +38,17 @@ function printHelp(text: string): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
-  process.stdout.write(text);
+  process.stdout.write(fitted(text, process.stdout));
+}
+
+/** The help of a command without its subcommand. */
+function printHelpToStderr(text: string): void {
+  process.stderr.write(fitted(text, process.stderr));
+}
+
+/** Commander fits the options to the terminal, not the texts below them. */
+function fitted(text: string, { isTTY, columns }: NodeJS.WriteStream): string {
+  return isTTY && columns > 0 ? wrapText(text, columns) : text;
 }
 
 const EXAMPLES = `

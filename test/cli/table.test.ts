@@ -148,6 +148,18 @@ describe.each([
   });
 });
 
+test('the status of a worker is whole in 80 columns, whatever leaves for it', () => {
+  const stopping = {
+    ...WORKER,
+    ...{ status: 'stopping' as const, stop_requested_at: AT, stop_requested_by: 'postgres (ann)' },
+  };
+  const missing: string[] = [];
+  const leave = (titles: readonly string[]) => void missing.push(...titles);
+  const text = formatWorkers([stopping], { paint, columns: 80, now: Date.parse(LATER), leftOut: leave });
+  expect(text).toMatch(/stopping, asked .* by postgres \(ann\)/);
+  expect(missing).toContain('VERSION');
+});
+
 test('colours do not move what they colour', () => {
   const red = columns.map((column) => ({ ...column, paint: pc.createColors(true).red }));
   const painted = formatTable(red, rows, { paint: pc.createColors(true), columns: 20, leftOut });

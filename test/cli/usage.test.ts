@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCommand } from '../support/run-command.ts';
 import { runTaskq } from '../support/run-taskq.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
 
 describe('a command line that is wrong', () => {
   test.each([
@@ -76,6 +80,17 @@ describe('help', () => {
       'completion',
     ]) {
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
+    }
+  });
+
+  test.each([60, 80])('is broken at blanks in a terminal of %i columns', async (columns) => {
+    const binary = join(REPOSITORY, 'bin/taskq.js');
+    for (const command of ['enqueue', 'stats', 'list', 'queues pause', 'dead add', 'cancel']) {
+      const typed = `stty cols ${columns}; node ${binary} ${command} --help`;
+      const { stdout } = await promisify(execFile)('script', ['-qec', typed, '/dev/null']);
+      const lines = stdout.split('\r\n');
+      expect(lines.length).toBeGreaterThan(10);
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
     }
   });
 

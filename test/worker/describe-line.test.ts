@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeLine } from '../../src/worker/log/describe-line.ts';
+import { fitted } from '../../src/worker/log/log.ts';
 
 test('a handler sees every field it logged, also 0, false, null and empty ones', () => {
   const fields = { seconds: 0, isLast: false, page: null, rows: [], note: '' };
@@ -22,4 +23,17 @@ test('a worker that stops says for how long it waits for running tasks, and what
     'worker.stopping  running 2, it waits for running tasks, for up to 25s; a second Ctrl-C gives them back at once',
   );
   expect(describeLine({ ...line, running: 0 })).toBe('worker.stopping  it waits for running tasks');
+});
+
+test('a line wider than the terminal is broken at blanks, below its beginning', () => {
+  const message =
+    'task.failed  send-email 7, attempt 1: Error: no such host\n    at send (/srv/shop/handlers/send-email.ts:3:9)';
+  const prefix = '[12:00:00] WARN: ';
+  const shown = `${prefix}${fitted(message, prefix, 60)}`;
+  expect(shown.split('\n')).toEqual([
+    '[12:00:00] WARN: task.failed  send-email 7, attempt 1:',
+    '    Error: no such host',
+    '    at send (/srv/shop/handlers/send-email.ts:3:9)',
+  ]);
+  expect(fitted(message, prefix, 200)).toBe(message);
 });

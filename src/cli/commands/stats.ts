@@ -34,5 +34,5 @@ Columns:
   HANDLED    whether a live worker has a handler for the type
   -          no value: nothing is due, or nothing completed
 
-The rate (n a minute) counts from the start of the first task that completed in the period, and from a minute ago at least.
+The rate (n a minute) is the average since the first task that completed in the period started, over at least a minute.
 The lines below the tables name what keeps due tasks from starting.`;

@@ -13,7 +13,7 @@ export function formatWorkers(workers: readonly ListedWorker[], screen: Screen):
       { title: 'WORKER', cell: ({ given_name, name }) => given_name ?? name, shrinksTo: 16 },
       {
         title: 'STATUS',
-        shrinksTo: 8,
+        shrinksTo: 48,
         cell: (worker) => statusText(worker, screen.now),
         paint: (text, { status }) => paintStatus(status, text, screen.paint),
       },

@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import type { Level } from '../../lib/level.ts';
+import { wrapText } from '../../lib/wrap.ts';
 import { describeLine } from './describe-line.ts';
 import { EVENTS, type EventLog } from './events.ts';
 
@@ -45,6 +46,20 @@ export async function openLogStream({ pretty, colour }: LogOptions): Promise<Des
     colorize: colour,
     translateTime: 'SYS:HH:MM:ss',
     hideObject: true,
-    messageFormat: (line) => describeLine(line),
+    messageFormat: (line) => fitted(describeLine(line), prefixOf(line), process.stdout.columns),
   });
+}
+
+/** What pino-pretty writes before a message: `[12:00:00] INFO (name/77): `. */
+function prefixOf({ level, name, pid }: Readonly<Record<string, unknown>>): string {
+  const who = [name, pid].filter((part) => part !== undefined).join('/');
+  return `[12:00:00] ${level}${who === '' ? '' : ` (${who})`}: `;
+}
+
+/** Breaks a message at blanks, where a terminal would break it in the middle of words; not if it has no width. */
+export function fitted(message: string, prefix: string, columns: number): string {
+  if (!(columns > 0)) return message;
+  const before = '.'.repeat([...prefix].length);
+  const lines = `${before}${message}`.split('\n').map((line) => wrapText(line, columns, 4));
+  return lines.join('\n').slice(before.length);
 }
