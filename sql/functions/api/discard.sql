@@ -25,16 +25,10 @@ begin
     where d.id = any (locked) and d.by_hand = coalesce((options ->> 'by_hand')::boolean, d.by_hand)
     returning d.id, d.queue, d.unique_key
   )
-  select coalesce(array_agg(gone.id), '{}'), jsonb_object_agg(gone.id, held.key) filter (where held.key is not null)
+  select coalesce(array_agg(gone.id), '{}'),
+    taskq.keys_still_held(array_agg(gone.id), array_agg(gone.queue), array_agg(gone.unique_key), ts)
   into discarded, held_keys
-  from gone
-  -- `limit` makes this a probe for each row, never a join with all keys.
-  left join lateral (
-    select jsonb_build_object('queue', h.queue, 'key', h.key, 'until', nullif(h.until, 'infinity')) as key
-    from taskq.held_keys h
-    where h.queue = gone.queue and h.key = gone.unique_key and h.task_id = gone.id and h.until > ts
-    limit 1
-  ) as held on true;
+  from gone;
   delete from taskq.task_errors e where e.task_id = any (discarded);
   perform taskq.record_action('discard', clock_timestamp(), options, discarded);
 

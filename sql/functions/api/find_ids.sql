@@ -50,8 +50,9 @@ begin
     end if;
     with page as (
       select d.id, d.died_at, taskq.fits_filter(
-        _filter, null, its_priority, null, null, 'dead', d.type, d.queue, d.priority, d.unique_key, d.tags, d.reason,
-        d.by_hand, true, d.died_at
+        _filter => _filter, _statuses => null, _priority => its_priority, _since => null, _before => null,
+        _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority, _key => d.unique_key,
+        _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand, _failed => true, _at => d.died_at
       ) as fits
       from taskq.dead_tasks d
       where (d.died_at, d.id) < (after_death, coalesce(after_id, 0)) and d.died_at >= coalesce(since, '-infinity')
@@ -80,8 +81,10 @@ begin
       from (
         (
           select t.id, taskq.fits_filter(
-            _filter, statuses, its_priority, since, before, t.status::text, t.type, t.queue, t.priority, t.unique_key,
-            t.tags, t.cancel_reason, false, t.attempts > 0, t.created_at
+            _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+            _status => t.status::text, _type => t.type, _queue => t.queue, _its_priority => t.priority,
+            _key => t.unique_key, _tags => t.tags, _reason => t.cancel_reason, _by_hand => false,
+            _failed => t.attempts > 0, _at => t.created_at
           ) as fits
           from taskq.tasks t
           where (after_id is null or t.id < after_id)
@@ -92,8 +95,10 @@ begin
         union all
         (
           select f.id, taskq.fits_filter(
-            _filter, statuses, its_priority, since, before, f.status::text, f.type, f.queue, f.priority, f.unique_key,
-            f.tags, f.cancel_reason, false, false, f.finished_at
+            _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+            _status => f.status::text, _type => f.type, _queue => f.queue, _its_priority => f.priority,
+            _key => f.unique_key, _tags => f.tags, _reason => f.cancel_reason, _by_hand => false, _failed => false,
+            _at => f.finished_at
           )
           from taskq.finished_tasks f
           where (after_id is null or f.id < after_id)
@@ -104,8 +109,9 @@ begin
         union all
         (
           select d.id, taskq.fits_filter(
-            _filter, statuses, its_priority, since, before, 'dead', d.type, d.queue, d.priority, d.unique_key, d.tags,
-            d.reason, d.by_hand, true, d.died_at
+            _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
+            _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority, _key => d.unique_key,
+            _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand, _failed => true, _at => d.died_at
           )
           from taskq.dead_tasks d
           where (after_id is null or d.id < after_id) and (statuses is null or 'dead' = any (statuses))

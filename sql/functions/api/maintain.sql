@@ -15,7 +15,6 @@ declare
   ts timestamptz := clock_timestamp();
   page constant integer := 1000;
   most_dropped constant integer := 8;
-  one record;
   made integer := 0;
   history record;
   dropped integer := 0;
@@ -32,13 +31,11 @@ begin
     return '{}'::jsonb;
   end;
   begin
-    for one in select m.partition, m.trouble from taskq.make_partitions() as m loop
-      if one.trouble is null then
-        made := made + 1;
-      else
-        failed := failed || format('cannot make the partition %s: %s', one.partition, one.trouble);
-      end if;
-    end loop;
+    select count(*) filter (where m.trouble is null),
+      failed || array_agg(format('cannot make the partition %s: %s', m.partition, m.trouble))
+        filter (where m.trouble is not null)
+    into made, failed
+    from taskq.make_partitions() as m;
   exception when others then
     failed := failed || format('cannot make partitions: %s', sqlerrm);
   end;
@@ -109,13 +106,11 @@ begin
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
   -- Last: a drop locks history against every settle until this transaction ends.
   begin
-    for one in select d.partition, d.trouble from taskq.drop_partitions(most_dropped) as d loop
-      if one.trouble is null then
-        dropped := dropped + 1;
-      else
-        failed := failed || format('cannot drop the partition %s: %s', one.partition, one.trouble);
-      end if;
-    end loop;
+    select count(*) filter (where d.trouble is null),
+      failed || array_agg(format('cannot drop the partition %s: %s', d.partition, d.trouble))
+        filter (where d.trouble is not null)
+    into dropped, failed
+    from taskq.drop_partitions(most_dropped) as d;
   exception when others then
     failed := failed || format('cannot drop partitions: %s', sqlerrm);
   end;

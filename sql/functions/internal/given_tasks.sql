@@ -43,10 +43,11 @@ as $$
       -- The options of the whole call were checked already.
       taskq.is_text(o.type, 'type', _tasks, o.place) and (not have_options or (
         taskq.options_fit(
-          o.queue, o.key, o.priority, o.delay_ms, o.at, o.max_attempts, o.timeout_ms, o.expires_ms, o.tags, o.backoff,
-          o.traceparent, o.source,
+          _queue => o.queue, _key => o.key, _priority => o.priority, _delay_ms => o.delay_ms, _at => o.at,
+          _max_attempts => o.max_attempts, _timeout_ms => o.timeout_ms, _expires_ms => o.expires_ms, _tags => o.tags,
+          _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source,
           -- Usually all have the same back-off as the first task, and that one is checked as it is read.
-          (select f.backoff from jsonb_to_record(_tasks -> 0) as f (backoff taskq.backoff))
+          _judged => (select f.backoff from jsonb_to_record(_tasks -> 0) as f (backoff taskq.backoff))
         )
         and taskq.is_text(o.queue, 'queue', _tasks, o.place) and taskq.is_text(o.key, 'key', _tasks, o.place)
         and taskq.is_text(o.source, 'source', _tasks, o.place)

@@ -8,8 +8,9 @@ as $$
 begin
   return (
     select taskq.options_fit(
-        queue, key, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms, tags, backoff, traceparent, source,
-        null
+        _queue => o.queue, _key => o.key, _priority => o.priority, _delay_ms => o.delay_ms, _at => o.at,
+        _max_attempts => o.max_attempts, _timeout_ms => o.timeout_ms, _expires_ms => o.expires_ms, _tags => o.tags,
+        _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source, _judged => null
       )
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
       and coalesce(dead_retention <> 'none', true)
