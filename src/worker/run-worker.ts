@@ -119,10 +119,10 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     logDifferences(events, registered.differing);
     options.onStarted?.();
 
-    const onError = (error: unknown) => state.onTrouble(error);
+    const onError = (error: unknown) => state.onStatementFailed(error);
     const housekeeper = new Housekeeper({ db, events, stop });
-    const { ledger, departures } = state;
-    const vacuumer = new Vacuumer({ db: pool, events, ended: () => departures.tally.ended });
+    const { ledger, ends } = state;
+    const vacuumer = new Vacuumer({ db: pool, events, ended: () => ends.counts.ended });
     const loops = [
       state.reporter.run(ended.signal),
       every(async () => state.executor.releaseStale(), { everyMs: STALE_MS, signal: ended.signal, onError }),
@@ -152,7 +152,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     // Stay registered while tasks remain: rescue scans only silent workers.
     if (!db.isLost && ledger.holdsNothing)
       await within(UNREGISTER_MS, unregister(pool, workerId).catch(onError));
-    events.event('worker.stopped', { worker_id: workerId, ...departures.tally.total, left: state.left });
+    events.event('worker.stopped', { worker_id: workerId, ...ends.counts.total, left: state.left });
     options.onStopped?.();
     return state.end();
   } finally {
@@ -206,7 +206,7 @@ function onMessage(
     case 'lease':
       void state.lease
         .change(message.leaseMs, message.heartbeatMs)
-        .then(() => heartbeats.leaseTaken(message.leaseMs));
+        .then(() => heartbeats.leaseSwitched(message.leaseMs));
       break;
     case 'leaseSettled':
       state.options.events.event('lease.changed', { lease_ms: message.leaseMs });
@@ -223,8 +223,8 @@ function onMessage(
       state.heartbeat.disconnected();
       db.failed('heartbeats', message.why);
       break;
-    case 'beaten':
-      state.heartbeat.beaten();
+    case 'answered':
+      state.heartbeat.answered();
       db.answered('heartbeats', performance.now());
       break;
     case 'refused':

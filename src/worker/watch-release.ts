@@ -18,7 +18,7 @@ export async function watchRelease(db: Queryable, release: number, state: Worker
     } catch (error) {
       if (error instanceof TaskqError && error.code === 'schema_newer')
         shutdown.outdated(`${error.message} — ${error.hint}`);
-      else state.logTrouble(error);
+      else state.logFailedStatement(error);
     }
   }
 }

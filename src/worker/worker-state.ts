@@ -27,7 +27,7 @@ import { LeaseTable } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './maintain/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
-import { Departures } from './settle/departures.ts';
+import { EndLog } from './settle/end-log.ts';
 import { describeRefusal, Reporter } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
@@ -50,7 +50,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   readonly ledger = new Ledger(this.table);
   readonly executor: Executor;
   readonly reporter: Reporter;
-  readonly departures: Departures;
+  readonly ends: EndLog;
   readonly heartbeat: HeartbeatState;
   /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
@@ -85,7 +85,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.lease = new LeaseLength(leaseMs, heartbeatMs);
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
     this.shutdown = new Shutdown(options.stop, events);
-    this.departures = new Departures(events);
+    this.ends = new EndLog(events);
     const serial = new SerialQueue();
     this.#context = new ClaimContext({
       worker: this,
@@ -99,19 +99,19 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       cursor: this.cursor,
       types: () => this.types,
       onMissed: () => this.workArrived.trigger(),
-      onTrouble: (error) => this.onTrouble(error),
+      onStatementFailed: (error) => this.onStatementFailed(error),
     });
     this.reporter = new Reporter(this, this.ledger, {
       onSettled: (held, answer) => this.#onSettled(held, answer),
       onGivenBack: (held) => {
-        this.departures.givenBack(held);
+        this.ends.givenBack(held);
         // The task keeps its place in the queue, which our cursor has passed.
         this.wake(held.task.queue, held.task.availableAtUs);
       },
       onNotStored: (held, error) => this.#logNotStored(held, describeRefusal(error)),
       onRefused: ({ id }, error) =>
         events.event('outcome.refused', { task_id: id, error: { message: describeRefusal(error) } }),
-      onTrouble: (error) => this.onTrouble(error),
+      onStatementFailed: (error) => this.onStatementFailed(error),
       onSent: () => {
         this.#leaveOutRefused();
         slotFreed.trigger();
@@ -162,7 +162,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   markRunning(held: StartedTask): Promise<boolean> {
-    return markRunning(this, held, (error) => this.onTrouble(error));
+    return markRunning(this, held, (error) => this.onStatementFailed(error));
   }
 
   serves({ queue, type }: ClaimedTask): boolean {
@@ -174,7 +174,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   onLost(held: HeldTask): void {
-    this.departures.lost(held);
+    this.ends.lost(held);
   }
 
   /** Look everywhere again: what happened during an outage is unknown. */
@@ -214,13 +214,13 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   /** A statement failed. A refusal may mean that the schema no longer fits. */
-  onTrouble(error: unknown): void {
-    this.logTrouble(error);
+  onStatementFailed(error: unknown): void {
+    this.logFailedStatement(error);
     if (isServerError(error)) this.schemaChanged.trigger();
   }
 
   /** Log what the server refused; the connection logs lost answers itself. */
-  logTrouble(error: unknown): void {
+  logFailedStatement(error: unknown): void {
     const { events, databaseUrl } = this.options;
     if (!isUnanswered(error))
       events.event('statement.failed', { error: { message: describeDatabaseError(error, databaseUrl) } });
@@ -242,13 +242,13 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   logProgress(): void {
-    const news = this.departures.tally.takeNews();
-    if (news !== undefined)
-      this.options.events.event('worker.progress', { ...news, running: this.ledger.running });
+    const recent = this.ends.counts.takeRecent();
+    if (recent !== undefined)
+      this.options.events.event('worker.progress', { ...recent, running: this.ledger.running });
   }
 
   end(): WorkerEnd {
-    const { completed, failed, died } = this.departures.tally.total;
+    const { completed, failed, died } = this.ends.counts.total;
     return { exitCode: this.shutdown.exitCode, completed, failed: failed + died, left: this.left };
   }
 
@@ -260,7 +260,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     const { executor, ledger, reporter, heartbeat, shutdown, options, concurrency } = this;
     const { maxTasks } = options;
     if (ledger.abandoned >= concurrency) shutdown.retire('handlers that do not end hold every slot');
-    const wanted = maxTasks === null ? Infinity : maxTasks - this.departures.tally.ended - ledger.size;
+    const wanted = maxTasks === null ? Infinity : maxTasks - this.ends.counts.ended - ledger.size;
     if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
     if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
     const most = Math.max(0, Math.min(wanted, ledger.room - concurrency));
@@ -291,7 +291,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
 
   #onSettled(held: EndedTask, answer: SettleAnswer): void {
     const { consequence } = answer;
-    this.departures.settled(held, answer);
+    this.ends.settled(held, answer);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
     // A retry may be due before the next poll.
@@ -313,7 +313,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     } catch (error) {
       this.#counts.failed(performance.now() - began, performance.now());
       if (isUnanswered(error)) throw error;
-      this.onTrouble(error);
+      this.onStatementFailed(error);
       return undefined;
     }
   }

@@ -26,7 +26,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   const tasks = (await worker.claim({ start: count })).map(
     ({ id, lease_no: leaseNo }) => ({ id, leaseNo, type: 'work', losses: 0 }) as ClaimedTask,
   );
-  ledger.answered(ledger.reserve(count)!, tasks, 0);
+  ledger.claimed(ledger.reserve(count)!, tasks, 0);
   const told: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
@@ -34,7 +34,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     onGivenBack: ({ id }) => told.push(`given back ${id}`),
     onNotStored: ({ id }) => told.push(`not stored ${id}`),
     onRefused: ({ id }) => told.push(`refused ${id}`),
-    onTrouble: (error) => troubles.push(error),
+    onStatementFailed: (error) => troubles.push(error),
     onSent: () => {},
   });
   const held = ledger.held();
@@ -160,7 +160,7 @@ test.each([
   onTestFinished(async () => void (await queue.admin.rows(`drop trigger refuse on taskq.${table}`)));
   ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
   for (const task of ledger.takeReports(0, () => true))
-    ledger.sendLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
+    ledger.retryLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
   expect(told).toContainEqual(expect.stringMatching(end));
@@ -170,7 +170,7 @@ test('a worker that ends sends at once what would be sent again in half a minute
   const { ledger, reporter, told, held, ids } = await holding();
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   for (const task of ledger.takeReports(0, () => true))
-    ledger.sendLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
+    ledger.retryLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
   void reporter.run(ended.signal);
   reporter.expedite();
   await expect.poll(() => told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());

@@ -51,7 +51,7 @@ export class Attempt {
   }
 
   /** Whether it runs in a child process, where it cannot block or crash this one. */
-  get isApart(): boolean {
+  get isIsolated(): boolean {
     return this.place !== 'inline';
   }
 

@@ -132,7 +132,7 @@ export class ClaimContext {
     } catch (error) {
       this.#finds.failed(performance.now() - began, performance.now());
       if (db === this.#worker.db && isUnanswered(error)) throw error;
-      this.#worker.onTrouble(error);
+      this.#worker.onStatementFailed(error);
     }
   }
 
@@ -169,7 +169,7 @@ export class ClaimContext {
       if (finds) this.#finds.failed(now - began, now);
       if (asks) this.#dues.failed(now - began, now);
       if (isUnanswered(error) || !(finds || asks)) throw error;
-      this.#worker.onTrouble(error);
+      this.#worker.onStatementFailed(error);
       return this.#markIdle(ms, { finds: false, asks: false });
     }
   }

@@ -16,7 +16,7 @@ export interface ClaimLoopHost {
   /** Called when nothing is due. True: the worker ends. */
   isDone(): Promise<boolean>;
   /** A statement failed and will be retried. */
-  onTrouble(error: unknown): void;
+  onStatementFailed(error: unknown): void;
 }
 
 export interface ClaimLoopOptions {
@@ -82,7 +82,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       } else if (got < room.start + room.ahead) await workArrived.wait(TRICKLE_MS, stop);
     } catch (error) {
       failures += 1;
-      host.onTrouble(error);
+      host.onStatementFailed(error);
       await slotFreed.wait(backingOffMs(failures, Math.random()), stop);
     }
   }

@@ -61,8 +61,8 @@ export class Claimer {
       const now = performance.now();
       cursor.failed(look, now - began, now);
       this.#oneByOne = isUndone(error);
-      if (isUndone(error)) ledger.refused(reservation);
-      else ledger.answerLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
+      if (isUndone(error)) ledger.claimRefused(reservation);
+      else ledger.claimLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
       throw error;
     }
     const { tasks } = claimed;

@@ -7,5 +7,5 @@ export interface ClaimingWorker extends RegisteredWorker {
   /** The queues it serves now, with or without tasks; null: every queue that has tasks. */
   readonly queues: readonly string[] | null;
   /** A statement failed and will be retried. */
-  onTrouble(error: unknown): void;
+  onStatementFailed(error: unknown): void;
 }

@@ -14,7 +14,7 @@ export interface SweeperOptions {
   readonly types: () => readonly string[];
   /** Claims have passed a task that is due. */
   readonly onMissed: () => void;
-  readonly onTrouble: (error: unknown) => void;
+  readonly onStatementFailed: (error: unknown) => void;
 }
 
 interface Running {
@@ -59,7 +59,7 @@ export class Sweeper {
   }
 
   async #sweep(sweep: Sweep): Promise<void> {
-    const { db, cursor, types, onMissed, onTrouble } = this.#options;
+    const { db, cursor, types, onMissed, onStatementFailed } = this.#options;
     const began = performance.now();
     try {
       const missed = await findMissed(db, { ...sweep, types: types() });
@@ -69,7 +69,7 @@ export class Sweeper {
     } catch (error) {
       const now = performance.now();
       cursor.sweepFailed(now - began, now);
-      onTrouble(error);
+      onStatementFailed(error);
     }
   }
 }

@@ -39,7 +39,7 @@ export class AttemptTimers {
       ...timers,
       grace: after(this.#graceMs, () => {
         // A child process is killed instead.
-        if (!held.attempt.isApart) this.#onIgnored(held);
+        if (!held.attempt.isIsolated) this.#onIgnored(held);
       }),
     });
   }

@@ -104,7 +104,7 @@ export class Executor {
 
   /** Enter the tasks that a claim brought, and start those that find a slot. */
   take(reservation: Reservation, tasks: readonly ClaimedTask[]): void {
-    for (const held of this.#ledger.answered(reservation, tasks, performance.now())) this.lose(held);
+    for (const held of this.#ledger.claimed(reservation, tasks, performance.now())) this.lose(held);
     if (tasks.length > 0)
       this.#meanLength = tasks.reduce((sum, { payload }) => sum + payload.length, 0) / tasks.length;
     if (reservation.isOutdated) this.releaseUnserved();
@@ -232,5 +232,5 @@ export class Executor {
 }
 
 function isRunning(held: HeldTask): held is StartedTask {
-  return held.standing === 'running';
+  return held.state === 'running';
 }

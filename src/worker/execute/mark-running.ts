@@ -5,13 +5,13 @@ import type { RegisteredWorker } from '../lease/registered-worker.ts';
 
 /**
  * Mark a task as running in the database, with a heartbeat that names it as started. Repeats until the database answers
- * or the attempt must end. Returns false if another worker has the lease. `onTrouble`: the database did not answer, or
- * refused.
+ * or the attempt must end. Returns false if another worker has the lease. `onStatementFailed` is called when the
+ * database did not answer, or refused.
  */
 export async function markRunning(
   { db, workerId, lease }: RegisteredWorker,
   { id, leaseNo, attempt }: StartedTask,
-  onTrouble: (error: unknown) => void,
+  onStatementFailed: (error: unknown) => void,
 ): Promise<boolean> {
   const held = [{ id, leaseNo, startedMs: 0 }];
   for (let waitMs = 10; attempt.aborted === undefined; waitMs = Math.min(2 * waitMs, 1000)) {
@@ -21,7 +21,7 @@ export async function markRunning(
       // Busy: another transaction has its row locked; briefly that may be our own heartbeat thread, which marks it too.
       if (answer !== 'busy') return answer === 'renewed';
     } catch (error) {
-      onTrouble(error);
+      onStatementFailed(error);
     }
     await sleep(waitMs, undefined, { signal: attempt.signal }).catch(() => {});
   }

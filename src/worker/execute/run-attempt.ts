@@ -38,7 +38,7 @@ function run(
   handler: Handler,
   { processes, lines }: AttemptHost,
 ): Promise<Outcome> {
-  return attempt.isApart
+  return attempt.isIsolated
     ? processes.run(attempt, handler as LoadedHandler)
     : runInline(attempt, handler, new Context(attempt, lines));
 }

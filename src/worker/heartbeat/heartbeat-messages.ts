@@ -17,7 +17,7 @@ export type ToHeartbeat =
   /** The worker drains: send a heartbeat that says so now. */
   | { readonly kind: 'draining' }
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
-  | { readonly kind: 'leaseTaken'; readonly leaseMs: number }
+  | { readonly kind: 'leaseSwitched'; readonly leaseMs: number }
   | { readonly kind: 'stop' };
 
 /** A message from the heartbeat thread to the main thread. */
@@ -26,7 +26,7 @@ export type FromHeartbeat =
   | { readonly kind: 'cancel'; readonly lease: HeldLease; readonly reason: string | null }
   /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
-  /** Lease tasks for `leaseMs` from now on, and answer `leaseTaken`. */
+  /** Lease tasks for `leaseMs` from now on, and answer `leaseSwitched`. */
   | { readonly kind: 'lease'; readonly leaseMs: number; readonly heartbeatMs: number }
   /** Every lease now has this length. */
   | { readonly kind: 'leaseSettled'; readonly leaseMs: number }
@@ -35,6 +35,6 @@ export type FromHeartbeat =
   | { readonly kind: 'connected'; readonly listening: boolean }
   | { readonly kind: 'disconnected'; readonly why: string }
   /** A heartbeat was answered. */
-  | { readonly kind: 'beaten' }
+  | { readonly kind: 'answered' }
   /** A heartbeat was refused, on a connection that still works. */
   | { readonly kind: 'refused'; readonly why: string };

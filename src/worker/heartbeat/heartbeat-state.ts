@@ -13,7 +13,7 @@ export class HeartbeatState {
   readonly #options: HeartbeatStateOptions;
   #receivesHints = false;
   #isFailureLogged = false;
-  #lastBeatenAt = performance.now();
+  #lastAnsweredAt = performance.now();
 
   constructor(options: HeartbeatStateOptions) {
     this.#options = options;
@@ -26,7 +26,7 @@ export class HeartbeatState {
 
   /** Whether heartbeats have gone unanswered for so long that claimed tasks would be lost again: then claim nothing. */
   get isSilent(): boolean {
-    return performance.now() - this.#lastBeatenAt > (this.#options.leaseMs() * 2) / 3;
+    return performance.now() - this.#lastAnsweredAt > (this.#options.leaseMs() * 2) / 3;
   }
 
   /** The listening connection was tested. Logs once that notifications do not arrive on it. */
@@ -42,9 +42,9 @@ export class HeartbeatState {
   }
 
   /** A heartbeat was answered: held leases are renewed. */
-  beaten(): void {
+  answered(): void {
     const wasSilent = this.isSilent;
-    this.#lastBeatenAt = performance.now();
+    this.#lastAnsweredAt = performance.now();
     if (wasSilent) this.#options.slotFreed.trigger();
   }
 }

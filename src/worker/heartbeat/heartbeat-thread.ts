@@ -9,7 +9,7 @@ import { type HeartbeatAnswer, heartbeat } from '../../queue/protocol/heartbeat.
 import { wakeHintOf } from '../../queue/protocol/wake-hint.ts';
 import type { CancelRequest } from '../isolation/decide-unresponsive.ts';
 import { watch } from '../isolation/watchdog.ts';
-import { LeaseTable, type TableRow, wallClock } from '../lease/lease-table.ts';
+import { type LeaseRow, LeaseTable, wallClock } from '../lease/lease-table.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import { heartbeatFor, LeaseChange } from './lease-change.ts';
 
@@ -35,8 +35,8 @@ port.on('message', (message: ToHeartbeat) => {
   else if (message.kind === 'draining') {
     isDraining = true;
     wakeup.trigger();
-  } else if (message.kind === 'leaseTaken') {
-    if (lease.taken(message.leaseMs)) wakeup.trigger();
+  } else if (message.kind === 'leaseSwitched') {
+    if (lease.switched(message.leaseMs)) wakeup.trigger();
   } else stop.abort();
 });
 
@@ -97,7 +97,7 @@ async function serve(onAnswer: () => void): Promise<void> {
     for (let busyMs = 25; !stop.signal.aborted; ) {
       const answer: Beat = isLetGo ? { kind: 'renewed' } : await beat(listener);
       onAnswer();
-      if (!isLetGo) send(answer.kind === 'refused' ? answer : { kind: 'beaten' });
+      if (!isLetGo) send(answer.kind === 'refused' ? answer : { kind: 'answered' });
       const usualMs = lease.heartbeatMs * (0.9 + 0.1 * Math.random());
       busyMs = answer.kind === 'renewed' ? 25 : Math.min(2 * busyMs, answer.kind === 'busy' ? 1000 : usualMs);
       await wakeup.wait(answer.kind === 'renewed' ? usualMs : Math.min(busyMs, usualMs), stop.signal);
@@ -124,8 +124,8 @@ async function beat(listener: Listener): Promise<Beat> {
   }));
   const running = held.filter(({ startedMs }) => startedMs !== null).length;
   const { workerId } = setup;
-  const beating = lease.beating;
-  const { leaseMs, inForceMs } = beating;
+  const next = lease.next;
+  const { leaseMs, inForceMs } = next;
   const counts = { running, ahead: held.length - running };
   try {
     const {
@@ -140,12 +140,12 @@ async function beat(listener: Listener): Promise<Beat> {
     cancels = cancelsAmong(answers);
     forwardNews(rows, answers);
     const isBusy = answers.some(({ answer }) => answer === 'busy');
-    continueLeaseChange(lease.beaten(beating, !isBusy, judgedByMs), leaseMs);
+    continueLeaseChange(lease.answered(next, !isBusy, judgedByMs), leaseMs);
     if (orders !== undefined) {
       send({ kind: 'orders', orders });
-      if (lease.want(orders.leaseMs)) wakeup.trigger();
+      if (lease.request(orders.leaseMs)) wakeup.trigger();
     }
-    return { kind: isBusy || lease.isUnknown ? 'busy' : 'renewed' };
+    return { kind: isBusy || lease.isUnrecorded ? 'busy' : 'renewed' };
   } catch (error) {
     if (isServerError(error))
       return { kind: 'refused', why: describeDatabaseError(error, setup.databaseUrl) };
@@ -153,8 +153,8 @@ async function beat(listener: Listener): Promise<Beat> {
   }
 }
 
-function continueLeaseChange(step: ReturnType<LeaseChange['beaten']>, leaseMs: number): void {
-  if (step === 'tell') send({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
+function continueLeaseChange(step: ReturnType<LeaseChange['answered']>, leaseMs: number): void {
+  if (step === 'switch') send({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
   if (step !== 'settled') return;
   send({ kind: 'leaseSettled', leaseMs });
   wakeup.trigger();
@@ -171,7 +171,7 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
 }
 
 /** Report lost leases and requests to cancel. Most leases that the database no longer has were just settled. */
-function forwardNews(rows: readonly TableRow[], answers: readonly HeartbeatAnswer[]): void {
+function forwardNews(rows: readonly LeaseRow[], answers: readonly HeartbeatAnswer[]): void {
   const news = answers.filter(({ answer, cancelRequested }) => answer === 'lost' || cancelRequested);
   if (news.length === 0) return;
   const slots = new Map(rows.map((row) => [leaseKey(row), row.slot]));

@@ -11,7 +11,7 @@ export interface Heartbeats {
   /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
   sendDraining(): void;
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
-  leaseTaken(leaseMs: number): void;
+  leaseSwitched(leaseMs: number): void;
   /** End the thread after its current heartbeat. */
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function startHeartbeats(
     sendCursors: (cursors) => send({ kind: 'cursors', cursors }),
     beat: () => send({ kind: 'beat' }),
     sendDraining: () => send({ kind: 'draining' }),
-    leaseTaken: (leaseMs) => send({ kind: 'leaseTaken', leaseMs }),
+    leaseSwitched: (leaseMs) => send({ kind: 'leaseSwitched', leaseMs }),
     async stop() {
       stopping = true;
       send({ kind: 'stop' });

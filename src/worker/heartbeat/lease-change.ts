@@ -1,5 +1,5 @@
-/** The lease lengths a heartbeat sends. */
-export interface Beating {
+/** The lease lengths that a heartbeat sends. */
+export interface LeaseLengths {
   /** How long it renews held leases for. */
   readonly leaseMs: number;
   /** The length in force, by which others judge whether this worker lives, and which of its leases end too late. */
@@ -8,10 +8,11 @@ export interface Beating {
 }
 
 /**
- * `settled`: every lease has the length in force. `wanted`: others must know of a longer length before any lease has
- * it. `told`: the main thread must claim with the new length. `taken`: it does; held leases must be renewed.
+ * `settled`: every lease has the length in force. `recording`: the worker's row must show a longer length to others
+ * before any lease has it. `switching`: the main thread must claim with the new length. `renewing`: it does; held
+ * leases must be renewed.
  */
-type Stage = 'settled' | 'wanted' | 'told' | 'taken';
+type Stage = 'settled' | 'recording' | 'switching' | 'renewing';
 
 export interface LeaseTimes {
   readonly leaseMs: number;
@@ -44,7 +45,7 @@ export class LeaseChange {
   }
 
   /** The values for the next heartbeat. */
-  get beating(): Beating {
+  get next(): LeaseLengths {
     return { leaseMs: this.#leaseMs, inForceMs: this.#inForceMs, stage: this.#stage };
   }
 
@@ -58,45 +59,49 @@ export class LeaseChange {
     return this.#shortestMs;
   }
 
-  /** An operator wants this length. True: it is a new one, and a heartbeat is due. */
-  want(leaseMs: number): boolean {
+  /** An operator requests this length. True: it is a new one, and a heartbeat is due. */
+  request(leaseMs: number): boolean {
     if (leaseMs === this.#leaseMs) return false;
     this.#leaseMs = leaseMs;
     this.#inForceMs = Math.max(this.#inForceMs, leaseMs);
     this.#shortestMs = Math.min(this.#shortestMs, leaseMs);
-    this.#stage = 'wanted';
+    this.#stage = 'recording';
     return true;
   }
 
   /** The main thread claims with this length, and no other is in flight. True: a heartbeat is due. */
-  taken(leaseMs: number): boolean {
-    if (this.#stage !== 'told' || leaseMs !== this.#leaseMs) return false;
-    this.#stage = 'taken';
+  switched(leaseMs: number): boolean {
+    if (this.#stage !== 'switching' || leaseMs !== this.#leaseMs) return false;
+    this.#stage = 'renewing';
     return true;
   }
 
   /**
    * Others may still judge by the shorter length: a lock on the worker's row kept the longer one from being written.
    */
-  get isUnknown(): boolean {
-    return this.#stage === 'wanted';
+  get isUnrecorded(): boolean {
+    return this.#stage === 'recording';
   }
 
   /**
    * A heartbeat was answered. `all`: none of its leases must be named again; `judgedByMs`: the length in force until
    * then.
    *
-   * `tell`: the main thread must claim with the new length. `settled`: the change is complete, and in force with the
+   * `switch`: the main thread must claim with the new length. `settled`: the change is complete, and in force with the
    * next heartbeat, which is due.
    */
-  beaten({ leaseMs, stage }: Beating, all: boolean, judgedByMs: number): 'tell' | 'settled' | undefined {
+  answered(
+    { leaseMs, stage }: LeaseLengths,
+    all: boolean,
+    judgedByMs: number,
+  ): 'switch' | 'settled' | undefined {
     if (leaseMs !== this.#leaseMs) return undefined;
-    if (stage === 'wanted') {
+    if (stage === 'recording') {
       if (judgedByMs < leaseMs) return undefined;
-      this.#stage = 'told';
-      return 'tell';
+      this.#stage = 'switching';
+      return 'switch';
     }
-    if (stage !== 'taken' || !all) return undefined;
+    if (stage !== 'renewing' || !all) return undefined;
     this.#stage = 'settled';
     this.#inForceMs = leaseMs;
     this.#shortestMs = leaseMs;

@@ -1,6 +1,6 @@
 import type { Ended } from '../../domain/outcome.ts';
 import { leaseKey } from '../../domain/task.ts';
-import type { TableRow } from '../lease/lease-table.ts';
+import type { LeaseRow } from '../lease/lease-table.ts';
 import type { Busy } from './inspect-main-thread.ts';
 
 /** A request to cancel a task that this worker holds, and when it arrived (`wallClock()`). */
@@ -15,7 +15,7 @@ export type CancelRequests = ReadonlyMap<string, CancelRequest>;
 /** What is known of a main thread that does not answer. */
 export interface Silence {
   /** Every lease of the process. */
-  readonly rows: readonly TableRow[];
+  readonly rows: readonly LeaseRow[];
   /** The slot whose handler was entered last. */
   readonly lastEntered: number;
   /** `wallClock()`. */
@@ -31,9 +31,9 @@ export type Verdict =
   | {
       readonly kind: 'end';
       /** Undefined: no task is to blame. */
-      readonly blamed: { readonly row: TableRow; readonly ended: Ended } | undefined;
+      readonly blamed: { readonly row: LeaseRow; readonly ended: Ended } | undefined;
       /** Leases that are neither blamed nor given back run out: their tasks may be to blame, and become suspects. */
-      readonly givenBack: readonly TableRow[];
+      readonly givenBack: readonly LeaseRow[];
     };
 
 /** How long the main thread may be silent in a task without a deadline, or in code of no task. */
@@ -64,12 +64,12 @@ export function decideUnresponsive(silence: Silence, busy: Busy | undefined): Ve
   return { kind: 'end', blamed, givenBack: innocent };
 }
 
-function runningHere({ rows }: Silence): TableRow[] {
-  return rows.filter(({ startedAt, isApart }) => startedAt > 0 && !isApart);
+function runningHere({ rows }: Silence): LeaseRow[] {
+  return rows.filter(({ startedAt, isIsolated }) => startedAt > 0 && !isIsolated);
 }
 
 /** Undefined row: the running code belongs to no task. */
-function leftTo(row: TableRow | undefined, { now, silentMs, graceMs, cancels }: Silence): number {
+function leftTo(row: LeaseRow | undefined, { now, silentMs, graceMs, cancels }: Silence): number {
   const untilLimit = WITHOUT_DEADLINE_MS - silentMs;
   if (row === undefined) return untilLimit;
   const cancelledAt = cancels.get(leaseKey(row))?.receivedAt ?? Infinity;
@@ -77,7 +77,7 @@ function leftTo(row: TableRow | undefined, { now, silentMs, graceMs, cancels }: 
   return askedAt === Infinity ? untilLimit : askedAt + graceMs + ALLOWANCE_MS - now;
 }
 
-function endOf(row: TableRow, { now, cancels }: Silence, stack: string | null): Ended {
+function endOf(row: LeaseRow, { now, cancels }: Silence, stack: string | null): Ended {
   const { startedAt, deadlineAt } = row;
   const cancel = cancels.get(leaseKey(row));
   if (cancel !== undefined) return { kind: 'cancelled', reason: cancel.reason, killed: true };

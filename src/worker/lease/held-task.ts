@@ -11,14 +11,14 @@ import type { HeldLease } from './lease-table.ts';
  *
  * A waiting or running task may also be lost, which leaves nothing to report.
  */
-export type Standing = 'waiting' | 'running' | 'reporting' | 'gone';
+export type HeldState = 'waiting' | 'running' | 'reporting' | 'gone';
 
 /** A task that this worker holds, from its claim until its report is answered. Only the ledger changes it. */
 export interface HeldTask extends HeldLease {
   readonly task: ClaimedTask;
   /** `performance.now()`. */
   readonly claimedAt: number;
-  readonly standing: Standing;
+  readonly state: HeldState;
   /** Undefined: it has not started. */
   readonly attempt: Attempt | undefined;
   /** The outcome to record. A task at `reporting` without one is given back. */

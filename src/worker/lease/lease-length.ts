@@ -9,7 +9,7 @@ export const LATE_COMMIT_MS = 2000;
 export class LeaseLength {
   #ms: number;
   #heartbeatMs: number;
-  readonly #underWay = new Map<Promise<unknown>, number>();
+  readonly #inFlight = new Map<Promise<unknown>, number>();
 
   constructor(ms: number, heartbeatMs: number) {
     this.#ms = ms;
@@ -27,16 +27,16 @@ export class LeaseLength {
 
   /** The longest lease of any statement that is, or may still be, in flight. */
   get longestMs(): number {
-    return Math.max(this.#ms, ...this.#underWay.values());
+    return Math.max(this.#ms, ...this.#inFlight.values());
   }
 
   /** Run a statement that leases tasks for `leaseMs`; `work` enters them in the lease table before it resolves. */
   during<T>(work: (leaseMs: number) => Promise<T>): Promise<T> {
     const answer = work(this.#ms);
-    const over: Promise<unknown> = answer
+    const answered: Promise<unknown> = answer
       .catch(() => sleep(LATE_COMMIT_MS, undefined, { ref: false }))
-      .then(() => this.#underWay.delete(over));
-    this.#underWay.set(over, this.#ms);
+      .then(() => this.#inFlight.delete(answered));
+    this.#inFlight.set(answered, this.#ms);
     return answer;
   }
 
@@ -44,6 +44,6 @@ export class LeaseLength {
   async change(ms: number, heartbeatMs: number): Promise<void> {
     this.#ms = ms;
     this.#heartbeatMs = heartbeatMs;
-    await Promise.all(this.#underWay.keys());
+    await Promise.all(this.#inFlight.keys());
   }
 }

@@ -1,11 +1,11 @@
 import type { Lease } from '../../domain/task.ts';
 
 /** A held task's row in the table. Times are `wallClock()`; 0: not started, no deadline. */
-export interface TableRow extends HeldLease {
+export interface LeaseRow extends HeldLease {
   readonly startedAt: number;
   readonly deadlineAt: number;
   /** It runs in a child process. */
-  readonly isApart: boolean;
+  readonly isIsolated: boolean;
 }
 
 /** A lease and its slot in the table. */
@@ -19,7 +19,7 @@ export interface Start {
   readonly startedAt: number;
   /** Null: unlimited. */
   readonly timeoutMs: number | null;
-  readonly isApart: boolean;
+  readonly isIsolated: boolean;
 }
 
 /** The table's memory, as it is passed to another thread. */
@@ -43,9 +43,9 @@ export class LeaseTable {
   readonly #startedAt: Float64Array;
   readonly #deadlineAt: Float64Array;
   readonly #leaseNos: Int32Array;
-  readonly #apart: Int32Array;
+  readonly #isolated: Int32Array;
   /** 1 where a slot holds a lease. No id can mean a free slot: any number may be the id of a row inserted by hand. */
-  readonly #taken: Int32Array;
+  readonly #used: Int32Array;
   readonly #free: number[];
 
   constructor(shared: number | LeaseMemory) {
@@ -59,8 +59,8 @@ export class LeaseTable {
     this.#startedAt = new Float64Array(memory, 16 + 8 * capacity, capacity);
     this.#deadlineAt = new Float64Array(memory, 16 + 16 * capacity, capacity);
     this.#leaseNos = new Int32Array(memory, 16 + 24 * capacity, capacity);
-    this.#apart = new Int32Array(memory, 16 + 28 * capacity, capacity);
-    this.#taken = new Int32Array(memory, 16 + 32 * capacity, capacity);
+    this.#isolated = new Int32Array(memory, 16 + 28 * capacity, capacity);
+    this.#used = new Int32Array(memory, 16 + 32 * capacity, capacity);
     this.#free = Array.from({ length: capacity }, (_, index) => capacity - 1 - index);
   }
 
@@ -70,35 +70,35 @@ export class LeaseTable {
   }
 
   /** Enter a claimed task. Returns its slot; throws if the table is full. */
-  take({ id, leaseNo }: Lease): number {
+  add({ id, leaseNo }: Lease): number {
     const slot = this.#free.pop();
     if (slot === undefined) throw new Error('the lease table is full');
     this.#startedAt[slot] = 0;
     this.#deadlineAt[slot] = 0;
     this.#leaseNos[slot] = leaseNo;
     this.#ids[slot] = BigInt(id);
-    this.#taken[slot] = 1;
+    this.#used[slot] = 1;
     return slot;
   }
 
   /** Record that the task of a slot starts. */
-  start(slot: number, { startedAt, timeoutMs, isApart }: Start): void {
+  start(slot: number, { startedAt, timeoutMs, isIsolated }: Start): void {
     const at = TIME_ORIGIN + startedAt;
-    this.#apart[slot] = isApart ? 1 : 0;
+    this.#isolated[slot] = isIsolated ? 1 : 0;
     this.#deadlineAt[slot] = timeoutMs === null ? 0 : at + timeoutMs;
     this.#startedAt[slot] = at;
-    if (!isApart) this.#pulse[1] = slot;
+    if (!isIsolated) this.#pulse[1] = slot;
   }
 
   /** Remove the lease of a slot: its outcome is recorded, or another worker has the lease. */
-  leave(slot: number): void {
-    this.#taken[slot] = 0;
+  remove(slot: number): void {
+    this.#used[slot] = 0;
     this.#free.push(slot);
   }
 
   /** Whether the slot still holds this lease. */
   has({ slot, id, leaseNo }: HeldLease): boolean {
-    return this.#taken[slot] === 1 && this.#leaseNos[slot] === leaseNo && this.#ids[slot] === BigInt(id);
+    return this.#used[slot] === 1 && this.#leaseNos[slot] === leaseNo && this.#ids[slot] === BigInt(id);
   }
 
   /** Record that the main thread answers. */
@@ -117,17 +117,17 @@ export class LeaseTable {
   }
 
   /** All leases in the table. */
-  rows(): TableRow[] {
-    const rows: TableRow[] = [];
+  rows(): LeaseRow[] {
+    const rows: LeaseRow[] = [];
     for (let slot = 0; slot < this.shared.capacity; slot++) {
-      if (this.#taken[slot] === 0) continue;
+      if (this.#used[slot] === 0) continue;
       rows.push({
         slot,
         id: String(this.#ids[slot]!),
         leaseNo: this.#leaseNos[slot]!,
         startedAt: this.#startedAt[slot]!,
         deadlineAt: this.#deadlineAt[slot]!,
-        isApart: this.#apart[slot] === 1,
+        isIsolated: this.#isolated[slot] === 1,
       });
     }
     return rows;

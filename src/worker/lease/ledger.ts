@@ -1,9 +1,9 @@
 import type { Outcome } from '../../domain/outcome.ts';
 import { type ClaimedTask, isSameLease } from '../../domain/task.ts';
 import type { Attempt } from '../attempt/attempt.ts';
-import type { Delivery, HeldTask, Standing, StartedTask } from './held-task.ts';
+import type { Delivery, HeldState, HeldTask, StartedTask } from './held-task.ts';
 import type { HeldLease, LeaseTable } from './lease-table.ts';
-import { type Beside, isLastChance, isSuspect } from './suspects.ts';
+import { isLastChance, isSuspect, type SuspectCounts } from './suspects.ts';
 
 /** A claim in flight, which may bring up to `size` tasks. */
 export interface Reservation {
@@ -24,7 +24,7 @@ export interface LostClaim {
  * It reads no clock and calls nothing: each step is given what happened, and returns whether it counts. A step that
  * comes too late, for a task that has moved on meanwhile, changes nothing and returns false.
  */
-export class Ledger implements Beside {
+export class Ledger implements SuspectCounts {
   readonly #table: LeaseTable;
   /** All held tasks, by slot. */
   readonly #bySlot: (Entry | undefined)[] = [];
@@ -43,7 +43,7 @@ export class Ledger implements Beside {
   };
   #lostClaim: LostClaim | undefined;
   #isClosed = false;
-  #sleepers: Sleeper[] = [];
+  #waiters: Waiter[] = [];
 
   constructor(table: LeaseTable) {
     this.#table = table;
@@ -145,10 +145,10 @@ export class Ledger implements Beside {
    * A claim brought these tasks: they wait, or are given back if nothing more may start. Returns those that wait or run
    * here under an older lease of the same id. A claim finds only free rows, so those leases are over.
    */
-  answered(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): HeldTask[] {
+  claimed(reservation: Reservation, tasks: readonly ClaimedTask[], now: number): HeldTask[] {
     if (!this.#end(reservation)) return [];
     const outlived = this.#unreportedOf(tasks);
-    const entries = tasks.map((task) => new Entry(task, this.#table.take(task), now));
+    const entries = tasks.map((task) => new Entry(task, this.#table.add(task), now));
     for (const entry of entries) {
       this.#bySlot[entry.slot] = entry;
       if (isLastChance(entry.task)) this.#suspects.lastChances += 1;
@@ -161,19 +161,19 @@ export class Ledger implements Beside {
   }
 
   /** The server refused the claim, which took nothing. */
-  refused(reservation: Reservation): void {
+  claimRefused(reservation: Reservation): void {
     if (this.#end(reservation)) this.#wake();
   }
 
   /** The answer of a claim was lost. A scan finds its tasks once their leases have run out. */
-  answerLost(reservation: Reservation, overAt: number): void {
+  claimLost(reservation: Reservation, overAt: number): void {
     if (!this.#end(reservation)) return;
     this.#lostClaim = { overAt: Math.max(overAt, this.#lostClaim?.overAt ?? 0) };
     this.#wake();
   }
 
   /** A scan has looked for the tasks of a lost claim. If another was lost meanwhile, that one stays. */
-  lookedFor(lost: LostClaim): void {
+  searchedFor(lost: LostClaim): void {
     if (this.#lostClaim === lost) this.#lostClaim = undefined;
   }
 
@@ -185,12 +185,12 @@ export class Ledger implements Beside {
   /** A waiting task takes a slot. */
   start(held: HeldTask, attempt: Attempt): held is StartedTask {
     const entry = held as Entry;
-    if (entry.standing !== 'waiting') return false;
+    if (entry.state !== 'waiting') return false;
     this.#leaveWaiting(entry);
-    entry.standing = 'running';
+    entry.state = 'running';
     entry.attempt = attempt;
     this.#counts.running += 1;
-    this.#countBeside(entry, attempt, 1);
+    this.#countSuspect(entry, attempt, 1);
     this.#table.start(entry.slot, attempt);
     return true;
   }
@@ -198,7 +198,7 @@ export class Ledger implements Beside {
   /** The handler ignores its abort: the task keeps its slot. */
   abandon(held: HeldTask): boolean {
     const entry = held as Entry;
-    if (entry.standing !== 'running' || entry.isAbandoned) return false;
+    if (entry.state !== 'running' || entry.isAbandoned) return false;
     entry.isAbandoned = true;
     this.#counts.abandoned += 1;
     this.#wake();
@@ -220,16 +220,16 @@ export class Ledger implements Beside {
   }
 
   /** Release the waiting tasks that match. Returns how many. */
-  releaseWaiting(isMeant: (held: HeldTask) => boolean): number {
-    const meant = this.#waiting.filter(isMeant);
-    if (meant.length === 0) return 0;
-    const gone = new Set(meant);
+  releaseWaiting(matches: (held: HeldTask) => boolean): number {
+    const matching = this.#waiting.filter(matches);
+    if (matching.length === 0) return 0;
+    const gone = new Set(matching);
     this.#waiting = this.#waiting.filter((entry) => !gone.has(entry));
-    for (const entry of meant) {
+    for (const entry of matching) {
       if (isLastChance(entry.task)) this.#suspects.lastChances -= 1;
       this.#queueReport(entry);
     }
-    return meant.length;
+    return matching.length;
   }
 
   /** Take reports to be sent: of those that may be sent now, the first that fit. */
@@ -267,26 +267,26 @@ export class Ledger implements Beside {
     const entry = held as Entry;
     if (!entry.isSent) return false;
     entry.outcome = outcome;
-    entry.delivery = { ...(entry.delivery ?? FIRST), refusal };
+    entry.delivery = { ...(entry.delivery ?? UNSENT), refusal };
     return true;
   }
 
   /** The statement with these reports got no answer: the database may have taken them. */
-  mayBeTaken(sent: readonly HeldTask[]): void {
+  mayBeRecorded(sent: readonly HeldTask[]): void {
     for (const entry of sent as readonly Entry[]) {
-      if (entry.isSent) entry.delivery = { ...(entry.delivery ?? FIRST), isRepeat: true };
+      if (entry.isSent) entry.delivery = { ...(entry.delivery ?? UNSENT), isRepeat: true };
     }
   }
 
   /** These reports were not taken, as far as is known: send them again, before others. */
-  unanswered(sent: readonly HeldTask[]): void {
+  requeue(sent: readonly HeldTask[]): void {
     const back = (sent as readonly Entry[]).filter(({ isSent }) => isSent);
     for (const entry of back) entry.isSent = false;
     this.#reports = [...back, ...this.#reports];
   }
 
   /** This one report could not be taken: send it again later. */
-  sendLater(
+  retryLater(
     held: HeldTask,
     again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> & Partial<Pick<Delivery, 'conflicts'>>,
   ): boolean {
@@ -294,7 +294,7 @@ export class Ledger implements Beside {
     if (!entry.isSent) return false;
     entry.isSent = false;
     if (again.isAlone && !entry.delivery?.isAlone) this.#counts.sentAlone += 1;
-    entry.delivery = { ...(entry.delivery ?? FIRST), ...again };
+    entry.delivery = { ...(entry.delivery ?? UNSENT), ...again };
     this.#reports.push(entry);
     return true;
   }
@@ -314,8 +314,8 @@ export class Ledger implements Beside {
    */
   lost(held: HeldTask): boolean {
     const entry = held as Entry;
-    if (entry.standing === 'waiting') this.#leaveWaiting(entry);
-    else if (entry.standing === 'running') this.#leaveRunning(entry);
+    if (entry.state === 'waiting') this.#leaveWaiting(entry);
+    else if (entry.state === 'running') this.#leaveRunning(entry);
     else return false;
     if (isLastChance(entry.task)) this.#suspects.lastChances -= 1;
     this.#leave(entry);
@@ -335,7 +335,7 @@ export class Ledger implements Beside {
 
   /** All running tasks. */
   started(): StartedTask[] {
-    return this.held().filter((held): held is StartedTask => held.standing === 'running');
+    return this.held().filter((held): held is StartedTask => held.state === 'running');
   }
 
   /**
@@ -374,7 +374,7 @@ export class Ledger implements Beside {
     if (tasks.length === 0 || this.size === 0) return [];
     const ids = new Set(tasks.map(({ id }) => id));
     return this.#bySlot.filter(
-      (entry) => entry !== undefined && entry.standing !== 'reporting' && ids.has(entry.id),
+      (entry) => entry !== undefined && entry.state !== 'reporting' && ids.has(entry.id),
     ) as Entry[];
   }
 
@@ -386,12 +386,12 @@ export class Ledger implements Beside {
   #leaveRunning(entry: Entry): void {
     this.#counts.running -= 1;
     if (entry.isAbandoned) this.#counts.abandoned -= 1;
-    this.#countBeside(entry, entry.attempt!, -1);
+    this.#countSuspect(entry, entry.attempt!, -1);
   }
 
   #leaveForReport(entry: Entry): boolean {
-    if (entry.standing === 'waiting') this.#leaveWaiting(entry);
-    else if (entry.standing === 'running') this.#leaveRunning(entry);
+    if (entry.state === 'waiting') this.#leaveWaiting(entry);
+    else if (entry.state === 'running') this.#leaveRunning(entry);
     else return false;
     if (isLastChance(entry.task)) this.#suspects.lastChances -= 1;
     this.#queueReport(entry);
@@ -400,7 +400,7 @@ export class Ledger implements Beside {
   }
 
   #queueReport(entry: Entry): void {
-    entry.standing = 'reporting';
+    entry.state = 'reporting';
     this.#counts.reporting += 1;
     this.#reports.push(entry);
   }
@@ -415,37 +415,37 @@ export class Ledger implements Beside {
   }
 
   #leave(entry: Entry): void {
-    entry.standing = 'gone';
+    entry.state = 'gone';
     this.#bySlot[entry.slot] = undefined;
-    this.#table.leave(entry.slot);
+    this.#table.remove(entry.slot);
     this.#wake();
   }
 
-  #countBeside({ task }: Entry, { isApart }: Attempt, by: 1 | -1): void {
-    if (!isApart) this.#suspects.runningInline += by;
+  #countSuspect({ task }: Entry, { isIsolated }: Attempt, by: 1 | -1): void {
+    if (!isIsolated) this.#suspects.runningInline += by;
     if (!isSuspect(task)) return;
     this.#suspects.running += by;
-    if (!isApart) this.#suspects.runningInlineSuspects += by;
+    if (!isIsolated) this.#suspects.runningInlineSuspects += by;
     if (isLastChance(task)) this.#suspects.runningLastChances += by;
   }
 
-  #until(isSo: () => boolean): Promise<void> {
-    if (isSo()) return Promise.resolve();
+  #until(isMet: () => boolean): Promise<void> {
+    if (isMet()) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#sleepers.push({ isSo, resolve });
+      this.#waiters.push({ isMet, resolve });
     });
   }
 
   /** Resolve the promises whose condition now holds. */
   #wake(): void {
-    if (this.#sleepers.length === 0) return;
-    for (const { isSo, resolve } of this.#sleepers) if (isSo()) resolve();
-    this.#sleepers = this.#sleepers.filter(({ isSo }) => !isSo());
+    if (this.#waiters.length === 0) return;
+    for (const { isMet, resolve } of this.#waiters) if (isMet()) resolve();
+    this.#waiters = this.#waiters.filter(({ isMet }) => !isMet());
   }
 }
 
-interface Sleeper {
-  readonly isSo: () => boolean;
+interface Waiter {
+  readonly isMet: () => boolean;
   readonly resolve: () => void;
 }
 
@@ -460,7 +460,7 @@ class Entry implements HeldTask {
   readonly leaseNo: number;
   readonly slot: number;
   readonly claimedAt: number;
-  standing: Standing = 'waiting';
+  state: HeldState = 'waiting';
   attempt: Attempt | undefined = undefined;
   outcome: Outcome | null = null;
   ranMs: number | null = null;
@@ -477,7 +477,7 @@ class Entry implements HeldTask {
   }
 }
 
-const FIRST: Delivery = {
+const UNSENT: Delivery = {
   isRepeat: false,
   isAlone: false,
   conflicts: 0,

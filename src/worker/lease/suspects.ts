@@ -17,8 +17,8 @@ export function isLastChance({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
   return losses >= 2;
 }
 
-/** Counts of the tasks beside which a task would start. */
-export interface Beside {
+/** Counts of the tasks here, which decide whether a further one may start. */
+export interface SuspectCounts {
   /** Tasks that have their last chance here, whether they run or wait to start. */
   readonly lastChances: number;
   readonly runningInline: number;
@@ -28,12 +28,12 @@ export interface Beside {
 
 /**
  * Whether a task may start now. While a task with its last chance is here, others start only in a child process, so
- * that its turn can come. `canLeave`: the handler has a file that a child process can load. A suspect without one (its
- * handler is a function of an application) runs in the worker's process, as the only suspect.
+ * that its turn can come. `canIsolate`: the handler has a file that a child process can load. A suspect without one
+ * (its handler is a function of an application) runs in the worker's process, as the only suspect.
  */
-export function mayStart(task: ClaimedTask, canLeave: boolean, beside: Beside): boolean {
-  if (isLastChance(task)) return beside.runningInline === 0 && beside.runningSuspects === 0;
-  if (beside.lastChances > 0) return !isSuspect(task) && canLeave;
+export function mayStart(task: ClaimedTask, canIsolate: boolean, counts: SuspectCounts): boolean {
+  if (isLastChance(task)) return counts.runningInline === 0 && counts.runningSuspects === 0;
+  if (counts.lastChances > 0) return !isSuspect(task) && canIsolate;
   if (!isSuspect(task)) return true;
-  return canLeave ? beside.runningSuspectsInline === 0 : beside.runningSuspects === 0;
+  return canIsolate ? counts.runningSuspectsInline === 0 : counts.runningSuspects === 0;
 }

@@ -22,7 +22,7 @@ export interface RescuingWorker extends RegisteredWorker {
   /** A task waits in this queue, due at `fromUs`. */
   wake(queue: string, fromUs: number): void;
   /** A statement failed and will be retried. */
-  onTrouble(error: unknown): void;
+  onStatementFailed(error: unknown): void;
 }
 
 /** The worker's connection: whether it is known to be lost, and how long it has been uninterrupted. */
@@ -51,7 +51,7 @@ export class Rescuer {
   /** Check periodically until the signal aborts; the last check records for later workers what was seen. */
   async run(signal: AbortSignal): Promise<void> {
     const { rescueMs } = this.#worker;
-    const onError = (error: unknown) => this.#worker.onTrouble(error);
+    const onError = (error: unknown) => this.#worker.onStatementFailed(error);
     // Not AbortSignal.timeout: only `first` would refer to it, weakly, and a collected signal never aborts.
     const firstIsOver = new AbortController();
     const callOff = after(rescueMs, () => firstIsOver.abort());
@@ -109,7 +109,7 @@ export class Rescuer {
     if (heldBy === undefined) this.#turn.free();
     else this.#turn.missed(heldBy, place);
     // Only a complete scan covers the lost claim.
-    if (own && rescued !== undefined) ledger.lookedFor(lostClaim);
+    if (own && rescued !== undefined) ledger.searchedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {
       if (status === 'refused') {
         this.#refused.log({ task_id: id, type, queue, error: error ?? 'unknown' });

@@ -1,7 +1,7 @@
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
-import type { End } from './tally.ts';
+import type { End } from './end-counts.ts';
 
 /** Log what became of an attempt, and return what to count it as. */
 export function logOutcome(

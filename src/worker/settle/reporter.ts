@@ -11,7 +11,7 @@ import { type SettleAnswer, settle, settleNothing } from '../../queue/protocol/s
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
-import { isConflict, judgeRefusal } from './judge-refusal.ts';
+import { classifyRefusal, isConflict } from './classify-refusal.ts';
 
 export interface ReporterHooks {
   /** The database has answered the outcome. */
@@ -23,42 +23,42 @@ export interface ReporterHooks {
   /** The database refuses `notStored` as well; the task is left until its lease runs out. */
   readonly onRefused: (held: HeldTask, error: unknown) => void;
   /** A statement failed and will be sent again. */
-  readonly onTrouble: (error: unknown) => void;
+  readonly onStatementFailed: (error: unknown) => void;
   /** The last batch is finished: there may be room for more tasks. */
   readonly onSent: () => void;
 }
 
 /** A larger statement gains nothing. */
-const MOST_AT_ONCE = 2000;
+const MAX_BATCH = 2000;
 /** Limit the results in one statement to about this many characters. */
-const MOST_LENGTH = 16_000_000;
+const MAX_BATCH_LENGTH = 16_000_000;
 /** At most this many reports that are sent alone go between two statements of the others. */
-const MOST_ALONE_AT_ONCE = 4;
+const MAX_ALONE_PER_BATCH = 4;
 
 /**
  * A report that could not be taken is sent again after 50 ms, doubling up to this while another transaction locks its
  * row.
  */
-const MOST_BUSY_MS = 1000;
+const MAX_BUSY_WAIT_MS = 1000;
 /** The same, while its partition does not exist. */
-const MOST_UNPLACED_MS = 30_000;
+const MAX_UNPLACED_WAIT_MS = 30_000;
 /** The same, when it is refused by itself for a reason that may pass. */
-const MOST_ALONE_MS = 30_000;
+const MAX_ALONE_WAIT_MS = 30_000;
 
 /** If the server refuses a batch this often for a reason that may pass, one row may be to blame. */
-const REFUSALS = 3;
+const REFUSALS_BEFORE_BISECTION = 3;
 /** Halving finds that row within this many consecutive refusals; with more, the trouble is not one row's. */
-const REFUSALS_IN_SEARCH = 40;
+const MAX_REFUSALS_IN_BISECTION = 40;
 /** If more reports of a type than this are refused by themselves, no more of its tasks are claimed. */
-const MOST_ALONE = 20;
+const MAX_ALONE_PER_TYPE = 20;
 /**
  * A conflict that comes back this often, in about a minute, while the server takes other statements, does not pass: a
  * trigger of the application raises it.
  */
-const MOST_CONFLICTS = 10;
+const MAX_CONFLICTS = 10;
 
 /** What a refusal means for a single outcome. */
-type RefusalOfOne = 'data' | 'no partition' | 'one row';
+type RowRefusal = 'data' | 'no partition' | 'one row';
 
 /**
  * Sends the ledger's reports to the database: outcomes, and tasks to give back. Batches form naturally: one is in
@@ -76,10 +76,10 @@ export class Reporter {
   #failures = 0;
   /** Consecutive refusals of outcomes by the server itself, for a reason that may pass. */
   #refusals = 0;
-  #search: Search = newSearch();
+  #bisection: Bisection = newBisection();
   #isSending = false;
   /** The longest wait before a report that could not be taken is sent again. */
-  #longestMs = Infinity;
+  #maxWaitMs = Infinity;
 
   constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
     this.#worker = worker;
@@ -94,7 +94,7 @@ export class Reporter {
 
   /** The types whose outcomes the database refuses one by one; claim none of their tasks. */
   get refusedTypes(): ReadonlySet<string> {
-    return this.#ledger.typesSentAlone(MOST_ALONE);
+    return this.#ledger.typesSentAlone(MAX_ALONE_PER_TYPE);
   }
 
   /** True while a statement has no answer. */
@@ -114,7 +114,7 @@ export class Reporter {
 
   /** The worker is ending: send every report now, and again every second until it is taken. */
   expedite(): void {
-    this.#longestMs = MOST_BUSY_MS;
+    this.#maxWaitMs = MAX_BUSY_WAIT_MS;
     this.#ledger.expedite(performance.now());
     this.retry();
     this.wake();
@@ -138,8 +138,8 @@ export class Reporter {
     let alone = 0;
     let length = 0;
     return this.#ledger.takeReports(performance.now(), ({ outcome, delivery }) => {
-      if (count >= MOST_AT_ONCE || length >= MOST_LENGTH) return false;
-      if (delivery?.isAlone && ++alone > MOST_ALONE_AT_ONCE) return false;
+      if (count >= MAX_BATCH || length >= MAX_BATCH_LENGTH) return false;
+      if (delivery?.isAlone && ++alone > MAX_ALONE_PER_BATCH) return false;
       count += 1;
       if (outcome !== null) length += lengthOf(outcome);
       return true;
@@ -167,15 +167,15 @@ export class Reporter {
       await send();
       return true;
     } catch (error) {
-      this.#hooks.onTrouble(error);
-      this.#ledger.unanswered(batch);
+      this.#hooks.onStatementFailed(error);
+      this.#ledger.requeue(batch);
       return false;
     }
   }
 
   async #record(batch: readonly EndedTask[], signal: AbortSignal): Promise<void> {
-    this.#search = newSearch(signal);
-    // Separate them now: the search below sets more aside, for later.
+    this.#bisection = newBisection(signal);
+    // Separate them now: the bisection below sets more aside, for later.
     const alone = batch.filter(isAlone);
     const together = alone.length === 0 ? batch : batch.filter((held) => !isAlone(held));
     try {
@@ -193,13 +193,13 @@ export class Reporter {
     if (batch.length === 0) return;
     const { db, workerId } = this.#worker;
     try {
-      this.#answer(batch, await settle(db, workerId, batch));
+      this.#applyAnswers(batch, await settle(db, workerId, batch));
     } catch (error) {
-      if (!isUndone(error)) this.#ledger.mayBeTaken(batch);
-      const refusal = await this.#judge(batch, error);
-      if (refusal === 'trouble') throw error;
+      if (!isUndone(error)) this.#ledger.mayBeRecorded(batch);
+      const refusal = await this.#classify(batch, error);
+      if (refusal === 'transient') throw error;
       if (batch.length === 1) {
-        await this.#dealWith(batch[0]!, refusal, error);
+        await this.#handleRefusal(batch[0]!, refusal, error);
         return;
       }
       const half = Math.ceil(batch.length / 2);
@@ -208,17 +208,17 @@ export class Reporter {
     }
   }
 
-  async #dealWith(held: EndedTask, refusal: RefusalOfOne, error: unknown): Promise<void> {
+  async #handleRefusal(held: EndedTask, refusal: RowRefusal, error: unknown): Promise<void> {
     switch (refusal) {
       case 'data':
         return this.#settleWithoutData(held, error);
       case 'no partition':
-        return this.#sendLater(held, MOST_UNPLACED_MS);
+        return this.#retryLater(held, MAX_UNPLACED_WAIT_MS);
       case 'one row': {
         const conflicts = (held.delivery?.conflicts ?? 0) + (isConflict(error) ? 1 : 0);
-        if (conflicts > MOST_CONFLICTS) return this.#settleWithoutData(held, error);
-        this.#hooks.onTrouble(error);
-        return this.#sendLater(held, MOST_ALONE_MS, { isAlone: true, conflicts });
+        if (conflicts > MAX_CONFLICTS) return this.#settleWithoutData(held, error);
+        this.#hooks.onStatementFailed(error);
+        return this.#retryLater(held, MAX_ALONE_WAIT_MS, { isAlone: true, conflicts });
       }
       default:
         refusal satisfies never;
@@ -226,17 +226,17 @@ export class Reporter {
   }
 
   /** No task is to blame if the server refuses an empty batch too, or if a missing partition can be made. */
-  async #judge(batch: readonly EndedTask[], error: unknown): Promise<'trouble' | RefusalOfOne> {
-    const refusal = judgeRefusal(error);
+  async #classify(batch: readonly EndedTask[], error: unknown): Promise<'transient' | RowRefusal> {
+    const refusal = classifyRefusal(error);
     if (refusal === 'unclear') {
       await this.#settleNothing();
       return 'data';
     }
-    if (refusal === 'trouble') return (await this.#isOfOneRow(batch, error)) ? 'one row' : 'trouble';
-    if (refusal === 'data' || this.#search.isUnplaced) return refusal;
-    if (await this.#makePartitions()) return 'trouble';
-    this.#search.isUnplaced = true;
-    this.#hooks.onTrouble(error);
+    if (refusal === 'transient') return (await this.#isOneRowToBlame(batch, error)) ? 'one row' : 'transient';
+    if (refusal === 'data' || this.#bisection.lacksPartition) return refusal;
+    if (await this.#makePartitions()) return 'transient';
+    this.#bisection.lacksPartition = true;
+    this.#hooks.onStatementFailed(error);
     return refusal;
   }
 
@@ -244,14 +244,14 @@ export class Reporter {
    * Whether a single row may have caused a refusal that reports trouble or a conflict: a trigger of the application may
    * raise any SQLSTATE. True if the server keeps refusing the batch but takes an empty one.
    */
-  async #isOfOneRow(batch: readonly EndedTask[], error: unknown): Promise<boolean> {
-    const search = this.#search;
+  async #isOneRowToBlame(batch: readonly EndedTask[], error: unknown): Promise<boolean> {
+    const bisection = this.#bisection;
     const isKnown = batch.length === 1 && isAlone(batch[0]!);
-    if (!isAnswered(error) || (this.#refusals < REFUSALS && !isKnown)) return false;
-    search.refusals += 1;
-    if (search.refusals > REFUSALS_IN_SEARCH || search.signal?.aborted) return false;
-    if (!search.isAnswering) await this.#settleNothing();
-    search.isAnswering = true;
+    if (!isAnswered(error) || (this.#refusals < REFUSALS_BEFORE_BISECTION && !isKnown)) return false;
+    bisection.refusals += 1;
+    if (bisection.refusals > MAX_REFUSALS_IN_BISECTION || bisection.signal?.aborted) return false;
+    if (!bisection.serverAnswers) await this.#settleNothing();
+    bisection.serverAnswers = true;
     return true;
   }
 
@@ -264,7 +264,7 @@ export class Reporter {
       return (await ensurePartitions(this.#worker.db)) > 0;
     } catch (error) {
       if (!isServerError(error)) throw error;
-      this.#hooks.onTrouble(error);
+      this.#hooks.onStatementFailed(error);
       return false;
     }
   }
@@ -284,17 +284,17 @@ export class Reporter {
     await this.#settle([held]);
   }
 
-  #answer(batch: readonly EndedTask[], answers: readonly SettleAnswer[]): void {
-    this.#search.refusals = 0;
+  #applyAnswers(batch: readonly EndedTask[], answers: readonly SettleAnswer[]): void {
+    this.#bisection.refusals = 0;
     for (let index = 0; index < batch.length; index++) {
       const held = batch[index]!;
       const answer = answers[index]!;
-      if (answer.answer === 'busy') this.#sendLater(held, MOST_BUSY_MS);
-      else if (this.#ledger.settled(held)) this.#tell(held, answer);
+      if (answer.answer === 'busy') this.#retryLater(held, MAX_BUSY_WAIT_MS);
+      else if (this.#ledger.settled(held)) this.#finish(held, answer);
     }
   }
 
-  #tell(held: EndedTask, answer: SettleAnswer): void {
+  #finish(held: EndedTask, answer: SettleAnswer): void {
     const { delivery } = held;
     const isRepeat = answer.answer === 'lost' && delivery?.isRepeat === true;
     this.#hooks.onSettled(held, isRepeat ? { ...answer, answer: 'already' } : answer);
@@ -312,39 +312,39 @@ export class Reporter {
       busy = new Set(answers.filter(({ answer }) => answer === 'busy').map(leaseKey));
     } catch (error) {
       if (!isAnswered(error)) throw error;
-      this.#hooks.onTrouble(error);
+      this.#hooks.onStatementFailed(error);
       busy = new Set(asked.map(leaseKey));
     }
     for (const held of batch) {
-      if (busy.has(leaseKey(held))) this.#sendLater(held, MOST_BUSY_MS);
+      if (busy.has(leaseKey(held))) this.#retryLater(held, MAX_BUSY_WAIT_MS);
       else if (this.#ledger.givenBack(held)) this.#hooks.onGivenBack(held);
     }
   }
 
-  #sendLater(
+  #retryLater(
     held: HeldTask,
     mostMs: number,
     again: { readonly isAlone: boolean; readonly conflicts?: number } = { isAlone: isAlone(held) },
   ): void {
-    const waitMs = Math.min(mostMs, this.#longestMs, 2 * (held.delivery?.waitMs || 25));
-    this.#ledger.sendLater(held, { waitMs, notBefore: performance.now() + waitMs, ...again });
+    const waitMs = Math.min(mostMs, this.#maxWaitMs, 2 * (held.delivery?.waitMs || 25));
+    this.#ledger.retryLater(held, { waitMs, notBefore: performance.now() + waitMs, ...again });
   }
 }
 
 /** The state of one attempt to send outcomes. */
-interface Search {
+interface Bisection {
   /** Some rows need a partition that cannot be made now. */
-  isUnplaced: boolean;
+  lacksPartition: boolean;
   /** The server takes an empty batch. */
-  isAnswering: boolean;
+  serverAnswers: boolean;
   /** Consecutive refusals that report trouble. */
   refusals: number;
   /** Aborted when no time is left for halving. */
   readonly signal: AbortSignal | undefined;
 }
 
-function newSearch(signal?: AbortSignal): Search {
-  return { isUnplaced: false, isAnswering: false, refusals: 0, signal };
+function newBisection(signal?: AbortSignal): Bisection {
+  return { lacksPartition: false, serverAnswers: false, refusals: 0, signal };
 }
 
 function isEnded(held: HeldTask): held is EndedTask {

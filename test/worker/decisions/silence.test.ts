@@ -5,7 +5,7 @@ import {
   patienceWith,
   type Silence,
 } from '../../../src/worker/isolation/decide-unresponsive.ts';
-import type { TableRow } from '../../../src/worker/lease/lease-table.ts';
+import type { LeaseRow } from '../../../src/worker/lease/lease-table.ts';
 
 const NOW = 1_000_000;
 const GRACE_MS = 500;
@@ -14,21 +14,21 @@ const ALLOWANCE_MS = 2000;
 const WITHOUT_DEADLINE_MS = 300_000;
 
 /** A lease of an inline attempt, whose timeout passed `overMs` ago; without `overMs` it has none. */
-function running(slot: number, overMs?: number): TableRow {
+function running(slot: number, overMs?: number): LeaseRow {
   const deadlineAt = overMs === undefined ? 0 : NOW - overMs;
-  return { slot, id: String(slot), leaseNo: 1, startedAt: NOW - 10_000, deadlineAt, isApart: false };
+  return { slot, id: String(slot), leaseNo: 1, startedAt: NOW - 10_000, deadlineAt, isIsolated: false };
 }
 
-const waiting = (slot: number): TableRow => ({ ...running(slot), startedAt: 0 });
-const apart = (slot: number): TableRow => ({ ...running(slot, 60_000), isApart: true });
+const waiting = (slot: number): LeaseRow => ({ ...running(slot), startedAt: 0 });
+const apart = (slot: number): LeaseRow => ({ ...running(slot, 60_000), isIsolated: true });
 
-function silence(rows: readonly TableRow[], more: Partial<Silence> = {}): Silence {
+function silence(rows: readonly LeaseRow[], more: Partial<Silence> = {}): Silence {
   return { rows, lastEntered: 0, now: NOW, silentMs: 5000, graceMs: GRACE_MS, cancels: new Map(), ...more };
 }
 
-const busyWith = (row: TableRow) => ({ lease: leaseKey(row), stack: 'at spin' });
+const busyWith = (row: LeaseRow) => ({ lease: leaseKey(row), stack: 'at spin' });
 
-const cancelled = (row: TableRow, agoMs: number) =>
+const cancelled = (row: LeaseRow, agoMs: number) =>
   new Map([[busyWith(row).lease, { receivedAt: NOW - agoMs, reason: 'a test' }]]);
 
 describe('how long no task can be to blame', () => {

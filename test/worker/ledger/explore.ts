@@ -61,7 +61,7 @@ function complaintOf(world: World): string | undefined {
   const running = held.filter(({ place }) => place === 'running');
   const beside = running.map(({ held: { task, attempt } }) => ({
     ...task,
-    isInline: !attempt!.isApart,
+    isInline: !attempt!.isIsolated,
   }));
   const suspects = beside.filter(({ losses }) => losses > 0);
   const atRisk = held.filter(({ place, held: { task } }) => /waiting|running/.test(place) && task.losses > 1);
@@ -90,9 +90,9 @@ function complaintOf(world: World): string | undefined {
   const said = ledger.held();
   if (said.length !== held.length || held.some((seen) => !said.includes(seen.held)))
     return 'something is dropped, or held too long';
-  const standings = { waiting: 'waiting', running: 'running', gone: 'gone' } as Record<string, string>;
-  const wrong = tasks.find(({ place, held: { standing } }) => (standings[place] ?? 'reporting') !== standing);
-  if (wrong !== undefined) return `${wrong.held.id} stands at ${wrong.held.standing}, and is ${wrong.place}`;
+  const states = { waiting: 'waiting', running: 'running', gone: 'gone' } as Record<string, string>;
+  const wrong = tasks.find(({ place, held: { state } }) => (states[place] ?? 'reporting') !== state);
+  if (wrong !== undefined) return `${wrong.held.id} is at ${wrong.held.state}, and is ${wrong.place}`;
   const waiting = Array.from({ length: expected.waiting }, (_, index) => ledger.waitingAt(index));
   if (waiting.some((one, index) => index > 0 && one!.task.priority < waiting[index - 1]!.task.priority))
     return 'what waits is not in the order of its urgency';

@@ -39,13 +39,13 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a task starts that does not wait',
-    from: "if (entry.standing !== 'waiting')\n            return false;",
+    from: "if (entry.state !== 'waiting')\n            return false;",
     to: '',
   },
   {
     name: 'a task that starts waits on',
-    from: "this.#leaveWaiting(entry);\n        entry.standing = 'running';",
-    to: "entry.standing = 'running';",
+    from: "this.#leaveWaiting(entry);\n        entry.state = 'running';",
+    to: "entry.state = 'running';",
   },
   {
     name: 'an abandoned task that ends after all stays abandoned',
@@ -54,8 +54,8 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a task is abandoned twice',
-    from: "entry.standing !== 'running' || entry.isAbandoned",
-    to: "entry.standing !== 'running'",
+    from: "entry.state !== 'running' || entry.isAbandoned",
+    to: "entry.state !== 'running'",
   },
   {
     name: 'an attempt that was given up reports once more when it ends',
@@ -80,7 +80,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   {
     name: 'what was answered is sent again with what got no answer',
     from: 'const back = sent.filter(({ isSent }) => isSent);',
-    to: "const back = sent.filter(({ standing }) => standing !== 'waiting' && standing !== 'running');",
+    to: "const back = sent.filter(({ state }) => state !== 'waiting' && state !== 'running');",
   },
   {
     name: 'a busy report is dropped',
@@ -104,28 +104,28 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'the loss of a task whose report is on its way drops it',
-    from: "else if (entry.standing === 'running')\n            this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
-    to: "else if (entry.standing === 'running')\n            this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
+    from: "else if (entry.state === 'running')\n            this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
+    to: "else if (entry.state === 'running')\n            this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
   },
   {
     name: 'an older lease of a task that a claim brings goes on',
-    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    from: "entry.state !== 'reporting' && ids.has(entry.id)",
     to: 'false',
   },
   {
     name: 'so does that of a task that waits',
-    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
-    to: "entry.standing === 'running' && ids.has(entry.id)",
+    from: "entry.state !== 'reporting' && ids.has(entry.id)",
+    to: "entry.state === 'running' && ids.has(entry.id)",
   },
   {
     name: 'a report is lost because a claim brings its task again',
-    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
+    from: "entry.state !== 'reporting' && ids.has(entry.id)",
     to: 'ids.has(entry.id)',
   },
   {
     name: 'a claim ends every lease',
-    from: "entry.standing !== 'reporting' && ids.has(entry.id)",
-    to: "entry.standing !== 'reporting'",
+    from: "entry.state !== 'reporting' && ids.has(entry.id)",
+    to: "entry.state !== 'reporting'",
   },
   {
     name: 'so does one whose answer came too late',
@@ -134,7 +134,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a lease that is over stays in the table',
-    from: 'this.#table.leave(entry.slot);',
+    from: 'this.#table.remove(entry.slot);',
     to: '',
   },
   {
@@ -144,7 +144,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'the end of a suspect that ran inline is not counted',
-    from: 'this.#countBeside(entry, entry.attempt, -1);',
+    from: 'this.#countSuspect(entry, entry.attempt, -1);',
     to: '',
   },
   {
@@ -174,7 +174,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'it is not woken by the end of the last task',
-    from: 'this.#table.leave(entry.slot);\n        this.#wake();',
-    to: 'this.#table.leave(entry.slot);',
+    from: 'this.#table.remove(entry.slot);\n        this.#wake();',
+    to: 'this.#table.remove(entry.slot);',
   },
 ];

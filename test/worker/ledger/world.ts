@@ -131,7 +131,7 @@ function answer(world: World, claim: SeenClaim, count: number): void {
   const before = world.tasks.length;
   const tasks = Array.from({ length: count }, (_, nth) => claimed(before + nth));
   const known = new Set(world.ledger.held());
-  const outlived = world.ledger.answered(claim.reservation, tasks, 0);
+  const outlived = world.ledger.claimed(claim.reservation, tasks, 0);
   const older = world.tasks.filter(
     ({ held, place }) => /waiting|running/.test(place) && tasks.some(({ id }) => id === held.id),
   );
@@ -240,7 +240,7 @@ const claimSteps = (index: number): Step[] => [
     'a refusal of claim',
     ({ state }) => state !== 'ended',
     (claim, world) => {
-      world.ledger.refused(claim.reservation);
+      world.ledger.claimRefused(claim.reservation);
       if (claim.state === 'open') claim.state = 'ended';
     },
   ),
@@ -249,7 +249,7 @@ const claimSteps = (index: number): Step[] => [
     'no answer to claim',
     ({ state }) => state === 'open',
     (claim, world) => {
-      world.ledger.answerLost(claim.reservation, index + 1);
+      world.ledger.claimLost(claim.reservation, index + 1);
       claim.state = 'lost';
       world.lost = world.ledger.lostClaim;
       world.expect('the loss of a claim', world.lost !== undefined && world.lost.overAt >= index + 1, true);
@@ -338,7 +338,7 @@ const taskSteps = (index: number): Step[] => [
     ({ place }) => place === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: seen.isAlone };
-      world.expect(`busy ${seen.held.id}`, world.ledger.sendLater(seen.held, again), true);
+      world.expect(`busy ${seen.held.id}`, world.ledger.retryLater(seen.held, again), true);
       seen.place = 'to report';
     },
   ),
@@ -348,7 +348,7 @@ const taskSteps = (index: number): Step[] => [
     ({ place }) => place === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: true };
-      world.expect(`refused ${seen.held.id}`, world.ledger.sendLater(seen.held, again), true);
+      world.expect(`refused ${seen.held.id}`, world.ledger.retryLater(seen.held, again), true);
       seen.place = 'to report';
       seen.isAlone = true;
     },
@@ -382,8 +382,8 @@ const WHOLE: readonly Step[] = [
       const unanswered = sent(world);
       // With every task of the statement, including the answered ones.
       const all = world.tasks.map(({ held }) => held);
-      world.ledger.mayBeTaken(all);
-      world.ledger.unanswered(all);
+      world.ledger.mayBeRecorded(all);
+      world.ledger.requeue(all);
       for (const seen of unanswered) seen.place = 'to report';
     },
   },
@@ -398,7 +398,7 @@ const WHOLE: readonly Step[] = [
     name: 'a scan has looked',
     isPossible: ({ scan }) => scan !== undefined,
     run: (world) => {
-      world.ledger.lookedFor(world.scan!);
+      world.ledger.searchedFor(world.scan!);
       if (world.lost === world.scan) world.lost = undefined;
       world.scan = undefined;
     },

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { judgeRefusal } from '../../../src/worker/settle/judge-refusal.ts';
+import { classifyRefusal } from '../../../src/worker/settle/classify-refusal.ts';
 
 /** An error as the driver reports it. */
 function refused(code: string, more: object = {}): pg.DatabaseError {
@@ -10,14 +10,14 @@ function refused(code: string, more: object = {}): pg.DatabaseError {
 const MISSING = { routine: 'ExecFindPartition', schema: 'taskq' };
 
 test.each([
-  ['the connection', refused('08006'), 'trouble'],
-  ['a transaction that is read-only', refused('25006'), 'trouble'],
-  ['a deadlock', refused('40P01'), 'trouble'],
-  ['a full disk', refused('53100'), 'trouble'],
-  ['a lock that was not free', refused('55P03'), 'trouble'],
-  ['an operator who ends sessions', refused('57P01'), 'trouble'],
-  ['the inside of the server', refused('XX000'), 'trouble'],
-  ['what is no answer of a server', new Error('socket hang up'), 'trouble'],
+  ['the connection', refused('08006'), 'transient'],
+  ['a transaction that is read-only', refused('25006'), 'transient'],
+  ['a deadlock', refused('40P01'), 'transient'],
+  ['a full disk', refused('53100'), 'transient'],
+  ['a lock that was not free', refused('55P03'), 'transient'],
+  ['an operator who ends sessions', refused('57P01'), 'transient'],
+  ['the inside of the server', refused('XX000'), 'transient'],
+  ['what is no answer of a server', new Error('socket hang up'), 'transient'],
   ['a bad value', refused('22P05'), 'data'],
   ['a constraint', refused('23514'), 'data'],
   ['a trigger that raises', refused('P0001'), 'data'],
@@ -26,5 +26,5 @@ test.each([
   ['a trigger that says it is one', refused('23514', { ...MISSING, routine: 'exec_stmt_raise' }), 'data'],
   ['a function that is not there', refused('42883'), 'unclear'],
 ])('outcomes that are refused for %s', (_, error, refusal) => {
-  expect(judgeRefusal(error)).toBe(refusal);
+  expect(classifyRefusal(error)).toBe(refusal);
 });

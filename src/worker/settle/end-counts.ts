@@ -1,13 +1,13 @@
 export type End = 'completed' | 'failed' | 'died' | 'snoozed' | 'cancelled' | 'lost' | 'given_back';
 
-/** Counts how attempts ended, in total and since the last `takeNews`. */
-export class Tally {
+/** Counts how attempts ended, in total and since the last `takeRecent`. */
+export class EndCounts {
   readonly total = zero();
-  #since = zero();
+  #recent = zero();
 
   count(end: End): void {
     this.total[end] += 1;
-    this.#since[end] += 1;
+    this.#recent[end] += 1;
   }
 
   /** Attempts with an outcome. */
@@ -17,10 +17,10 @@ export class Tally {
   }
 
   /** The counts since the last call, without zeros; undefined: all are zero. */
-  takeNews(): Partial<Record<End, number>> | undefined {
-    const news = Object.entries(this.#since).filter(([, count]) => count > 0);
-    this.#since = zero();
-    return news.length === 0 ? undefined : Object.fromEntries(news);
+  takeRecent(): Partial<Record<End, number>> | undefined {
+    const recent = Object.entries(this.#recent).filter(([, count]) => count > 0);
+    this.#recent = zero();
+    return recent.length === 0 ? undefined : Object.fromEntries(recent);
   }
 }
 

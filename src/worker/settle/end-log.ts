@@ -1,12 +1,12 @@
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
+import { EndCounts } from './end-counts.ts';
 import { logOutcome } from './log-outcome.ts';
-import { Tally } from './tally.ts';
 
 /** Logs and counts how tasks leave a worker: settled, given back, or with a lost lease. */
-export class Departures {
-  readonly tally = new Tally();
+export class EndLog {
+  readonly counts = new EndCounts();
   readonly #events: EventLog;
 
   constructor(events: EventLog) {
@@ -15,19 +15,19 @@ export class Departures {
 
   /** The database has answered its outcome. */
   settled(held: EndedTask, answer: SettleAnswer): void {
-    this.tally.count(logOutcome(this.#events, held, answer));
+    this.counts.count(logOutcome(this.#events, held, answer));
   }
 
   /** The task waits in the queue again. */
   givenBack({ task, attempt }: HeldTask): void {
     const { id, type } = task;
     this.#events.event('task.given_back', { task_id: id, type, started: attempt !== undefined });
-    this.tally.count('given_back');
+    this.counts.count('given_back');
   }
 
   /** Another worker has its lease: nothing is recorded. */
   lost({ task: { id, type, attempts } }: HeldTask): void {
     this.#events.event('lease.lost', { task_id: id, type, attempt: attempts + 1 });
-    this.tally.count('lost');
+    this.counts.count('lost');
   }
 }

@@ -1,26 +1,27 @@
 import { isServerError, type ServerError } from '../../lib/database.ts';
 
 /**
- * Why the server refused to record outcomes. `trouble`: the server or our session is in trouble, or another transaction
- * was in the way; the same statement may succeed later. `no partition`: history has no partition for some row. `data`:
- * the cause is a task, its outcome, or something an application has attached to our tables. `unclear`: any of these.
+ * Why the server refused to record outcomes. `transient`: the server or our session is in trouble, or another
+ * transaction was in the way; the same statement may succeed later. `no partition`: history has no partition for some
+ * row. `data`: the cause is a task, its outcome, or something an application has attached to our tables. `unclear`: any
+ * of these.
  */
-export type Refusal = 'trouble' | 'no partition' | 'data' | 'unclear';
+export type Refusal = 'transient' | 'no partition' | 'data' | 'unclear';
 
 /**
  * SQLSTATE classes and codes about the server, the session or another transaction: connection, transaction state,
  * authorization, conflict, resources, a lock, an operator, the system, an old snapshot, configuration, internal errors.
  */
-const TROUBLE = /^(08|25|28|3D|40|53|55P03|57|58|72|F0|XX)/;
+const TRANSIENT = /^(08|25|28|3D|40|53|55P03|57|58|72|F0|XX)/;
 /** A bad value, a constraint, or an error raised by a trigger. */
 const DATA = /^(22|23|P0)/;
 
 /** Classify the error of a statement that records outcomes. */
-export function judgeRefusal(error: unknown): Refusal {
-  if (!isServerError(error)) return 'trouble';
+export function classifyRefusal(error: unknown): Refusal {
+  if (!isServerError(error)) return 'transient';
   if (isMissingPartition(error)) return 'no partition';
   const code = error.code ?? 'XX';
-  if (TROUBLE.test(code)) return 'trouble';
+  if (TRANSIENT.test(code)) return 'transient';
   return DATA.test(code) ? 'data' : 'unclear';
 }
 
