@@ -1,13 +1,18 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { readDriver } from './database.ts';
 import { type Meanwhile, meanwhile } from './locked.ts';
 import { lookOf, type Play, play } from './play.ts';
+import { seeded } from './sequences.ts';
 import { actionsIn, SITUATIONS, type Situation } from './situations.ts';
 import type { Action } from './step.ts';
 import { FRESH } from './task.ts';
 import { surroundingsOf, type World } from './world.ts';
+
+/** Rows are locked alike on both servers: the older one tries a third of the pairs, drawn anew in each run. */
+const share = inject('systemBinDir') !== undefined && !process.env.TASKQ_FULL ? 1 / 3 : 1;
+const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 let database: TestDatabase;
 let first: pg.Client;
@@ -27,12 +32,14 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describe('two sessions at one task are answered as if one came before the other', () => {
-  it.each(SITUATIONS)('the task $name', { timeout: 180_000 }, async (situation) => {
+  it.each(SITUATIONS)(`the task $name (TASKQ_SEED=${seed})`, { timeout: 180_000 }, async (situation) => {
     const world = worldOf(situation);
     const actions = actionsIn(world.tasks[0]);
+    const random = seeded(seed);
     let count = 0;
     for (const mine of actions) {
       for (const yours of actions) {
+        if (random() > share) continue;
         const told = meanwhile(world.tasks[0], mine, yours, surroundingsOf(world, 0));
         for (const end of told === 'all' ? (['commit'] as const) : (['commit', 'rollback'] as const)) {
           const { found, expected } = await unhurried({ situation, world, mine, yours, told, end });
