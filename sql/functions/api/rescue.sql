@@ -30,18 +30,6 @@ declare
   ts timestamptz := clock_timestamp();
   clock_was timestamptz := (options ->> 'clock_was')::timestamptz;
   only_id bigint := (options ->> 'only')::bigint;
-  -- No lease of any worker is longer than a day.
-  too_late timestamptz := ts + interval '25 hours';
-  silent integer[] := taskq.silent_workers(options -> 'watched', ts);
-  alive integer[];
-  gone integer[];
-  gone_until timestamptz[];
-  calm integer[];
-  overdue timestamptz[];
-  calm_until timestamptz[];
-  own_id integer;
-  own_until timestamptz;
-  soonest timestamptz;
   lost bigint[] := array[]::bigint[];
   lost_in bigint[];
   to_blame bigint[];
@@ -52,56 +40,12 @@ begin
   if options - '{watched,clock_was,only}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('rescue', options, '{watched,clock_was,only}');
   end if;
-  -- Read the workers once, not for each expired lease. *_until is the end of the latest lease that such a worker can
-  -- have been given by now, with half a lease to spare.
-  select coalesce(array_agg(w.id) filter (where w.is_alive), '{}'),
-    coalesce(array_agg(w.id) filter (where w.is_gone), '{}'), array_agg(w.until) filter (where w.is_gone),
-    coalesce(array_agg(w.id) filter (where w.is_calm), '{}'), array_agg(w.overdue) filter (where w.is_calm),
-    array_agg(w.until) filter (where w.is_calm),
-    max(w.id) filter (where w.is_own), max(w.until) filter (where w.is_own), least(min(w.until), too_late)
-  into alive, gone, gone_until, calm, overdue, calm_until, own_id, own_until, soonest
-  from (
-    select w.id, ts - 10 * l.lease as overdue, ts + 1.5 * l.lease as until,
-      l.is_alive, not l.is_alive and (w.stopped_at is null or w.leases_until is not null) as is_gone,
-      -- After that long without a gap between its heartbeats, it has corrected every lease it knows of.
-      l.is_fresh and w.steady_since < ts - 10 * l.lease as is_calm,
-      -- A caller whose own heartbeat is not at about now by this clock may just have been given tasks it does not know
-      -- of yet.
-      l.is_fresh and w.id = _worker as is_own
-    from taskq.workers w
-    cross join lateral (
-      select make_interval(secs => w.lease_ms / 1000.0) as lease,
-        w.stopped_at is null and w.id <> all (silent) as is_alive,
-        w.stopped_at is null
-          and w.heartbeat_at between ts - make_interval(secs => w.lease_ms / 1000.0) and ts + interval '1 second'
-          as is_fresh
-    ) as l
-    where w.stopped_at is null or w.leases_until is not null
-  ) as w;
   if clock_was is not null then
     perform taskq.make_due(_from, _to, clock_was, ts);
   end if;
   begin
-    select coalesce(array_agg(found.id), '{}'), array_agg(found.block) into lost, lost_in
-    from (
-      select t.id, (t.ctid::text::point)[0]::bigint as block
-      from taskq.tasks t
-      where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-        and (t.lease_expires_at < ts or t.lease_expires_at > soonest) and (only_id is null or t.id = only_id)
-        and (
-          (t.lease_expires_at < ts and t.lease_owner <> all (alive))
-          or t.lease_expires_at > gone_until[array_position(gone, t.lease_owner)]
-          or (t.lease_expires_at > too_late and t.lease_owner <> all (alive))
-          or (t.lease_owner = own_id and t.lease_expires_at not between ts and own_until and t.id <> all (_held))
-          -- The safety net for live workers that never ask about tasks they do not know of. Any other expired lease of
-          -- a live worker is a row that someone keeps locked: its owner asks for it every second, and after the commit
-          -- must get there before any rescue. Ten leases (5 min with defaults) are longer than transactions stay open;
-          -- one lease was not, and a task whose owner lost that race ran twice.
-          or t.lease_expires_at < overdue[array_position(calm, t.lease_owner)]
-          or t.lease_expires_at > calm_until[array_position(calm, t.lease_owner)]
-        )
-      for update skip locked
-    ) as found;
+    select l.ids, l.blocks into lost, lost_in
+    from taskq.lock_lost(_from, _to, _worker, _held, options, ts) as l;
     if cardinality(lost) = 0 then
       return;
     end if;
@@ -123,21 +67,7 @@ begin
     into cancelled, dead
     from taskq.tasks t where t.id = any (lost);
 
-    perform taskq.ensure_place('task_errors');
-    insert into taskq.task_errors (
-      task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
-    )
-    select t.id, t.lease_no - 1, t.attempts, 'lost', ts, t.lease_owner, kept.drop_on,
-      taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
-      jsonb_build_object('name', 'WorkerLost', 'message', format(
-        'worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
-      ))
-    from taskq.tasks t
-    left join taskq.workers w on w.id = t.lease_owner
-    left join taskq.queues q on q.name = t.queue
-    cross join taskq.defaults d
-    cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
-    where t.id = any (to_blame) and kept.drop_on is not null;
+    perform taskq.note_losses(to_blame, ts);
 
     select array_agg(to_jsonb(ended)) into fates
     from (

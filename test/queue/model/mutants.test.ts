@@ -108,8 +108,8 @@ const MUTANTS: readonly Mutant[] = [
     to: 'set',
   },
   { name: 'revive resets it', file: 'revived_task', from: 'dead.lease_no', to: '0' },
-  { name: 'a rescue robs the living', file: 'rescue', from: 't.lease_owner <> all (alive)', to: 'true' },
-  { name: 'after one lease', file: 'rescue', from: 'ts - 10 * l.lease', to: 'ts - l.lease' },
+  { name: 'a rescue robs the living', file: 'lock_lost', from: 't.lease_owner <> all (alive)', to: 'true' },
+  { name: 'after one lease', file: 'lock_lost', from: '_ts - 10 * l.lease', to: '_ts - l.lease' },
   {
     name: 'whoever is watched is silent',
     file: 'silent_workers',
