@@ -1,12 +1,12 @@
 export { defineConfig } from './config/define-config.ts';
+export type { ConfigInput } from './config/settings.ts';
 export type {
   BackoffInput,
   QueueInput,
   QueueInputs,
   TaskTypeInput,
   TaskTypeInputs,
-} from './config/said-of-tasks.ts';
-export type { ConfigInput } from './config/settings.ts';
+} from './config/task-settings.ts';
 export type { Backoff, BackoffKind } from './domain/backoff.ts';
 export type { EnqueueOptions, KeyFor } from './domain/enqueue-options.ts';
 export {

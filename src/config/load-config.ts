@@ -3,9 +3,9 @@ import { formatDuration } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { type ConfigFile, findConfigFile } from './find-config-file.ts';
-import { checkQueueSettings, checkTaskTypes, type ValueChecks } from './said-of-tasks.ts';
 import type { SettingSource } from './setting.ts';
 import { type Config, SETTING_FIELDS, type SettingField, settingOf } from './settings.ts';
+import { checkQueueSettings, checkTaskTypes, type ValueChecks } from './task-settings.ts';
 
 export interface ConfigSources {
   readonly cwd: string;

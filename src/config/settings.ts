@@ -1,7 +1,6 @@
 import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
 import { SYNCHRONOUS_COMMITS } from '../lib/synchronous-commit.ts';
-import type { BackoffInput, QueueInputs, TaskTypeInputs } from './said-of-tasks.ts';
 import {
   choiceSetting,
   countSetting,
@@ -11,6 +10,7 @@ import {
   type Setting,
   textSetting,
 } from './setting.ts';
+import type { BackoffInput, QueueInputs, TaskTypeInputs } from './task-settings.ts';
 
 /** Maximum lease and poll interval; the database accepts no longer. */
 const A_DAY_MS = 86_400_000;

@@ -29,7 +29,7 @@ export async function initialiseDataDirectory(
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
     if (!(error instanceof ProgramFailed)) throw error;
-    throw new TaskqError('embedded_initdb_failed', `initdb in ${layout.stateDir} failed: ${error.said}`, {
+    throw new TaskqError('embedded_initdb_failed', `initdb in ${layout.stateDir} failed: ${error.output}`, {
       cause: error,
     });
   }

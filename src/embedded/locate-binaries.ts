@@ -42,10 +42,10 @@ function programsIn(directory: string, major: number): Binaries {
 /** `postgres --version` prints `postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)`. */
 async function majorOf(directory: string): Promise<number> {
   try {
-    const said = await run(join(directory, 'postgres'), ['--version']);
-    return Number(/\(PostgreSQL\) (\d+)/.exec(said)?.[1]);
+    const output = await run(join(directory, 'postgres'), ['--version']);
+    return Number(/\(PostgreSQL\) (\d+)/.exec(output)?.[1]);
   } catch (error) {
-    const reason = error instanceof ProgramFailed ? error.said : messageOf(error);
+    const reason = error instanceof ProgramFailed ? error.output : messageOf(error);
     throw new TaskqError('embedded_no_binaries', `No PostgreSQL runs from ${directory}: ${reason}`, {
       cause: error,
     });

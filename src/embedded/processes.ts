@@ -14,8 +14,8 @@ export async function startOfProcess(pid: number): Promise<string | undefined> {
     const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields && fields[0] !== 'Z' && fields[0] !== 'X' ? fields[19] : undefined;
   }
-  const said = await capture('ps', ['-o', 'state=,lstart=', '-p', String(pid)]);
-  return said && !said.startsWith('Z') ? said.slice(said.indexOf(' ')).trim() : undefined;
+  const output = await capture('ps', ['-o', 'state=,lstart=', '-p', String(pid)]);
+  return output && !output.startsWith('Z') ? output.slice(output.indexOf(' ')).trim() : undefined;
 }
 
 /**
@@ -23,11 +23,11 @@ export async function startOfProcess(pid: number): Promise<string | undefined> {
  * an unrelated process that reused a pid.
  */
 export async function serverProcesses(dataDir: string, account: Account): Promise<readonly number[]> {
-  const said =
+  const output =
     process.platform === 'linux'
       ? await run('/bin/sh', ['-c', FIND_ON_LINUX, 'sh', dataDir], asAccount(account))
       : ((await capture('lsof', ['-a', '-c', 'postgres', '-d', 'cwd', '-t', '--', dataDir])) ?? '');
-  return said.split('\n').filter(Boolean).map(Number);
+  return output.split('\n').filter(Boolean).map(Number);
 }
 
 /**

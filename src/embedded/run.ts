@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 /** Thrown for a program that exited with a code other than 0, or could not be started. */
 export class ProgramFailed extends Error {
   /** Its stderr (at most the last 2000 characters), or why it could not be started. */
-  readonly said: string;
+  readonly output: string;
 
-  constructor(program: string, said: string) {
-    super(`${program}: ${said}`);
+  constructor(program: string, output: string) {
+    super(`${program}: ${output}`);
     this.name = 'ProgramFailed';
-    this.said = said;
+    this.output = output;
   }
 }
 

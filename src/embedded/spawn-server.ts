@@ -9,7 +9,7 @@ import { PLAIN } from './run.ts';
 export interface Spawned {
   readonly pid: number;
   /** Returns what it has logged since it was spawned. */
-  said(): Promise<string>;
+  output(): Promise<string>;
 }
 
 /** A log larger than this is moved aside at the next start. */
@@ -36,7 +36,7 @@ export async function spawnServer(
     });
     await once(child, 'spawn');
     child.unref();
-    return { pid: child.pid!, said: () => tail(layout.logFile, size) };
+    return { pid: child.pid!, output: () => tail(layout.logFile, size) };
   } finally {
     await log.close();
   }

@@ -41,11 +41,11 @@ async function launch(layout: Layout, options: EmbeddedOptions): Promise<Embedde
   }
   options.onProgress?.('starting');
   const spawned = await spawnServer(layout, dataDir, binaries.postgres, account, options.settings ?? {});
-  return (await waitForServer(layout, spawned.pid)) ?? endedAtOnce(layout, await spawned.said());
+  return (await waitForServer(layout, spawned.pid)) ?? endedAtOnce(layout, await spawned.output());
 }
 
-function endedAtOnce(layout: Layout, said: string): never {
-  const reason = /^.*(?:FATAL|PANIC|ERROR): +(.*)$/m.exec(said)?.[1] ?? said.split('\n').at(-1);
+function endedAtOnce(layout: Layout, output: string): never {
+  const reason = /^.*(?:FATAL|PANIC|ERROR): +(.*)$/m.exec(output)?.[1] ?? output.split('\n').at(-1);
   throw new TaskqError(
     'embedded_start_failed',
     `The local database did not start: ${reason || 'it printed no reason'}`,

@@ -161,13 +161,13 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
     const filter = this.#filterOf('rerun', bulk);
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const told = { ...readOptions({ payload: other, delay }), by };
+    const settings = { ...readOptions({ payload: other, delay }), by };
     const problemOf = (task: TaskRow) =>
       this.#problemOf(task.type, other === undefined ? task.payload : other.value);
     return this.#ask((db) =>
       actInPages(
         findPages(db, filter, { limit: bulk.limit, pageSize: RERUN_PAGE }),
-        (tasks) => rerunValid(db, tasks, told, problemOf),
+        (tasks) => rerunValid(db, tasks, settings, problemOf),
         { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' },
       ),
     );
@@ -181,11 +181,11 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     ...bulk
   }: ReviveManySettings = {}): Promise<BulkResult<ReviveAnswer>> {
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const told = { ...readOptions({ payload: other, delay, maxAttempts }), by };
+    const settings = { ...readOptions({ payload: other, delay, maxAttempts }), by };
     return this.#act('dead revive', bulk, {
       act: async (db, ids, byHand) => {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
-        return revive(db, ids, { ...told, byHand });
+        return revive(db, ids, { ...settings, byHand });
       },
       keeps: ({ answer }) => answer === 'key_held',
     });

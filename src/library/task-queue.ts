@@ -422,8 +422,13 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     checkedName('type', type);
     // What is stored is checked, as before the task runs: for a Date, its text.
     const stored = storedPayload(type, payload);
-    const told = normaliseEnqueueOptions(options);
-    return newTask(type, stored, notifyDone ? { ...told, notify_done: true } : told, this.#schemaOf(type));
+    const normalised = normaliseEnqueueOptions(options);
+    return newTask(
+      type,
+      stored,
+      notifyDone ? { ...normalised, notify_done: true } : normalised,
+      this.#schemaOf(type),
+    );
   }
 
   #schemaOf(type: string): StandardSchema | undefined {

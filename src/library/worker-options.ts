@@ -1,11 +1,11 @@
+import { type SettingField, settingOf } from '../config/settings.ts';
 import {
   checkQueueSettings,
   checkTaskTypes,
   type QueueInputs,
   type TaskTypeInputs,
   type ValueChecks,
-} from '../config/said-of-tasks.ts';
-import { type SettingField, settingOf } from '../config/settings.ts';
+} from '../config/task-settings.ts';
 import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
 import { VALUE_CHECKS } from '../domain/value-checks.ts';
@@ -137,7 +137,7 @@ function configuredOf(options: CreateWorkerOptions): ConfiguredSettings | undefi
   const defaults = { maxAttempts, backoff, timeout, expires, retention };
   const types = sectionOf('taskTypes', options.taskTypes, checkTaskTypes);
   const queues = sectionOf('queueSettings', options.queueSettings, checkQueueSettings);
-  if ([...Object.values(defaults), types, queues].every((said) => said === undefined)) return undefined;
+  if ([...Object.values(defaults), types, queues].every((given) => given === undefined)) return undefined;
   return configuredSettings({ defaults, types: types ?? {}, queues: queues ?? {} });
 }
 

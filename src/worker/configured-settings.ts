@@ -4,7 +4,7 @@ import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 
 /** Task settings of a configuration, as users write them. */
-export interface SaidOfTasks {
+export interface TaskSettings {
   readonly defaults: object;
   /** By type. */
   readonly types: Readonly<Record<string, object>>;
@@ -13,20 +13,23 @@ export interface SaidOfTasks {
 }
 
 /** Convert settings to the form a worker registers; SQL then resolves them for every producer. Throws TaskqError. */
-export function configuredSettings({ defaults, types, queues }: SaidOfTasks): ConfiguredSettings {
+export function configuredSettings({ defaults, types, queues }: TaskSettings): ConfiguredSettings {
   return {
     defaults: normaliseEnqueueOptions(defaults),
-    types: byName(types, (said) => normaliseEnqueueOptions(said)),
+    types: byName(types, (settings) => normaliseEnqueueOptions(settings)),
     queues: byName(queues, queueSettingsOf),
   };
 }
 
-function byName<Value>(said: SaidOfTasks['types'], write: (said: object) => Value): Record<string, Value> {
-  return Object.fromEntries(Object.entries(said).map(([name, options]) => [name, write(options)]));
+function byName<Value>(
+  settings: TaskSettings['types'],
+  write: (settings: object) => Value,
+): Record<string, Value> {
+  return Object.fromEntries(Object.entries(settings).map(([name, options]) => [name, write(options)]));
 }
 
-function queueSettingsOf(said: object): QueueSettings {
-  const { errorsRetention, deadRetention, ...options } = said as Readonly<Record<string, unknown>>;
+function queueSettingsOf(settings: object): QueueSettings {
+  const { errorsRetention, deadRetention, ...options } = settings as Readonly<Record<string, unknown>>;
   return {
     ...normaliseEnqueueOptions(options),
     ...(errorsRetention !== undefined && { errors_retention: parseRetention(errorsRetention) }),

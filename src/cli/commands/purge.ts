@@ -2,7 +2,7 @@ import { countOf } from '../../lib/count.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import { purge as purgeTasks } from '../../queue/operate/purge.ts';
-import { tellHeldKeys } from '../present/format-keys.ts';
+import { reportHeldKeys } from '../present/format-keys.ts';
 import { complainOfRefused } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
 import { actIfMeant, askedOf, type BulkOptions, declareVerb, noteNothing } from '../select/bulk.ts';
@@ -49,7 +49,7 @@ stays held and is named; taskq keys release frees it. Finished tasks are deleted
       return isNamed ? '' : NO_TASK_MATCHES;
     });
     if (purged === 0) await noteNothing(context, asked);
-    tellHeldKeys(context.output, result.answers);
+    reportHeldKeys(context.output, result.answers);
     const refused = result.answers.filter(({ answer }) => answer === 'not_finished');
     complainOfRefused(context.output, refused, ADVICE);
     return not_finished === 0 || !isNamed ? EXIT.done : EXIT.failed;

@@ -66,17 +66,17 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
     };
     const asked = await askedOf(context, call, 'rerun');
     const { selection, db, by } = asked;
-    const told = { ...given, by };
+    const settings = { ...given, by };
     if (selection.kind === 'ids') {
       await checkPayloads(context, selection.ids, payload);
-      const result = await actOnIds(selection.ids, (ids) => rerunTasks(db, ids, told));
+      const result = await actOnIds(selection.ids, (ids) => rerunTasks(db, ids, settings));
       await answer(context, result, ({ answers }) =>
         answers.flatMap(({ id, newId }) => (newId === null ? [] : `${id} runs again as ${newId}`)).join('\n'),
       );
       return result.answers.every((task) => task.answer === 'enqueued') ? EXIT.done : EXIT.failed;
     }
     const result = (await isMeant(context, asked, { isSure: yes, noun: 'finished task', ask: runAgain }))
-      ? await rerunMatches(context, asked, selection, { told, payload })
+      ? await rerunMatches(context, asked, selection, { settings, payload })
       : NONE;
     await answer(context, result, ({ counts }) =>
       counts.enqueued === undefined ? NO_TASK_MATCHES : `${countOf(counts.enqueued, 'task')} enqueued again`,
@@ -108,7 +108,7 @@ async function rerunMatches(
   context: Context,
   { db }: Asked,
   { filter, limit }: Extract<TaskSelection, { readonly kind: 'filter' }>,
-  { told, payload }: { readonly told: RerunOptions; readonly payload: string | undefined },
+  { settings, payload }: { readonly settings: RerunOptions; readonly payload: string | undefined },
 ): Promise<BulkResult<RerunAnswer>> {
   const find = await problemFinder(context);
   const problemOf = (task: TaskRow) =>
@@ -116,7 +116,7 @@ async function rerunMatches(
   return actOnPages(
     context,
     findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
-    (tasks) => rerunValid(db, tasks, told, problemOf),
+    (tasks) => rerunValid(db, tasks, settings, problemOf),
     ({ answer }) => answer === 'key_held' || answer === 'invalid_payload',
   );
 }

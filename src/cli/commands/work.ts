@@ -3,7 +3,7 @@ import type { LoadedConfig } from '../../config/load-config.ts';
 import type { SettingSource } from '../../config/setting.ts';
 import type { Config } from '../../config/settings.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
-import type { SaidOfTasks } from '../../worker/configured-settings.ts';
+import type { TaskSettings } from '../../worker/configured-settings.ts';
 import type { FromSupervised } from '../../worker/supervise/supervised-messages.ts';
 import type { Call, CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
@@ -88,15 +88,15 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       databaseUrl: database.url,
       directUrl: database.directUrl,
       handlers,
-      configured: configuredSettings(saidOfTasks(config.values)),
+      configured: configuredSettings(taskSettingsOf(config.values)),
       watched,
       maxTasks,
       untilIdle: options.untilIdle === true,
       paused: options.paused === true,
       process: 'own',
       events,
-      onStarted: () => tellSupervisor({ kind: 'started' }),
-      onStopped: () => tellSupervisor({ kind: 'stopped' }),
+      onStarted: () => notifySupervisor({ kind: 'started' }),
+      onStopped: () => notifySupervisor({ kind: 'stopped' }),
       stop: signals.stop,
       hurry: signals.hurry,
     });
@@ -154,7 +154,7 @@ function isSupervised(): boolean {
   return process.send !== undefined;
 }
 
-function tellSupervisor(message: FromSupervised): void {
+function notifySupervisor(message: FromSupervised): void {
   if (isSupervised() && process.connected) process.send?.(message);
 }
 
@@ -181,7 +181,7 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
 }
 
 /** The settings for tasks in the configuration. */
-function saidOfTasks(config: Config): SaidOfTasks {
+function taskSettingsOf(config: Config): TaskSettings {
   const { maxAttempts, backoff, timeoutMs, expiresMs, retention, taskTypes, queueSettings } = config;
   return {
     defaults: { maxAttempts, backoff, timeout: timeoutMs, expires: expiresMs, retention },

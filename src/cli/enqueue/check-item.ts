@@ -18,7 +18,7 @@ export interface ItemRules {
   readonly type: string | undefined;
   readonly form: 'payload' | 'envelope';
   /** The command line's options, for every task. */
-  readonly said: Record<string, unknown>;
+  readonly flags: Record<string, unknown>;
   readonly lookUp: LookUpType;
 }
 
@@ -53,10 +53,10 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
     // `--key-for` applies to the keys of lines, and not every line has one.
-    if ('key' in own) return mergedOptions(type.place, rules.said, own);
-    const said = { ...rules.said, keyFor: undefined };
-    if (Object.keys(own).length > 0) return mergedOptions(type.place, said, own);
-    const known = optionsByType.get(type.name) ?? mergedOptions(type.place, said);
+    if ('key' in own) return mergedOptions(type.place, rules.flags, own);
+    const flags = { ...rules.flags, keyFor: undefined };
+    if (Object.keys(own).length > 0) return mergedOptions(type.place, flags, own);
+    const known = optionsByType.get(type.name) ?? mergedOptions(type.place, flags);
     optionsByType.set(type.name, known);
     return known;
   };

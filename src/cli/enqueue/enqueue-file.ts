@@ -9,7 +9,7 @@ import { insertSpooled } from './insert-spooled.ts';
 import { typeLookUp } from './known-types.ts';
 import { openInput } from './open-input.ts';
 import { Spool } from './spool.ts';
-import { saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+import { optionsOfFlags, type TaskOptions } from './task-options.ts';
 
 export interface FileOfTasks {
   readonly type: string | undefined;
@@ -47,14 +47,14 @@ const MAX_NAMED = 20;
 /** Put every good item into the spool. Returns how many bad ones it left out. */
 async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Promise<number> {
   const { type, file, options } = source;
-  const said = saidOnTheCommandLine(options, 'in lines');
+  const flags = optionsOfFlags(options, 'in lines');
   const input = await openInput(file);
   // Connect first: a failure after a million lines would waste the reading.
   await context.database();
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
   // Look up the type before the first line: most lines will have it.
   if (type !== undefined) await lookUp(type);
-  const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', said, lookUp });
+  const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', flags, lookUp });
   const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
   let bad = 0;
   const named: string[] = [];

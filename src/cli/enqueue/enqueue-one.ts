@@ -14,7 +14,7 @@ import { typeLookUp } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
 import { refuseUnreadStdin } from './refuse-unread-stdin.ts';
 import { reportEnd } from './report-end.ts';
-import { mergedOptions, saidOnTheCommandLine, type TaskOptions } from './task-options.ts';
+import { mergedOptions, optionsOfFlags, type TaskOptions } from './task-options.ts';
 
 export interface OneTask {
   readonly type: string;
@@ -29,16 +29,16 @@ export interface OneTask {
 export async function enqueueOne(context: Context, task: OneTask): Promise<number> {
   const { type, options, wait } = task;
   checkedName('type', type);
-  const said = saidOnTheCommandLine(options, 'typed');
+  const flags = optionsOfFlags(options, 'typed');
   const waitMs = wait === undefined ? undefined : waitOf(wait);
   if (task.payload === undefined) await refuseUnreadStdin();
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(type, text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
   const { place, schema } = await lookUp(type);
-  const stored = mergedOptions(place, said);
-  const told = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
-  const made = await newTask(type, payload, told, schema);
+  const stored = mergedOptions(place, flags);
+  const asked = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
+  const made = await newTask(type, payload, asked, schema);
 
   const db = await context.database();
   // Allow unknown types: the lookup has checked the type, here first, and the database may not know it yet.

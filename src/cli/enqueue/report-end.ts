@@ -35,8 +35,8 @@ export async function reportEnd(
 function failureOf({ id, status, reason, error }: EndRow): string {
   const why = reason === null ? '' : `: ${reason}`;
   const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
-  const said = SAID[status] ?? `is ${status}`;
-  return printable(`task ${id} ${said}${why}${what} — see taskq show ${id}`);
+  const outcome = SAID[status] ?? `is ${status}`;
+  return printable(`task ${id} ${outcome}${why}${what} — see taskq show ${id}`);
 }
 
 const SAID: Readonly<Record<string, string>> = {

@@ -25,12 +25,9 @@ export interface TaskOptions {
 }
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
-export function saidOnTheCommandLine(
-  options: TaskOptions,
-  keys: 'typed' | 'in lines',
-): Record<string, unknown> {
+export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines'): Record<string, unknown> {
   const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, tag, retention } = options;
-  const said = {
+  const flags = {
     ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, retention },
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
@@ -39,8 +36,8 @@ export function saidOnTheCommandLine(
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
   // For the lines of a file, `--key-for` applies to their own keys.
-  normaliseEnqueueOptions(keys === 'in lines' ? { ...said, keyFor: undefined } : said, flagOf);
-  return said;
+  normaliseEnqueueOptions(keys === 'in lines' ? { ...flags, keyFor: undefined } : flags, flagOf);
+  return flags;
 }
 
 /** `--max-attempts`. */
@@ -57,8 +54,8 @@ export type Place = Pick<EnqueueOptions, 'queue' | 'priority' | 'expires'>;
  * worker has registered them. Workers register everything else in the configuration, and SQL resolves it.
  */
 export function placeInConfig({ taskTypes }: Config, type: string): Place {
-  const said = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
-  const { queue, priority, expires } = said ?? {};
+  const configured = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
+  const { queue, priority, expires } = configured ?? {};
   return {
     ...(queue !== undefined && { queue }),
     ...(priority !== undefined && { priority }),
@@ -67,9 +64,9 @@ export function placeInConfig({ taskTypes }: Config, type: string): Place {
 }
 
 /** Merge sets of options, the strongest last, and check the result. Throws TaskqError that names the option. */
-export function mergedOptions(...said: readonly object[]): StoredEnqueueOptions {
+export function mergedOptions(...sets: readonly object[]): StoredEnqueueOptions {
   const merged: Record<string, unknown> = {};
-  for (const options of said) {
+  for (const options of sets) {
     const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
     // `delay` and `at` set the same time: the stronger one wins.
     if (given.some(([name]) => name === 'at')) delete merged.delay;

@@ -48,11 +48,11 @@ export function readSettings(
   options: SettingOptions,
   names: readonly SettingName[],
 ): Readonly<Record<string, unknown>> {
-  const said = names.filter((name) => options[name] !== undefined);
-  if (said.length === 0)
+  const given = names.filter((name) => options[name] !== undefined);
+  if (given.length === 0)
     throw badOption(`nothing to set: give an option such as ${EXAMPLES[names[0]!] ?? '--max-attempts 5'}`);
   return Object.fromEntries(
-    said.map((name) => {
+    given.map((name) => {
       const { flags, stored, parse } = OPTIONS[name];
       const text = options[name]!;
       return [stored, text === 'default' ? null : parse(text, flags.split(' ')[0]!)];

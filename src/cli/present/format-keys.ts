@@ -21,7 +21,7 @@ export function formatKeys(keys: readonly ListedKey[], screen: Screen): string {
 }
 
 /** List the keys that deleted tasks still hold, and how to free them. */
-export function tellHeldKeys(
+export function reportHeldKeys(
   { format, talk }: Output,
   answers: readonly { readonly id: string; readonly held_key: HeldKey | null }[],
 ): void {

@@ -38,7 +38,7 @@ export async function actOnWorkers(
 }
 
 /** The note for a worker that will not receive an order at once. */
-export function hearing({ status, heartbeat_at }: ListedWorker): string {
+export function delayNote({ status, heartbeat_at }: ListedWorker): string {
   if (status !== 'silent') return '';
   const silentFor = roughly(Date.now() - Date.parse(heartbeat_at));
   return `; it has been silent for ${silentFor} and will follow when it is back`;

@@ -32,8 +32,8 @@ export async function cancelIds(
   waitMs: number,
 ): Promise<number> {
   const db = await context.database();
-  const told = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
-  const answers = await cancel(db, [...new Set(ids)], reason, told);
+  const settings = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
+  const answers = await cancel(db, [...new Set(ids)], reason, settings);
   const held = answers.filter(({ answer }) => answer === 'requested').map(({ id }) => id);
   const expired = new Set(answers.filter(({ leaseExpired }) => leaseExpired).map(({ id }) => id));
   const ends = waitMs > 0 ? await waitFor(context, held, waitMs) : new Map<string, Waited>();
@@ -61,13 +61,13 @@ async function waitFor(
   const text = (count: number) => `asked, waiting for ${countOf(count, 'task')} to end`;
   const progress = await startProgress(context.output, text(ids.length));
   let waiting = ids.length;
-  const saying = setInterval(() => progress.update(text(waiting)), 1000);
+  const updates = setInterval(() => progress.update(text(waiting)), 1000);
   try {
     return await waitForEnds(context, ids, waitMs, (left) => {
       waiting = left;
     });
   } finally {
-    clearInterval(saying);
+    clearInterval(updates);
     progress.end();
   }
 }

@@ -18,6 +18,6 @@ export async function deadRetention(db: Queryable, queue: string): Promise<DeadR
     text,
     values: [queue],
   });
-  const { of_queue: own, of_defaults: usual } = rows[0]!;
-  return own === null ? { value: usual ?? 'ever', from: 'defaults' } : { value: own, from: 'queue' };
+  const { of_queue: own, of_defaults: fallback } = rows[0]!;
+  return own === null ? { value: fallback ?? 'ever', from: 'defaults' } : { value: own, from: 'queue' };
 }

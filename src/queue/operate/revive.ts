@@ -27,14 +27,14 @@ export async function revive(
   options: ReviveOptions = {},
 ): Promise<ReviveAnswer[]> {
   const { payload, delayMs, maxAttempts, byHand, by } = options;
-  const told = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts, by_hand: byHand, by });
+  const changes = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts, by_hand: byHand, by });
   const rows = await db.query<{
     id: string;
     answer: ReviveAnswer['answer'];
     extra: { key?: string; holder?: string; status?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.revive($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
-    values: [ids, told, payload ?? null],
+    values: [ids, changes, payload ?? null],
   });
   return rows.map(({ id, answer, extra }) => ({
     id,

@@ -97,7 +97,7 @@ function sharedFields(tasks: readonly NewTask[]): TaskFields {
     .filter((options) => options !== first.options);
   const alike = Object.entries(first.options ?? {}).filter(([name, value]) => {
     const isAlike = likenessTo(value);
-    return others.every((said) => isAlike(said?.[name]));
+    return others.every((options) => isAlike(options?.[name]));
   });
   const type = tasks.every((task) => task.type === first.type) ? first.type : undefined;
   return { ...Object.fromEntries(alike), type };

@@ -94,15 +94,15 @@ async function complete(
 const RECORDED: SettleAnswer = { answer: 'recorded', consequence: null };
 const ASK_AGAIN: SettleAnswer = { answer: 'busy', consequence: null };
 
-/** Put the answers in the order of the leases; `untold` for a lease without a row. */
-function inOrder(leases: readonly Lease[], rows: readonly Row[], untold: SettleAnswer): SettleAnswer[] {
+/** Put the answers in the order of the leases; `absent` for a lease without a row. */
+function inOrder(leases: readonly Lease[], rows: readonly Row[], absent: SettleAnswer): SettleAnswer[] {
   const answers = new Map(
     rows.map(({ id, lease_no: leaseNo, answer, extra }) => [
       leaseKey({ id, leaseNo }),
       { answer, consequence: extra },
     ]),
   );
-  return leases.map((lease) => answers.get(leaseKey(lease)) ?? untold);
+  return leases.map((lease) => answers.get(leaseKey(lease)) ?? absent);
 }
 
 /** Build one element of the array that `taskq.settle` takes. A result is JSON text already. */

@@ -12,14 +12,14 @@ const MOST_BYTES = 200;
  * this refuses everything that a claim could not take.
  */
 export function wakeHintOf(payload: string): WakeHint | undefined {
-  let said: unknown;
+  let parsed: unknown;
   try {
-    said = JSON.parse(payload);
+    parsed = JSON.parse(payload);
   } catch {
     return undefined;
   }
-  if (typeof said !== 'object' || said === null) return undefined;
-  const { queue, from_us: fromUs } = said as Readonly<Record<string, unknown>>;
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const { queue, from_us: fromUs } = parsed as Readonly<Record<string, unknown>>;
   if (typeof queue !== 'string' || typeof fromUs !== 'number' || !Number.isSafeInteger(fromUs))
     return undefined;
   return isQueue(queue) ? { queue, fromUs } : undefined;

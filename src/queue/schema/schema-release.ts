@@ -17,12 +17,16 @@ export interface SchemaRelease {
 
 /** Read the release of this binary's functions from sql/release.json. */
 export async function readRelease(sql = SQL): Promise<SchemaRelease> {
-  const said = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8')) as {
+  const release = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8')) as {
     number: number;
     oldest_client: number;
     functions_hash: string;
   };
-  return { number: said.number, oldestClient: said.oldest_client, functionsHash: said.functions_hash };
+  return {
+    number: release.number,
+    oldestClient: release.oldest_client,
+    functionsHash: release.functions_hash,
+  };
 }
 
 /** The number of the latest migration of this package: they are numbered from 1, without a gap. */

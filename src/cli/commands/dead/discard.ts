@@ -3,7 +3,7 @@ import { EXIT } from '../../../lib/errors.ts';
 import { FILTERED } from '../../../queue/inspect/task-filter.ts';
 import type { BulkAnswer, BulkResult } from '../../../queue/operate/bulk.ts';
 import { discard } from '../../../queue/operate/discard.ts';
-import { tellHeldKeys } from '../../present/format-keys.ts';
+import { reportHeldKeys } from '../../present/format-keys.ts';
 import { complainOfRefused } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
 import {
@@ -53,7 +53,7 @@ export const discardDead: CliCommand<DiscardOptions> = {
       return missing > 0 ? '' : `${NO_TASK_MATCHES}${left}`;
     });
     if (discarded === 0) await noteNothing(context, asked);
-    tellHeldKeys(context.output, result.answers);
+    reportHeldKeys(context.output, result.answers);
     if (missing > 0) {
       const refused = result.answers.filter(({ answer }) => answer === 'not_dead');
       complainOfRefused(context.output, refused, ADVICE);

@@ -44,11 +44,11 @@ export const reviveDead: CliCommand<Options> = {
     const given = reviveOptions(call.options);
     const asked = await askedOf(context, call, 'dead revive');
     const { db, by, selection } = asked;
-    const told = { ...given, byHand: byHandOf(asked), by };
+    const settings = { ...given, byHand: byHandOf(asked), by };
     const check = await payloadCheck(context, call.options.payload);
     const act = async (ids: readonly string[]) => {
       await check(ids);
-      return revive(db, ids, told);
+      return revive(db, ids, settings);
     };
     const result = await actOnSelection(context, asked, act, ({ answer }) => answer === 'key_held');
     const left = await leftOutByHand(asked);

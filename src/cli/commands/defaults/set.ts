@@ -32,10 +32,10 @@ setting. Options of a task, its type or its queue override defaults, in this ord
     );
   },
   async run(context, { options }) {
-    const said = readSettings(options, SETTINGS);
+    const changes = readSettings(options, SETTINGS);
     const by = await actingOf(options);
     const db = await context.database();
-    await setDefaults(db, said, { by });
+    await setDefaults(db, changes, { by });
     const settings = await getDefaults(db);
     await context.output.answer({ settings }, (screen) => formatSettings(settings, screen));
   },

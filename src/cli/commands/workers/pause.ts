@@ -1,7 +1,7 @@
 import { pauseWorker } from '../../../queue/operate/pause-worker.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
+import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
 
 /** `taskq workers pause`: let workers claim nothing. */
 export const workersPause: CliCommand<ActingOptions> = {
@@ -17,7 +17,7 @@ Running tasks continue. Tasks claimed ahead are given back to other workers.`,
     const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) =>
       (await pauseWorker(db, worker.id, by))
-        ? { answer: 'paused', said: `claims nothing until resumed${hearing(worker)}` }
+        ? { answer: 'paused', said: `claims nothing until resumed${delayNote(worker)}` }
         : ended(worker),
     );
   },

@@ -1,7 +1,7 @@
 import { resumeWorker } from '../../../queue/operate/pause-worker.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
+import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
 
 /** `taskq workers resume`: let paused workers claim again. */
 export const workersResume: CliCommand<ActingOptions> = {
@@ -14,7 +14,7 @@ export const workersResume: CliCommand<ActingOptions> = {
     return actOnWorkers(context, args, async (worker) => {
       if (worker.stopped_at !== null) return ended(worker);
       return (await resumeWorker(db, worker.id, { by }))
-        ? { answer: 'resumed', said: `claims again${hearing(worker)}` }
+        ? { answer: 'resumed', said: `claims again${delayNote(worker)}` }
         : { answer: 'not_paused', said: 'is not paused' };
     });
   },

@@ -5,7 +5,7 @@ import { durationText } from '../../present/settings-text.ts';
 import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
+import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
 
 interface SetOptions extends ActingOptions {
   readonly concurrency?: string;
@@ -43,7 +43,7 @@ lease.changed, and taskq workers --json shows it as lease_ms (until then as want
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) =>
       (await setWorker(db, worker.id, settings, { by }))
-        ? { answer: 'set', said: `${sayOf(settings)}${hearing(worker)}` }
+        ? { answer: 'set', said: `${describe(settings)}${delayNote(worker)}` }
         : ended(worker),
     );
   },
@@ -76,7 +76,7 @@ function queuesOf(text: string): readonly string[] {
   return names.map((name) => checkedName('queue', name, '--queues'));
 }
 
-function sayOf({ concurrency, poll_ms, lease_ms, batch, queues }: WorkerSettings): string {
+function describe({ concurrency, poll_ms, lease_ms, batch, queues }: WorkerSettings): string {
   const parts = [
     ...(concurrency === undefined ? [] : [`runs ${concurrency} at a time`]),
     ...(poll_ms === undefined ? [] : [`looks every ${durationText(poll_ms)}`]),

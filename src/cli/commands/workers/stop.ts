@@ -1,7 +1,7 @@
 import { stopWorker } from '../../../queue/operate/stop-worker.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
-import { actOnWorkers, ended, hearing } from '../../select/act-on-workers.ts';
+import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
 
 /** `taskq workers stop`: let workers drain and exit 0. */
 export const workersStop: CliCommand<ActingOptions> = {
@@ -18,7 +18,7 @@ with 0. Whether a new worker starts is up to its supervisor.`,
     const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) => {
       if (await stopWorker(db, worker.id, by))
-        return { answer: 'asked', said: `was asked to stop${hearing(worker)}` };
+        return { answer: 'asked', said: `was asked to stop${delayNote(worker)}` };
       // An ended worker is the wanted result.
       return { ...ended(worker), answer: 'stopped' };
     });

@@ -57,11 +57,11 @@ const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_
 const OF_A_QUEUE: readonly (keyof QueueInput)[] = [...OF_BOTH, 'errorsRetention', 'deadRetention'];
 
 function checkEach<Name extends keyof ValueChecks>(
-  said: Readonly<Record<string, unknown>>,
+  settingsByName: Readonly<Record<string, unknown>>,
   known: readonly Name[],
   checks: ValueChecks,
 ): void {
-  for (const [of, options] of Object.entries(said)) {
+  for (const [of, options] of Object.entries(settingsByName)) {
     if (typeof options !== 'object' || options === null) throw refused(of, 'expected an object of options');
     for (const [name, value] of Object.entries(options)) {
       const option = known.find((one) => one === name);
