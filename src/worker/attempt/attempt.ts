@@ -72,11 +72,9 @@ export class Attempt {
 
   /** Ask the handler to end. The first reason counts, but a lost lease outweighs every other. */
   abort(reason: AbortReason, cancelReason: string | null = null): void {
-    if (this.#aborted !== undefined && reason !== 'lost') return;
-    const first = this.#aborted === undefined;
+    if (this.#aborted !== undefined && (reason !== 'lost' || this.#aborted.reason === 'lost')) return;
     this.#aborted = { reason, cancelReason };
-    if (!first) return;
-    this.#controller?.abort(reason);
+    this.#controller?.abort(reason); // the handler's signal keeps the first reason
     this.onAbort?.(reason);
   }
 

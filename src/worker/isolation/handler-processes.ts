@@ -1,9 +1,9 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import { after } from '../../lib/after.ts';
 import type { Attempt } from '../attempt/attempt.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { EventLog } from '../log/events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
+import { KillTimer } from './kill-timer.ts';
 
 /** A handler that was loaded from a file, so that another process can load it too. */
 export type LoadedHandler = Handler & { readonly path: string };
@@ -69,23 +69,20 @@ export class HandlerProcesses {
   async #runIn(process: HandlerProcess, attempt: Attempt, handler: LoadedHandler): Promise<EndOfRun> {
     const { id, type, queue, payload, attempts, traceparent } = attempt.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
-    let callOff = () => {};
+    const killTimer = new KillTimer(killAfterMs, () => {
+      attempt.killed = true;
+      process.kill();
+    });
     attempt.onAbort = (reason) => {
       process.abort(reason);
-      // Another worker has the task already, or soon will: kill at once.
-      const patienceMs = reason === 'lost' || reason === 'shutdown' ? 0 : killAfterMs;
-      callOff();
-      callOff = after(patienceMs, () => {
-        attempt.killed = true;
-        process.kill();
-      });
+      killTimer.start(reason);
     };
     this.#busy.add(process);
     const task = { id, type, queue, payload, attempts, traceparent };
     const running = process.run({ path, task });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
-    callOff();
+    killTimer.clear();
     attempt.onAbort = undefined;
     this.#busy.delete(process);
     this.#putBack(process);
