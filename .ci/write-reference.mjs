@@ -80,7 +80,7 @@ ${await members('domain/backoff', 'Backoff')}
 
 ### \`new TaskQueue(options)\`
 
-${await members('library/task-queue', 'TaskQueueOptions')}
+${await members('library/task-queue-options', 'TaskQueueOptions')}
 ### A \`TaskQueue\`
 
 ${await members('library/task-queue', 'TaskQueue')}
@@ -90,18 +90,18 @@ In SQL (\`taskq.enqueue\`, \`taskq.enqueue_many\`) options have the names in the
 milliseconds, and a back-off has \`base_ms\` and \`max_ms\`.
 
 ${await enqueueOptions()}
-${await members('library/task-queue', 'Joining')}
+${await members('library/task-queue-options', 'Joining')}
 ### \`enqueueMany(tasks, options)\`
 
 Each task takes the options of \`enqueue\`. The call takes those about the transaction and this one:
 
-${await members('library/task-queue', 'EnqueueManyOptions')}
+${await members('library/task-queue-options', 'EnqueueManyOptions')}
 ### \`wait(id, options)\`
 
-${await members('library/task-queue', 'WaitOptions')}
+${await members('library/task-queue-options', 'WaitOptions')}
 ### \`revive(id, options)\`, \`rerun(id, options)\`
 
-${await members('library/task-queue', 'ReviveSettings')}
+${await members('library/task-queue-options', 'ReviveSettings')}
 ### \`list(filter)\`
 
 ${await members('queue/inspect/task-filter', 'ListFilter')}

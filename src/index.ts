@@ -51,16 +51,16 @@ export type {
   TaskList,
   TaskPage,
 } from './library/task-list.ts';
-export {
-  type EnqueueManyOptions,
-  type Joining,
-  type RerunSettings,
-  type ReviveSettings,
-  type TaskInput,
-  TaskQueue,
-  type TaskQueueOptions,
-  type WaitOptions,
-} from './library/task-queue.ts';
+export { TaskQueue } from './library/task-queue.ts';
+export type {
+  EnqueueManyOptions,
+  Joining,
+  RerunSettings,
+  ReviveSettings,
+  TaskInput,
+  TaskQueueOptions,
+  WaitOptions,
+} from './library/task-queue-options.ts';
 export type {
   ActionRecord,
   AppliedSettings,

@@ -10,9 +10,7 @@ import { checkedUrl } from '../lib/checked-url.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
-import { didYouMean } from '../lib/nearest.ts';
-import { type PgClient, type PgPool, queryableOf } from '../lib/pg-client.ts';
-import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
+import { queryableOf } from '../lib/pg-client.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
 import { stats } from '../queue/inspect/stats.ts';
@@ -37,91 +35,23 @@ import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
 import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
+import { reviveOptions } from './revive-options.ts';
+import { SelectedTasks } from './selected-tasks.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
-import { readOptions, SelectedTasks, type TaskList } from './task-list.ts';
+import type { TaskList } from './task-list.ts';
+import {
+  badOption,
+  checkedCommit,
+  checkedOptions,
+  type EnqueueArguments,
+  type EnqueueManyOptions,
+  type RerunSettings,
+  type ReviveSettings,
+  type TaskInput,
+  type TaskQueueOptions,
+  type WaitOptions,
+} from './task-queue-options.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
-
-export type TaskQueueOptions<Handlers> = {
-  /** Handlers by type: payloads are checked against their schemas, and their types count as known. */
-  readonly handlers?: Handlers;
-  /** URL of the same database bypassing a connection pooler; without it `wait` may have to poll. */
-  readonly directUrl?: string;
-} & (
-  | {
-      /** URL of the PostgreSQL database; or pass a `pool`. */
-      readonly databaseUrl: string;
-      readonly pool?: undefined;
-      /**
-       * Durability of commits, overriding the database; default `on`. With less, a crash of the server may lose tasks.
-       */
-      readonly synchronousCommit?: SynchronousCommit;
-    }
-  | {
-      /** The application's `pg.Pool`, instead of `databaseUrl`. Its sessions are not changed, and it is never ended. */
-      readonly pool: PgPool;
-      readonly databaseUrl?: undefined;
-      readonly synchronousCommit?: undefined;
-    }
-);
-
-export interface Joining {
-  /** A client in the caller's transaction: the task exists if and only if that commits. */
-  readonly client?: PgClient;
-  /** Accept an unknown type. */
-  readonly allowUnknown?: true;
-  /**
-   * Do not wake workers by NOTIFY, because a transaction that has notified cannot be prepared (PREPARE TRANSACTION).
-   * An idle worker then finds the task when it next polls: within 5 s, or its `poll` if that is longer.
-   */
-  readonly notify?: false;
-  /**
-   * Keep the task's end for `wait`, however soon it ends and whatever its retention. Without this, a task with
-   * retention `none` leaves nothing to find unless `wait` was called before it ended.
-   */
-  readonly notifyDone?: true;
-}
-
-/** A task for `enqueueMany`. */
-export type TaskInput<Handlers extends HandlerMap = UnknownHandlers> = {
-  [Type in TypeOf<Handlers>]: { readonly type: Type } & PayloadPart<PayloadOf<Handlers, Type>> &
-    EnqueueOptions;
-}[TypeOf<Handlers>];
-
-type PayloadPart<Payload> =
-  IsOptional<Payload> extends true ? { readonly payload?: Payload } : { readonly payload: Payload };
-
-/** A payload may be omitted if `{}` is valid. */
-type IsOptional<Payload> = Record<never, never> extends Payload ? true : false;
-
-type EnqueueArguments<Payload> =
-  IsOptional<Payload> extends true
-    ? [payload?: Payload, options?: EnqueueOptions & Joining]
-    : [payload: Payload, options?: EnqueueOptions & Joining];
-
-export interface EnqueueManyOptions extends Joining {
-  /** Called with the answers (`id` and `created`) of each batch, in the order of its tasks, once it is stored. */
-  readonly onEnqueued?: (answers: readonly Enqueued[]) => void;
-}
-
-export interface ReviveSettings {
-  /** Replaces the payload. */
-  readonly payload?: unknown;
-  /** Wait this long before the first attempt. */
-  readonly delay?: string | number;
-  /** Number of attempts from now on; for `revive` only. */
-  readonly maxAttempts?: number | 'unlimited';
-  /** Name to record beside the session's role. */
-  readonly by?: string;
-}
-
-export type RerunSettings = Omit<ReviveSettings, 'maxAttempts'>;
-
-export interface WaitOptions {
-  /** Longest wait, as text or in milliseconds; default: no limit. */
-  readonly timeout?: string | number;
-  /** Rejects the wait with its reason when aborted. */
-  readonly signal?: AbortSignal;
-}
 
 /**
  * A queue for an application that enqueues and inspects tasks. Connects on first use; `close` closes what it opened.
@@ -253,7 +183,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async revive(id: string, { payload, delay, maxAttempts, by }: ReviveSettings = {}): Promise<ReviveAnswer> {
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
-    const options = { ...readOptions({ payload: stored, delay, maxAttempts }), by };
+    const options = { ...reviveOptions({ payload: stored, delay, maxAttempts }), by };
     return this.#withDatabase(async (db) => {
       checkedTaskId(id);
       if (payload !== undefined) await this.#checkNew(db, id, payload);
@@ -267,7 +197,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async rerun(id: string, { payload, delay, by }: RerunSettings = {}): Promise<RerunAnswer> {
     const stored = payload === undefined ? undefined : storedPayload('the task', payload);
-    const options = { ...readOptions({ payload: stored, delay }), by };
+    const options = { ...reviveOptions({ payload: stored, delay }), by };
     return this.#withDatabase(async (db) => {
       await this.#checkNew(db, checkedTaskId(id), payload);
       return (await rerun(db, [id], options))[0]!;
@@ -442,27 +372,6 @@ function holderOf(
   { queue = 'default', key }: { readonly queue?: string; readonly key: string },
 ): Promise<string | undefined> {
   return findByKey(db, checkedName('queue', queue), checkedName('key', key));
-}
-
-function checkedOptions<Handlers>(options: TaskQueueOptions<Handlers>): TaskQueueOptions<Handlers> {
-  // An untyped caller may pass no options at all.
-  const given: object = options ?? {};
-  const unknown = Object.keys(given).find((name) => !OPTIONS.includes(name));
-  if (unknown === undefined) return given as TaskQueueOptions<Handlers>;
-  throw badOption(`unknown option "${unknown}"${didYouMean(unknown, OPTIONS)}`);
-}
-
-const OPTIONS = ['handlers', 'databaseUrl', 'pool', 'directUrl', 'synchronousCommit'];
-
-function checkedCommit(given: SynchronousCommit | undefined): SynchronousCommit | undefined {
-  if (given === undefined || SYNCHRONOUS_COMMITS.includes(given)) return given;
-  throw badOption(
-    `synchronousCommit ${JSON.stringify(given)}: expected one of ${SYNCHRONOUS_COMMITS.join(', ')}`,
-  );
-}
-
-function badOption(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
 }
 
 function closed(): TaskqError {

@@ -71,8 +71,8 @@ const COMPUTING = [
   'domain/handler-map.d.ts#ParameterOf',
   'domain/handler-map.d.ts#RunFunction',
   'domain/handler-map.d.ts#StoredProperty',
-  'library/task-queue.d.ts#EnqueueArguments',
-  'library/task-queue.d.ts#PayloadPart',
+  'library/task-queue-options.d.ts#EnqueueArguments',
+  'library/task-queue-options.d.ts#PayloadPart',
 ];
 
 test('every type that a public signature names is exported by the package', () => {

@@ -1,0 +1,212 @@
+import { InvalidPayloadError } from '../domain/errors.ts';
+import { storedPayload } from '../domain/payload.ts';
+import { checkedTaskId } from '../domain/task-id.ts';
+import type { Queryable } from '../lib/database.ts';
+import { EXIT, TaskqError } from '../lib/errors.ts';
+import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
+import {
+  type BulkVerb,
+  bulkFilter,
+  FILTERED,
+  type Filtered,
+  type ListFilter,
+  storedFilter,
+  type TaskFilter,
+} from '../queue/inspect/task-filter.ts';
+import type { TaskRow } from '../queue/inspect/task-row.ts';
+import { actInPages, type BulkAnswer, type BulkResult } from '../queue/operate/bulk.ts';
+import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
+import { discard } from '../queue/operate/discard.ts';
+import { purge } from '../queue/operate/purge.ts';
+import { RERUN_PAGE, type RerunAnswer, rerunValid } from '../queue/operate/rerun.ts';
+import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
+import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
+import { getEnds } from '../queue/protocol/get-ends.ts';
+import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
+import { reviveOptions } from './revive-options.ts';
+import type {
+  BulkSettings,
+  CancelManySettings,
+  PageOptions,
+  RerunManySettings,
+  ReviveManySettings,
+  TaskList,
+  TaskPage,
+} from './task-list.ts';
+import { recordOf, type TaskRecord } from './task-record.ts';
+
+/** Returns what is wrong with a payload for a type; null if nothing. */
+export type FindProblem = (type: string, payload: unknown) => Promise<string | null>;
+
+/** A list that reads and acts when asked. */
+export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
+  readonly #ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>;
+  readonly #given: ListFilter;
+  readonly #filter: TaskFilter;
+  readonly #problemOf: FindProblem;
+
+  /** `ask` runs work that needs the database. Throws TaskqError for an invalid filter. */
+  constructor(
+    ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
+    filter: ListFilter,
+    problemOf: FindProblem,
+  ) {
+    this.#ask = ask;
+    this.#given = filter;
+    this.#filter = storedFilter(filter);
+    this.#problemOf = problemOf;
+  }
+
+  async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
+    const from = after === null ? null : checkedPlace(after);
+    const most = checkedLimit(limit);
+    const page = await this.#ask((db) => findTasks(db, this.#filter, most, { after: from, lookMs: LOOK_MS }));
+    return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
+  }
+
+  cancel({ reason = null, by, ...bulk }: CancelManySettings = {}): Promise<BulkResult<CancelAnswer>> {
+    return this.#act('cancel', bulk, {
+      act: (db, ids) => cancel(db, ids, reason, { by }),
+      keeps: ({ answer }) => answer === 'requested',
+    });
+  }
+
+  retry({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
+    return this.#act('retry', bulk, { act: (db, ids) => retry(db, ids, { by }) });
+  }
+
+  async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
+    const filter = this.#filterOf('rerun', bulk);
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const settings = { ...reviveOptions({ payload: other, delay }), by };
+    const problemOf = (task: TaskRow) =>
+      this.#problemOf(task.type, other === undefined ? task.payload : other.value);
+    return this.#ask((db) =>
+      actInPages(
+        findPages(db, filter, { limit: bulk.limit, pageSize: RERUN_PAGE }),
+        (tasks) => rerunValid(db, tasks, settings, problemOf),
+        { signal: bulk.signal, keeps: ({ answer }) => answer !== 'enqueued' },
+      ),
+    );
+  }
+
+  async revive({
+    by,
+    payload,
+    delay,
+    maxAttempts,
+    ...bulk
+  }: ReviveManySettings = {}): Promise<BulkResult<ReviveAnswer>> {
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const settings = { ...reviveOptions({ payload: other, delay, maxAttempts }), by };
+    return this.#act('dead revive', bulk, {
+      act: async (db, ids, byHand) => {
+        if (other !== undefined) await this.#checkTypes(db, ids, other.value);
+        return revive(db, ids, { ...settings, byHand });
+      },
+      keeps: ({ answer }) => answer === 'key_held',
+    });
+  }
+
+  purge({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<PurgeAnswer>> {
+    return this.#act('purge', bulk, {
+      act: async (db, ids) => (await purge(db, ids, { by })).map(deletionOf),
+      keeps: ({ heldKey }) => heldKey !== null,
+    });
+  }
+
+  discard({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<DiscardAnswer>> {
+    return this.#act('dead discard', bulk, {
+      act: async (db, ids, byHand) => (await discard(db, ids, { by, byHand })).map(deletionOf),
+      keeps: ({ heldKey }) => heldKey !== null,
+    });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Task, void, undefined> {
+    let after: string | null = null;
+    do {
+      const page: TaskPage<Task> = await this.page({ limit: PAGE, after });
+      yield* page.tasks;
+      after = page.after;
+    } while (after !== null);
+  }
+
+  async #act<Answer extends BulkAnswer>(
+    verb: BulkVerb,
+    bulk: Omit<BulkSettings, 'by'>,
+    { act, keeps }: Action<Answer>,
+  ): Promise<BulkResult<Answer>> {
+    const filter = this.#filterOf(verb, bulk);
+    return this.#ask((db) =>
+      actInPages(findIds(db, filter, { limit: bulk.limit }), (ids) => act(db, ids, filter.by_hand), {
+        signal: bulk.signal,
+        keeps,
+      }),
+    );
+  }
+
+  /** Returns the filter for all tasks that an action is for. Throws TaskqError. */
+  #filterOf(verb: BulkVerb, { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by'>): TaskFilter {
+    const [name] = Object.keys(unknown);
+    if (name !== undefined) throw refused(`unknown option "${name}"`);
+    const filtered: Filtered = FILTERED[verb];
+    // A status that the action is for anyway says nothing else.
+    const { status, ...rest } = this.#given;
+    const says = [status ?? []].flat().every((one) => filtered.statuses.includes(one));
+    const filter = bulkFilter('status' in filtered.not && says ? rest : this.#given, filtered);
+    if (Object.keys(this.#filter).length === 0 && all !== true)
+      throw refused(`this would ${EVERY[verb]}: give the list a filter, or say { all: true }`);
+    if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+      throw refused(`limit ${String(limit)}: expected a whole number from 1 on`);
+    return filter;
+  }
+
+  /** Checks a payload against the schemas of the types of these tasks. Throws InvalidPayloadError. */
+  async #checkTypes(db: Queryable, ids: readonly string[], payload: unknown): Promise<void> {
+    const types = new Set((await getEnds(db, ids)).map(({ type }) => type));
+    for (const type of types) {
+      const problem = await this.#problemOf(type, payload);
+      if (problem !== null) throw new InvalidPayloadError(type, problem);
+    }
+  }
+}
+
+/** What a bulk does with a page of tasks. */
+interface Action<Answer extends BulkAnswer> {
+  /** `byHand`: which dead letters it may take. */
+  readonly act: (
+    db: Queryable,
+    ids: readonly string[],
+    byHand: boolean | undefined,
+  ) => Promise<readonly Answer[]>;
+  /** Whether an answer needs attention; by default none does. */
+  readonly keeps?: (answer: Answer) => boolean;
+}
+
+/** What an action would do without a filter. */
+const EVERY: Readonly<Record<BulkVerb, string>> = {
+  cancel: 'cancel every live task',
+  retry: 'retry every pending task',
+  rerun: 'run every finished task again',
+  purge: 'permanently delete every finished task',
+  'dead revive': 'revive every dead letter',
+  'dead discard': 'permanently delete every dead letter',
+};
+
+const PAGE = 500;
+const LOOK_MS = 1000;
+const MOST = 10_000;
+
+/** Accepts an id or, for a page of dead letters, a time of death and an id. */
+function checkedPlace(after: string): string {
+  return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
+}
+
+function checkedLimit(limit: unknown): number {
+  if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
+  throw refused(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
+}
+
+function refused(problem: string): TaskqError {
+  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+}
