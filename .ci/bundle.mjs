@@ -16,7 +16,8 @@ const withoutUnused = {
 };
 const commanderLicense = readFileSync('node_modules/commander/LICENSE', 'utf8');
 
-const output = { dir: 'dist/bundled', chunkFileNames: '[name].js' };
+// The comments are in the repository.
+const output = { dir: 'dist/bundled', chunkFileNames: '[name].js', comments: { jsdoc: false } };
 
 await build({
   logLevel: 'silent',

@@ -32,7 +32,7 @@ describe('the package', () => {
 
   test('has the bundled sources, their types, the SQL, the binary and what explains them, and nothing else', () => {
     const declared = below('src')
-      .filter((path) => path.endsWith('.ts') && !path.startsWith('cli/'))
+      .filter((path) => path.endsWith('.ts') && !/^(cli|embedded)\//.test(path))
       .map((path) => `dist/${path.replace(/ts$/, 'd.ts')}`);
     const bundled = below('dist/bundled').map((path) => `dist/bundled/${path}`);
     const sql = below('sql')
