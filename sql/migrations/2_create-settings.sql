@@ -254,6 +254,9 @@ create table taskq.housekeeping (
 
 insert into taskq.housekeeping default values;
 
+-- Has no rows. Claims of many tasks lock it in turn.
+create table taskq.claim_turn ();
+
 -- Keys held for a period or forever; a live key is in the unique index on tasks.
 create table taskq.held_keys (
   queue text collate "C" not null,

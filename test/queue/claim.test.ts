@@ -3,6 +3,7 @@ import { claim } from '../../src/queue/protocol/claim.ts';
 import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 import {
   type Claimed,
   type ClaimOptions,
@@ -431,5 +432,33 @@ describe('of large payloads', () => {
     );
     expect(hint.from_us).toBeLessThanOrEqual(Number(left));
     expect(hint.from_us).toBeGreaterThan(Number(first!.available_at_us) - 1_000_000);
+  });
+});
+
+describe('claims of many', () => {
+  const MANY = { start: 0, ahead: 200 };
+
+  test('take turns, so that none reads what another is about to hold', async () => {
+    const ids = await enqueueSome(queue.admin, 500);
+    const [first, second] = [await queue.session(), await queue.session()];
+    await first.rows('begin');
+    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(200);
+    const claiming = (await registerWorker(second)).claim(MANY);
+    await waitUntilBlocked(queue.admin);
+    await first.rows('commit');
+    expect((await claiming).map(({ id }) => id)).toEqual(ids.slice(200, 400));
+  });
+
+  test('do not wait for one whose transaction stays open longer than a second, and smaller ones for none', async () => {
+    const ids = await enqueueSome(queue.admin, 500);
+    const [first, second] = [await queue.session(), await queue.session()];
+    await first.rows('begin');
+    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(200);
+    const worker = await registerWorker(second);
+    await second.rows("set statement_timeout = '900ms'");
+    expect((await worker.claim({ ahead: 198 })).map(({ id }) => id)).toEqual(ids.slice(200, 399));
+    await second.rows("set statement_timeout = '20s'");
+    expect((await worker.claim(MANY)).map(({ id }) => id)).toEqual(ids.slice(399));
+    await first.rows('commit');
   });
 });

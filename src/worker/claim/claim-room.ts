@@ -22,8 +22,11 @@ export function isNone({ start, ahead }: Room): boolean {
   return start + ahead === 0;
 }
 
-/** Claim at most this many tasks ahead. */
-export const MOST_AHEAD = 4000;
+/**
+ * Claim at most this many tasks ahead. Where processes outnumber cores, a worker gets through more only after they have
+ * waited too long: they are given back, and other workers go back for them.
+ */
+export const MOST_AHEAD = 1000;
 
 /**
  * Limit the payload text of a claim, and of all tasks claimed ahead, in characters. `taskq.claim` brings no more than
