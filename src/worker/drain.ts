@@ -1,4 +1,6 @@
 import { within } from '../lib/within.ts';
+import type { HeldTask } from './lease/held-task.ts';
+import type { EventLog } from './log/events.ts';
 import type { WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -13,8 +15,8 @@ const LAST_REPORTS_HURRIED_MS = 1000;
  *
  * First, nothing more starts, and waiting tasks are given back, including those that a claim in flight still brings.
  * Running tasks may end within the grace, or until `hurry`; the rest are aborted and given back without counting an
- * attempt. Then every task is reported. Tasks that another transaction keeps locked until the end, or all that a
- * database does not answer for, are logged and left until their leases run out. Takes at most the grace and 5.5 s,
+ * attempt. Then every task is reported. Tasks that another transaction keeps locked until the end, that the
+ * database refuses, or all that it does not answer for, are logged and left until their leases run out. Takes at most the grace and 5.5 s,
  * whatever the database does.
  */
 export async function drain(
@@ -43,13 +45,22 @@ export async function drain(
   executor.giveUp();
   await within(LAST_REPORTS_MS, ledger.untilEmpty(), { hurry, hurriedMs: LAST_REPORTS_HURRIED_MS });
   const isUnanswered = db.isLost || reporter.isStuck || reporter.isSending;
-  if (ledger.size > 0) {
-    const ids = ledger.held().map(({ id }) => id);
-    events.event(isUnanswered ? 'outcome.unrecorded' : 'outcome.busy', {
-      task_ids: ids.slice(0, 20),
-      tasks: ids.length,
-    });
-  }
+  const left = ledger.held();
+  const isLocked = ({ delivery }: HeldTask) => !isUnanswered && delivery?.isLocked === true;
+  const locked = left.filter(isLocked);
+  const unrecorded = left.filter((held) => !isLocked(held));
+  logLeft(events, 'outcome.busy', locked);
+  logLeft(events, 'outcome.unrecorded', unrecorded);
   if (ledger.reserved > 0) events.event('claim.unanswered');
   if (ledger.size > 0 || ledger.reserved > 0) shutdown.fail();
+}
+
+function logLeft(
+  events: EventLog,
+  event: 'outcome.busy' | 'outcome.unrecorded',
+  tasks: readonly HeldTask[],
+): void {
+  if (tasks.length === 0) return;
+  const ids = tasks.slice(0, 20).map(({ id }) => id);
+  events.event(event, { task_ids: ids, tasks: tasks.length });
 }

@@ -97,6 +97,33 @@ test('what another transaction holds until the end is left to its lease, named, 
   expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, losses: 1 });
 });
 
+test.each([1, 2])(
+  'what the database refuses to take back until the end is logged as refused, not as locked: %d tasks',
+  async (count) => {
+    const session = await queue.session();
+    await session.query(`create function refuse_release() returns trigger language plpgsql as $$
+    begin
+      raise exception 'it may not be released';
+    end $$`);
+    await session.query(`create trigger refuse_release before update on taskq.tasks
+    for each row when (old.lease_owner is not null and new.lease_owner is null) execute function refuse_release()`);
+    try {
+      const ids = await queue.enqueueSome(count, 'wait', { until: 'never' });
+      const worker = queue.work(['--grace', '0s', '--concurrency', '4']);
+      for (const id of ids) await queue.saw(id, 'start');
+      worker.kill();
+      expect(await worker.exit, worker.stdout()).toEqual({ code: 1, signal: null });
+      expect(eventsOf(worker, 'outcome.unrecorded')).toMatchObject([{ tasks: count }]);
+      expect(eventsOf(worker, 'outcome.busy')).toEqual([]);
+      const [failed] = eventsOf(worker, 'statement.failed');
+      expect(failed).toMatchObject({ error: { message: expect.stringContaining('it may not be released') } });
+    } finally {
+      await session.query('drop trigger refuse_release on taskq.tasks');
+      await session.query('drop function refuse_release()');
+    }
+  },
+);
+
 test('tasks of transactions of 20 ms to 5 s start soon after their commit, beside other traffic or none', async () => {
   const workers = ['idle', 'busy'].map((name) => queue.work(['--queues', name]));
   await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));

@@ -7,8 +7,10 @@ export interface GivenBack extends Lease {
 }
 
 export interface GiveBackAnswer extends Lease {
-  /** `lost`: the lease was no longer ours. `busy`: another transaction has the row locked; ask again. */
+  /** `lost`: the lease was no longer ours. `busy`: another transaction has the row locked, or `refusal`; ask again. */
   readonly answer: 'recorded' | 'lost' | 'busy';
+  /** Why the database refused to give this task back, for example by a trigger of the application; null: it did not. */
+  readonly refusal: string | null;
 }
 
 /** Give back tasks that this worker holds: they wait again at their old place, and no attempt is used. */
@@ -17,8 +19,8 @@ export async function giveBack(
   workerId: number,
   tasks: readonly GivenBack[],
 ): Promise<GiveBackAnswer[]> {
-  const rows = await db.query<{ id: string; lease_no: number; answer: GiveBackAnswer['answer'] }>({
-    text: 'select id, lease_no, answer from taskq.give_back($1, $2, $3, $4)',
+  const rows = await db.query<Row>({
+    text: 'select id, lease_no, answer, extra from taskq.give_back($1, $2, $3, $4)',
     values: [
       workerId,
       tasks.map((task) => task.id),
@@ -26,5 +28,15 @@ export async function giveBack(
       tasks.map((task) => task.started),
     ],
   });
-  return rows.map((row) => ({ id: row.id, leaseNo: row.lease_no, answer: row.answer }));
+  return rows.map(({ id, lease_no: leaseNo, answer, extra }) => ({
+    ...{ id, leaseNo, answer },
+    refusal: extra === null ? null : `${extra.error} (SQLSTATE ${extra.code})`,
+  }));
+}
+
+interface Row {
+  readonly id: string;
+  readonly lease_no: number;
+  readonly answer: GiveBackAnswer['answer'];
+  readonly extra: { readonly error: string; readonly code: string } | null;
 }

@@ -44,6 +44,8 @@ export interface Delivery {
   readonly isRepeat: boolean;
   /** The database has refused this report by itself: it is sent alone, so that it delays no other. */
   readonly isAlone: boolean;
+  /** Another transaction had the task's row locked when it was last sent. */
+  readonly isLocked: boolean;
   /** How often it was refused by itself for a conflict, which should pass. */
   readonly conflicts: number;
   /** How long it waits before it is sent again, and until when (`performance.now()`). */

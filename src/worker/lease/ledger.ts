@@ -288,13 +288,14 @@ export class Ledger implements SuspectCounts {
   /** This one report could not be taken: send it again later. */
   retryLater(
     held: HeldTask,
-    again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> & Partial<Pick<Delivery, 'conflicts'>>,
+    again: Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> &
+      Partial<Pick<Delivery, 'isLocked' | 'conflicts'>>,
   ): boolean {
     const entry = held as Entry;
     if (!entry.isSent) return false;
     entry.isSent = false;
     if (again.isAlone && !entry.delivery?.isAlone) this.#counts.sentAlone += 1;
-    entry.delivery = { ...(entry.delivery ?? UNSENT), ...again };
+    entry.delivery = { ...(entry.delivery ?? UNSENT), isLocked: false, ...again };
     this.#reports.push(entry);
     return true;
   }
@@ -480,6 +481,7 @@ class Entry implements HeldTask {
 const UNSENT: Delivery = {
   isRepeat: false,
   isAlone: false,
+  isLocked: false,
   conflicts: 0,
   waitMs: 0,
   notBefore: 0,

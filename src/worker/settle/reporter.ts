@@ -5,10 +5,10 @@ import { isServerError, isUnanswered } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
-import { giveBack } from '../../queue/protocol/give-back.ts';
+import { type GiveBackAnswer, giveBack } from '../../queue/protocol/give-back.ts';
 import { ensurePartitions } from '../../queue/protocol/maintain.ts';
 import { type SettleAnswer, settle, settleNothing } from '../../queue/protocol/settle.ts';
-import type { EndedTask, HeldTask } from '../lease/held-task.ts';
+import type { Delivery, EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import { classifyRefusal, isConflict } from './classify-refusal.ts';
@@ -289,7 +289,7 @@ export class Reporter {
     for (let index = 0; index < batch.length; index++) {
       const held = batch[index]!;
       const answer = answers[index]!;
-      if (answer.answer === 'busy') this.#retryLater(held, MAX_BUSY_WAIT_MS);
+      if (answer.answer === 'busy') this.#retryLocked(held);
       else if (this.#ledger.settled(held)) this.#finish(held, answer);
     }
   }
@@ -306,25 +306,38 @@ export class Reporter {
   async #giveBack(batch: readonly HeldTask[]): Promise<void> {
     const { db, workerId } = this.#worker;
     const asked = batch.map(({ id, leaseNo, attempt }) => ({ id, leaseNo, started: attempt !== undefined }));
-    let busy: ReadonlySet<string>;
+    let answers: readonly GiveBackAnswer[];
     try {
-      const answers = await giveBack(db, workerId, asked);
-      busy = new Set(answers.filter(({ answer }) => answer === 'busy').map(leaseKey));
+      answers = await giveBack(db, workerId, asked);
     } catch (error) {
       if (!isAnswered(error)) throw error;
       this.#hooks.onStatementFailed(error);
-      busy = new Set(asked.map(leaseKey));
+      for (const held of batch) this.#retryLater(held, MAX_BUSY_WAIT_MS);
+      return;
     }
+    const refused = answers.find(({ refusal }) => refusal !== null);
+    if (refused !== undefined) this.#hooks.onStatementFailed(new Error(refused.refusal!));
+    const busy = new Map<string, string | null>(
+      answers.flatMap((one) => (one.answer === 'busy' ? [[leaseKey(one), one.refusal] as const] : [])),
+    );
     for (const held of batch) {
-      if (busy.has(leaseKey(held))) this.#retryLater(held, MAX_BUSY_WAIT_MS);
+      const refusal = busy.get(leaseKey(held));
+      if (refusal === null) this.#retryLocked(held);
+      else if (refusal !== undefined) this.#retryLater(held, MAX_BUSY_WAIT_MS);
       else if (this.#ledger.givenBack(held)) this.#hooks.onGivenBack(held);
     }
+  }
+
+  #retryLocked(held: HeldTask): void {
+    this.#retryLater(held, MAX_BUSY_WAIT_MS, { isAlone: isAlone(held), isLocked: true });
   }
 
   #retryLater(
     held: HeldTask,
     mostMs: number,
-    again: { readonly isAlone: boolean; readonly conflicts?: number } = { isAlone: isAlone(held) },
+    again: Pick<Delivery, 'isAlone'> & Partial<Pick<Delivery, 'isLocked' | 'conflicts'>> = {
+      isAlone: isAlone(held),
+    },
   ): void {
     const waitMs = Math.min(mostMs, this.#maxWaitMs, 2 * (held.delivery?.waitMs || 25));
     this.#ledger.retryLater(held, { waitMs, notBefore: performance.now() + waitMs, ...again });
