@@ -9,7 +9,7 @@ const LIMIT_MS = 120_000;
 
 export const snapshot: Scenario = {
   name: 'snapshot',
-  title: 'a backlog worked off by 2 processes while somebody’s transaction is open elsewhere',
+  title: 'a backlog worked off by 2 processes while another transaction stays open',
   async run(bench) {
     const tasks = bench.quick ? 50_000 : 1_000_000;
     for (const [what, meanwhile] of [

@@ -68,7 +68,7 @@ class ApplicationWorker implements TaskWorker {
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.ended.catch(() => {}); // `start` rejects with the same error, or a warning tells it
+    this.ended.catch(() => {}); // `start` rejects with the same error, or a warning reports it
   }
 
   start(): Promise<void> {

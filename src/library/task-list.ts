@@ -72,7 +72,7 @@ export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
   page(options?: PageOptions): Promise<TaskPage<Task>>;
   /**
    * Cancels the live tasks: waiting ones at once (`cancelled`), the workers of running ones are asked to end them
-   * (`requested`, also in `answers`; `wait(id)` tells how they end).
+   * (`requested`, also in `answers`; `wait(id)` resolves with how they end).
    */
   cancel(settings?: CancelManySettings): Promise<BulkResult<CancelAnswer>>;
   /** Makes pending tasks due now, whatever they wait for (`retried`); those that were due keep their place (`due`). */

@@ -59,7 +59,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     applicationName: 'taskq worker',
     deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
   });
-  /** Ends what the worker has started, also where it fails: nothing may renew the leases of tasks that nobody runs. */
+  /** Ends what the worker has started, also where it fails: nothing may renew leases of tasks that it does not run. */
   const endings: (() => unknown)[] = [];
   try {
     const { release, registered } = await unlessStopped(options.stop, register(pool, options));

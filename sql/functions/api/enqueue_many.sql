@@ -41,7 +41,7 @@ begin
       'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown', 'notify']
     );
   end if;
-  -- The JSON value null is a valid payload, but jsonb_to_recordset does not tell it from an absent one.
+  -- The JSON value null is a valid payload, but jsonb_to_recordset cannot distinguish it from an absent one.
   if _tasks @? '$[*].payload ? (@ == null)' then
     nulls := array(
       select e.place from jsonb_array_elements(_tasks) with ordinality as e (task, place)

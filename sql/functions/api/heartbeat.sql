@@ -2,7 +2,7 @@
 -- `running` the tasks that have started since they were claimed (_started_ms: milliseconds since the start; null: not
 -- started). Returns for each (id, lease_no): `renewed` (held by it, for at least two thirds of a lease), `lost` (no
 -- longer its own), or `busy` (locked by another transaction: ask again), with every cancel request. An expired lease
--- that nobody took is renewed like any other, and so is one that ends too late because the clock went back. Never waits
+-- not taken over is renewed like any other, and so is one that ends too late because the clock went back. Never waits
 -- for a lock.
 --
 -- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),

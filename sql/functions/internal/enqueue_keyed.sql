@@ -1,7 +1,7 @@
 -- Runs taskq.enqueue_many for tasks with keys: inserts all of them at once, in the order of their keys, and then those
 -- again whose key was held by a task that is gone by now.
 --
--- A bulk first assumes that nobody else inserts its keys at this moment, and is rolled back and repeated if someone
+-- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if someone
 -- does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes four.
 --
 -- No call fails with 40P01 (deadlock) because of other calls with the same keys: while one waits for a key, it holds

@@ -1,8 +1,8 @@
 -- Reads the tasks given to taskq.enqueue_many: an absent option comes from the options of the whole call, otherwise
 -- from the defaults. `nulls` are the places of the tasks whose payload is the JSON value null, which a column cannot
--- tell from an absent one; `settings` is the result of taskq.enqueue_settings; `have_options` is true if some tasks
--- have more than a type and a payload; `look_up` fills is_held. Raises an error for the first bad task; an unreadable
--- value fails with the error of its column type, and taskq.checked_tasks then finds which one it is.
+-- distinguish from an absent one; `settings` is the result of taskq.enqueue_settings; `have_options` is true if some
+-- tasks have more than a type and a payload; `look_up` fills is_held. Raises an error for the first bad task; an
+-- unreadable value fails with the error of its column type, and taskq.checked_tasks then finds which one it is.
 --
 -- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
 create or replace function taskq.given_tasks(
@@ -20,7 +20,7 @@ as $$
       (select h.task_id from taskq.held_keys h where h.queue = t.queue and h.key = t.key and h.until > ts limit 1)
     ) is not null as is_held,
     t.queue,
-    -- Check the usual task here: a call for each would cost half a microsecond.
+    -- Check the common task here: a call for each would cost half a microsecond.
     case
       when t.fits is not true then taskq.checked_task(_tasks, t.place, t.type, t.payload)
       when octet_length(t.type) between 1 and 200 and t.payload_bytes <= 1048576 then t.type
@@ -36,7 +36,7 @@ as $$
       o.place,
       coalesce(o.type, d.type) as type,
       coalesce(o.payload, case when o.place = any (nulls) then 'null' else '{}' end::jsonb) as payload,
-      -- Of every payload [2.5 % of a small task of a bulk], because no other function tells how long it is as text.
+      -- Of every payload [2.5 % of a small task of a bulk], because no other function returns its length as text.
       coalesce(octet_length(o.payload::text), case when o.place = any (nulls) then 4 else 2 end) as payload_bytes,
       coalesce(o.queue, d.queue, settings[2] ->> coalesce(o.type, d.type), 'default') as queue,
       coalesce(o.priority, d.priority, (settings[3] ->> coalesce(o.type, d.type))::smallint, 2::smallint) as priority,

@@ -6,7 +6,7 @@ interface Stream {
 }
 
 /**
- * Says why nobody would see that a local database is started; undefined: a person at a terminal would.
+ * Returns why no person would see that a local database is started; undefined: one at a terminal would.
  */
 export function whyUnattended(
   env: Environment,
