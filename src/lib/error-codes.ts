@@ -9,7 +9,7 @@ interface Described {
  * The codes of every TaskqError, for docs/reference.md. `errors.ts` imports the names as a type alone, so that nothing
  * loads these texts at run time.
  */
-export const ERROR_CODES = {
+export const ERROR_CODES = described({
   bad_backoff: { meaning: 'a back-off is invalid', remedy: 'correct it as the message says' },
   bad_config: {
     meaning: 'the configuration file cannot be read or has no default export',
@@ -203,7 +203,12 @@ export const ERROR_CODES = {
   },
   usage: { meaning: 'the command line names an unknown command or option', remedy: 'see `--help`' },
   wait_deadline: { meaning: 'a task has not ended in time; it continues', remedy: 'wait again' },
-} as const satisfies Readonly<Record<string, Described>>;
+});
+
+/** Keeps the names in the type, and the texts out of the declarations of the package. */
+function described<Code extends string>(codes: Readonly<Record<Code, Described>>) {
+  return codes;
+}
 
 /** Identifies the kind of a TaskqError. */
 export type ErrorCode = keyof typeof ERROR_CODES;

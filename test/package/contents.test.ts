@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 
@@ -32,7 +32,7 @@ describe('the package', () => {
 
   test('has the bundled sources, their types, the SQL, the binary and what explains them, and nothing else', () => {
     const declared = below('src')
-      .filter((path) => path.endsWith('.ts') && !/^(cli|embedded)\//.test(path))
+      .filter((path) => path.endsWith('.ts') && !/^(cli|embedded|worker\/(?!handlers|log)\w+)\//.test(path))
       .map((path) => `dist/${path.replace(/ts$/, 'd.ts')}`);
     const bundled = below('dist/bundled').map((path) => `dist/bundled/${path}`);
     const sql = below('sql')
@@ -46,6 +46,19 @@ describe('the package', () => {
       'bench/results/latest.svg', // which the README shows
     ];
     expect(paths).toEqual([...declared, ...bundled, ...sql, ...explained, ...others].sort());
+  });
+
+  test('has every declaration that those of its entry points import', () => {
+    const reached = new Set<string>();
+    const follow = (path: string): void => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      for (const [, from] of read(path).matchAll(/(?:from|import)\(? ?['"](\.[^'"]+)['"]/g))
+        follow(join(dirname(path), from!).replace(/\.[jt]s$/, '.d.ts'));
+    };
+    for (const entry of ['dist/index.d.ts', 'dist/testing.d.ts']) follow(entry);
+    expect(reached.size).toBeGreaterThan(30);
+    expect([...reached].filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test('runs no program by importing it', () => {
