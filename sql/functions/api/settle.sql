@@ -9,7 +9,7 @@
 -- extra is {status, attempts, retry_in_ms, reason}. A lease that is named twice counts once and is answered once: as
 -- completed if one of its entries is, otherwise by its first entry.
 --
--- taskq.complete records completed tasks; a worker calls it directly if it has only those. A lease that ran out and
+-- taskq.complete records completed tasks; a worker calls it directly if it has only those. A lease that ran out and was
 -- not taken over still counts. A task with a cancel request never waits again: an outcome that would put it back ends
 -- it as cancelled. All locks use `skip locked`: settle never waits.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
