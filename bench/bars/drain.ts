@@ -31,6 +31,18 @@ export const DRAIN: readonly Bar[] = [
     atLeast: 1.6,
   },
   {
+    says: 'CPU from spawn to first task: taskq ÷ graphile-worker',
+    of: drained('1 process, CPU ms from spawn to first task', 'taskq'),
+    over: drained('1 process, CPU ms from spawn to first task', 'graphile-worker'),
+    atMost: 1,
+  },
+  {
+    says: 'CPU of four warm workers: taskq ÷ graphile-worker at its best',
+    of: drained('4 processes, CPU µs of the workers after 10,000 tasks each', 'taskq'),
+    over: drained('4 processes, CPU µs of the workers after 10,000 tasks each', 'graphile-worker'),
+    atMost: 0.67,
+  },
+  {
     says: 'drain, 1 process: taskq with history ÷ graphile-worker at its best',
     of: drained('1 process', 'taskq, history'),
     over: drained('1 process', 'graphile-worker'),

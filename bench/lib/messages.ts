@@ -10,4 +10,12 @@ export type FromWorker =
       readonly starts: readonly (readonly [n: number, at: number])[];
       readonly rssBytes: number;
     }
-  | { readonly kind: 'stopped'; readonly cpuMs: number; readonly rssBytes: number };
+  | {
+      readonly kind: 'stopped';
+      readonly cpuMs: number;
+      readonly rssBytes: number;
+      /** CPU time of the process when its first task started, Node's own start included; undefined: none did. */
+      readonly startUpCpuMs: number | undefined;
+      /** What it used, and did, after its first `WARM_TASKS`. */
+      readonly steady: { readonly cpuMs: number; readonly tasks: number };
+    };

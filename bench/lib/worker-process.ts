@@ -10,24 +10,36 @@ import type { FromWorker, ToWorker } from './messages.ts';
 
 const PROGRESS_MS = 10;
 
+/** From then on a process is warm. */
+const WARM_TASKS = 10_000;
+
 const order = JSON.parse(process.argv[2]!) as WorkOrder;
 const { run, counted } = makeHandler(order.handler);
 const peer = await loadPeer(order.system);
-const start = await peer.prepare(order, run);
+let startUpCpuMs: number | undefined;
+const start = await peer.prepare(order, (payload, attempt) => {
+  startUpCpuMs ??= cpuMs();
+  return run(payload, attempt);
+});
 let working: Promise<Working> | undefined;
-let cpu = process.cpuUsage();
+let cpuBefore = 0;
+let total = 0;
+let warm: { readonly cpuMs: number; readonly tasks: number } | undefined;
+let last = { cpuMs: 0, tasks: 0 };
 
 process.on('message', async (message: ToWorker) => {
   if (message.kind === 'go') {
-    cpu = process.cpuUsage();
+    cpuBefore = cpuMs();
     working = Promise.resolve(start());
     setInterval(sendProgress, PROGRESS_MS).unref();
     await working;
   } else {
     await (await working)?.stop();
     sendProgress();
-    const { user, system } = process.cpuUsage(cpu);
-    send({ kind: 'stopped', cpuMs: (user + system) / 1000, rssBytes: process.memoryUsage.rss() });
+    const since = warm ?? last;
+    const steady = { cpuMs: last.cpuMs - since.cpuMs, tasks: last.tasks - since.tasks };
+    const rss = process.memoryUsage.rss();
+    send({ kind: 'stopped', cpuMs: cpuMs() - cpuBefore, rssBytes: rss, startUpCpuMs, steady });
     process.disconnect?.();
   }
 });
@@ -41,11 +53,21 @@ let lastRssAt = 0;
 let rssBytes = 0;
 function sendProgress(): void {
   const done = counted.takeDone();
+  if (done > 0) {
+    total += done;
+    last = { cpuMs: cpuMs(), tasks: total };
+    if (total >= WARM_TASKS) warm ??= last;
+  }
   if (performance.now() - lastRssAt > 250) {
     rssBytes = process.memoryUsage.rss();
     lastRssAt = performance.now();
   } else if (done === 0) return;
   send({ kind: 'progress', done, starts: counted.takeStarts(), rssBytes });
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function send(message: FromWorker): void {

@@ -10,6 +10,10 @@ export interface WorkersEnd {
   readonly cpuMs: number;
   /** Of the largest process. */
   readonly rssBytes: number;
+  /** Of each process that started a task: CPU time from its spawn to its first task. */
+  readonly startUpCpuMs: readonly number[];
+  /** CPU time per task once warm, of all processes together; undefined: none became warm. */
+  readonly steadyCpuMsPerTask: number | undefined;
 }
 
 /** Worker processes of one system, loaded and waiting for `go`. */
@@ -109,12 +113,19 @@ export async function startWorkers(undo: Undo, order: WorkOrder, count: number):
       return {
         cpuMs: reported.reduce((sum, end) => sum + end.cpuMs, 0),
         rssBytes: Math.max(0, ...reported.map((end) => end.rssBytes)),
+        startUpCpuMs: reported.map((end) => end.startUpCpuMs).filter((ms) => ms !== undefined),
+        steadyCpuMsPerTask: perTask(reported.map((end) => end.steady)),
       };
     },
     kill(pid) {
       children.find((child) => child.pid === pid)?.kill('SIGKILL');
     },
   };
+}
+
+function perTask(steady: readonly { readonly cpuMs: number; readonly tasks: number }[]): number | undefined {
+  const tasks = steady.reduce((sum, one) => sum + one.tasks, 0);
+  return tasks === 0 ? undefined : steady.reduce((sum, one) => sum + one.cpuMs, 0) / tasks;
 }
 
 type MessageOf<Kind extends FromWorker['kind']> = Extract<FromWorker, { kind: Kind }>;

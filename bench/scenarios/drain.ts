@@ -82,6 +82,11 @@ async function measure(bench: Bench, { contestant, processes, tasks, bytes }: Ru
   });
   bench.note(what, who, result.tasksPerS, 'tasks/s');
   if (tuning === 'defaults') return;
+  const { startUpCpuMs: startUp, steadyCpuMsPerTask: steady } = result;
+  // Node's own start, and that of the bench, are in it: the same for all.
+  if (startUp !== undefined) bench.note(`${what}, CPU ms from spawn to first task`, who, startUp, 'ms');
+  if (steady !== undefined)
+    bench.note(`${what}, CPU µs of the workers after 10,000 tasks each`, who, steady * 1000, 'per task');
   const { walBytesPerTask: wal, serverCpuMsPerTask: server, cpuMsPerTask: worker } = result;
   if (wal !== undefined) bench.note(`${what}, WAL bytes`, who, wal, 'per task');
   if (server === undefined) return;

@@ -3,6 +3,7 @@ import { withClient } from '../lib/client.ts';
 import { clockMs } from '../lib/clock.ts';
 import { fill } from '../lib/fill.ts';
 import type { Bench } from '../lib/scenario.ts';
+import { median } from '../lib/statistics.ts';
 import { startWorkers } from '../lib/workers.ts';
 import type { Place, WorkOrder } from '../peers/peer.ts';
 
@@ -22,6 +23,10 @@ export interface WorkedOff {
   readonly done: number;
   /** CPU time of the worker processes. */
   readonly cpuMsPerTask: number;
+  /** CPU time of a process from its spawn to its first task, the median; undefined: none started one. */
+  readonly startUpCpuMs: number | undefined;
+  /** CPU time of the worker processes after each one's first 10,000 tasks; undefined: none got so far. */
+  readonly steadyCpuMsPerTask: number | undefined;
   /** CPU time of PostgreSQL, as far as it is known and used. */
   readonly serverCpuMsPerTask: number | undefined;
   /** Undefined on Redis. */
@@ -63,7 +68,7 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   const wal = isPostgres ? (await walAt(place)) - walBefore : undefined;
   const cpuAfter = await bench.serverCpuMs();
   const counted = workers.done();
-  const { cpuMs } = await workers.stop();
+  const { cpuMs, startUpCpuMs, steadyCpuMsPerTask } = await workers.stop();
   await after?.();
   await bench.leave(system, place);
   if (left === 0 && counted !== work.tasks) {
@@ -74,6 +79,8 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
     tasksPerS: done / (ms / 1000),
     done,
     cpuMsPerTask: cpuMs / Math.max(1, done),
+    startUpCpuMs: median(startUpCpuMs),
+    steadyCpuMsPerTask,
     serverCpuMsPerTask:
       isPostgres && cpuBefore !== undefined && cpuAfter !== undefined
         ? (cpuAfter - cpuBefore) / Math.max(1, done)
