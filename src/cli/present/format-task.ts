@@ -91,9 +91,9 @@ function endingOf(ending: unknown): string {
 }
 
 /** The value in effect with its source: `8 (queue)`; the task's own value has no source. Empty: there is none. */
-function fromWhere<Value>({ value, from }: Applying<Value | null>, say: (value: Value) => string): string {
+function fromWhere<Value>({ value, from }: Applying<Value | null>, textOf: (value: Value) => string): string {
   if (value === null) return '';
-  return from === 'task' ? say(value) : `${say(value)} (${from})`;
+  return from === 'task' ? textOf(value) : `${textOf(value)} (${from})`;
 }
 
 function keptText({ by_hand }: ShownTask, { value, from }: DeadRetention): string {
@@ -155,10 +155,10 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const isNumbered = !['snoozed', 'lost'].includes(failed.outcome);
   const title = isNumbered ? `attempt ${failed.attempt}: ${failed.outcome}` : failed.outcome;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
-  const said = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
+  const parts = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
     (text) => text !== '',
   );
-  return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...said.map(indented)].join('\n');
+  return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...parts.map(indented)].join('\n');
 }
 
 type ErrorJson = {

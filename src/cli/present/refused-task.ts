@@ -15,7 +15,7 @@ export interface Advice {
  * task's. Status null: the task is not known.
  */
 export function refusedTask(id: string, status: string | null, advice: Advice): string {
-  const what = status === null ? unknownTask(id) : `task ${id} ${sayStatus(status)}`;
+  const what = status === null ? unknownTask(id) : `task ${id} ${statusText(status)}`;
   const hint = adviceFor(status, advice)?.replaceAll('<id>', id);
   return `taskq: ${what}${hint === undefined ? '' : ` — ${hint}`}`;
 }
@@ -36,7 +36,7 @@ export function unknownTask(id: string): string {
 }
 
 /** The state of a task, as the end of a sentence about it. */
-export function sayStatus(status: string): string {
+export function statusText(status: string): string {
   switch (status) {
     case 'pending':
       return 'is waiting';

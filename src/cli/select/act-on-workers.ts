@@ -9,7 +9,7 @@ import type { Context } from '../run/context.ts';
 export interface Ordered {
   readonly answer: string;
   /** About the worker, as the end of a sentence. */
-  readonly said: string;
+  readonly text: string;
 }
 
 /** Act on each named worker, by number or name, and print the results. Throws (exit 1) for an unknown one. */
@@ -23,8 +23,8 @@ export async function actOnWorkers(
   for (const worker of workers) done.push({ worker, ...(await act(worker)) });
   const document = { workers: done.map(({ worker: { id, name }, answer }) => ({ id, name, answer })) };
   const isRefused = ({ answer }: Ordered) => answer === 'ended';
-  const line = ({ worker: { id, name }, said }: (typeof done)[number]) =>
-    `worker ${id} (${printable(name)}) ${said}`;
+  const line = ({ worker: { id, name }, text }: (typeof done)[number]) =>
+    `worker ${id} (${printable(name)}) ${text}`;
   await context.output.answer(document, () =>
     done
       .filter((ordered) => !isRefused(ordered))
@@ -48,7 +48,7 @@ export function delayNote({ status, heartbeat_at }: ListedWorker): string {
 export function ended({ stopped_at }: ListedWorker): Ordered {
   return {
     answer: 'ended',
-    said: `ended ${relativeTime(stopped_at ?? new Date().toISOString(), Date.now())}`,
+    text: `ended ${relativeTime(stopped_at ?? new Date().toISOString(), Date.now())}`,
   };
 }
 

@@ -4,7 +4,7 @@ import { EXIT } from '../../lib/errors.ts';
 import { type CancelAnswer, cancel } from '../../queue/operate/cancel.ts';
 import type { Waited } from '../../queue/protocol/end-watch.ts';
 import { startProgress } from '../present/progress.ts';
-import { refusedTask, sayStatus } from '../present/refused-task.ts';
+import { refusedTask, statusText } from '../present/refused-task.ts';
 import { whyStillRunning } from '../present/why-still-running.ts';
 import type { Context } from '../run/context.ts';
 import { waitForEnds } from './wait-for-ends.ts';
@@ -41,8 +41,8 @@ export async function cancelIds(
   await context.output.answer({ ...countsOf(tasks), tasks }, () =>
     tasks
       .flatMap(({ id, answer }) => {
-        const said = answer === 'requested' && expired.has(id) ? LEASE_EXPIRED : SAID[answer];
-        return said === undefined ? [] : `${id} ${said}`;
+        const answerText = answer === 'requested' && expired.has(id) ? LEASE_EXPIRED : SAID[answer];
+        return answerText === undefined ? [] : `${id} ${answerText}`;
       })
       .join('\n'),
   );
@@ -107,7 +107,7 @@ async function complainOf(
   if (answer === 'not_live')
     complain(refusedTask(id, status, { dead: 'discard it: taskq dead discard <id>' }));
   if (answer === 'finished_first')
-    complain(`taskq: task ${id} ${status === null ? 'is gone' : sayStatus(status)}: it finished first`);
+    complain(`taskq: task ${id} ${status === null ? 'is gone' : statusText(status)}: it finished first`);
   if (answer === 'still_running') {
     const why = await whyStillRunning(await context.database(), id);
     complain(

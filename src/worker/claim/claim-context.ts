@@ -10,7 +10,7 @@ export interface ClaimContextOptions {
   readonly worker: ClaimingWorker;
   /** For statements that may be slow or fail without meaning that the connection is lost. */
   readonly beside: Queryable;
-  /** Statements beside the claims share one connection, so that they do not take all of them. */
+  /** Runs statements beside the claims one at a time, so that they do not take all connections. */
   readonly serial: SerialQueue;
   /** A search beside the claims found new queues. */
   readonly onFound: () => void;

@@ -7,7 +7,7 @@ import type { ClaimCursor, Sweep } from './claim-cursor.ts';
 export interface SweeperOptions {
   /** Where failures and delays do not mean that the worker's connection is lost. */
   readonly db: Queryable;
-  /** Statements beside the claims share one connection, so that they do not take all of them. */
+  /** Runs statements beside the claims one at a time, so that they do not take all connections. */
   readonly serial: SerialQueue;
   readonly cursor: ClaimCursor;
   /** The types handled now. */

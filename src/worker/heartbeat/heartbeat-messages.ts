@@ -14,7 +14,7 @@ export type ToHeartbeat =
   | { readonly kind: 'cursors'; readonly cursors: unknown }
   /** Send a heartbeat now: there is news for the database. */
   | { readonly kind: 'beat' }
-  /** The worker drains: send a heartbeat that says so now. */
+  /** The worker drains: send a heartbeat that reports it now. */
   | { readonly kind: 'draining' }
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
   | { readonly kind: 'leaseSwitched'; readonly leaseMs: number }

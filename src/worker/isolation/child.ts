@@ -41,7 +41,7 @@ catchUncaughtErrors((culprit, thrown) => {
     });
 });
 
-/** Say that the task is taken, and only then run its handler, which may end the process at once. */
+/** Report that the task is taken, and only then run its handler, which may end the process at once. */
 function take({ path, task }: RunRequest): void {
   const attempt = new Attempt(task);
   current = attempt;

@@ -39,7 +39,7 @@ export type EndedTask = HeldTask & { readonly outcome: Outcome };
 export interface Delivery {
   /**
    * It was sent, and the answer never came. If the repeat is answered `lost`, the first one was most likely recorded: a
-   * task that is not kept leaves no row that could say so.
+   * task that is not kept leaves no row as proof.
    */
   readonly isRepeat: boolean;
   /** The database has refused this report by itself: it is sent alone, so that it delays no other. */

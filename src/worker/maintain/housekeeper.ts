@@ -17,7 +17,7 @@ export interface HousekeeperOptions {
 export class Housekeeper {
   readonly #options: HousekeeperOptions;
   /** Messages already logged, which are not repeated every minute. */
-  readonly #said = new Set<string>();
+  readonly #logged = new Set<string>();
   readonly #refused: RefusedTasks;
   readonly #turn: HeldTurn;
 
@@ -42,16 +42,17 @@ export class Housekeeper {
       if (done === undefined) return;
       if (Object.values(done.counts).some((count) => count > 0))
         events.event('worker.maintained', done.counts);
-      for (const partition of this.#unsaid(done.detached)) events.event('partition.detached', { partition });
-      for (const reason of this.#unsaid(done.failed)) events.event('housekeeping.failed', { reason });
+      for (const partition of this.#unlogged(done.detached))
+        events.event('partition.detached', { partition });
+      for (const reason of this.#unlogged(done.failed)) events.event('housekeeping.failed', { reason });
       for (const { id, error } of done.refused) this.#refused.log({ task_id: id, error });
       isMore = done.more;
     }
   }
 
-  #unsaid(things: readonly string[]): readonly string[] {
-    const unsaid = things.filter((thing) => !this.#said.has(thing));
-    for (const thing of unsaid) this.#said.add(thing);
-    return unsaid;
+  #unlogged(messages: readonly string[]): readonly string[] {
+    const unlogged = messages.filter((message) => !this.#logged.has(message));
+    for (const message of unlogged) this.#logged.add(message);
+    return unlogged;
   }
 }

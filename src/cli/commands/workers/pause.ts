@@ -17,7 +17,7 @@ Running tasks continue. Tasks claimed ahead are given back to other workers.`,
     const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) =>
       (await pauseWorker(db, worker.id, by))
-        ? { answer: 'paused', said: `claims nothing until resumed${delayNote(worker)}` }
+        ? { answer: 'paused', text: `claims nothing until resumed${delayNote(worker)}` }
         : ended(worker),
     );
   },

@@ -14,8 +14,8 @@ export const workersResume: CliCommand<ActingOptions> = {
     return actOnWorkers(context, args, async (worker) => {
       if (worker.stopped_at !== null) return ended(worker);
       return (await resumeWorker(db, worker.id, { by }))
-        ? { answer: 'resumed', said: `claims again${delayNote(worker)}` }
-        : { answer: 'not_paused', said: 'is not paused' };
+        ? { answer: 'resumed', text: `claims again${delayNote(worker)}` }
+        : { answer: 'not_paused', text: 'is not paused' };
     });
   },
 };

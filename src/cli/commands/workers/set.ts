@@ -43,7 +43,7 @@ lease.changed, and taskq workers --json shows it as lease_ms (until then as want
     const db = await context.database();
     return actOnWorkers(context, args, async (worker) =>
       (await setWorker(db, worker.id, settings, { by }))
-        ? { answer: 'set', said: `${describe(settings)}${delayNote(worker)}` }
+        ? { answer: 'set', text: `${describe(settings)}${delayNote(worker)}` }
         : ended(worker),
     );
   },

@@ -18,7 +18,7 @@ with 0. Whether a new worker starts is up to its supervisor.`,
     const by = await actingOf(options);
     return actOnWorkers(context, args, async (worker) => {
       if (await stopWorker(db, worker.id, by))
-        return { answer: 'asked', said: `was asked to stop${delayNote(worker)}` };
+        return { answer: 'asked', text: `was asked to stop${delayNote(worker)}` };
       // An ended worker is the wanted result.
       return { ...ended(worker), answer: 'stopped' };
     });
