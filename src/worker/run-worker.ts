@@ -143,7 +143,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
     ];
     const claiming = claimLoop(state.claimLoopOptions());
     await Promise.race([claiming, once(stop, 'abort')]);
-    // Nobody needs to learn of a drain that is over at once.
+    // A drain that is over at once needs no announcement.
     if (ledger.running > 0) heartbeats.sendDraining();
     await drain(state, options, db);
     ended.abort();
