@@ -1,6 +1,7 @@
 import type { Client } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
+import { adviseNonOwner, readRights } from './schema-owner.ts';
 
 /**
  * Explain a server's refusal of a migration: which role lacks which right and what grants it, or which foreign objects
@@ -15,11 +16,11 @@ export async function explainRefusal(client: Client, error: unknown): Promise<un
     });
   }
   if (!isServerError(error) || error.code !== '42501') return error;
-  const { rows } = await client.query<Rights>(RIGHTS);
-  const { role, database, owner, may_create: mayCreate } = rows[0]!;
+  const rights = await readRights(client);
+  const { role, database, schema_owner: schemaOwner, owner } = rights;
   const refusal = (message: string, hint: string) =>
     new TaskqError('may_not_migrate', message, { hint, cause: error });
-  if (owner === null && !mayCreate) {
+  if (schemaOwner === null && !rights.may_create_schema) {
     return refusal(
       `role ${role} may not create the schema taskq: it lacks CREATE on database ${database}`,
       `as the owner of the database: grant create on database ${database} to ${role}; or migrate as another role`,
@@ -28,7 +29,13 @@ export async function explainRefusal(client: Client, error: unknown): Promise<un
   if (owner !== null && owner !== role) {
     return refusal(
       `role ${role} may not change the schema taskq, which belongs to role ${owner}: ${error.message}`,
-      `run taskq migrate as ${owner}; other commands need only: grant usage on schema taskq to ${role}; grant execute on all functions in schema taskq to ${role}`,
+      adviseNonOwner(rights),
+    );
+  }
+  if (schemaOwner !== null && !rights.may_create_objects) {
+    return refusal(
+      `role ${role} may not create objects in the schema taskq: ${error.message}`,
+      `as ${schemaOwner}, the owner of the schema: grant usage, create on schema taskq to ${role}`,
     );
   }
   return refusal(
@@ -36,21 +43,3 @@ export async function explainRefusal(client: Client, error: unknown): Promise<un
     `grant it to ${role}, or migrate as another role`,
   );
 }
-
-/** Names are quoted where SQL needs it. */
-interface Rights {
-  readonly role: string;
-  readonly database: string;
-  /** The owner of the schema; null: it does not exist yet. */
-  readonly owner: string | null;
-  readonly may_create: boolean;
-}
-
-const RIGHTS = `
-  select pg_catalog.quote_ident(current_user) as role,
-    pg_catalog.quote_ident(pg_catalog.current_database()) as database,
-    (
-      select pg_catalog.quote_ident(r.rolname) from pg_catalog.pg_namespace n
-      join pg_catalog.pg_roles r on r.oid = n.nspowner where n.nspname = 'taskq'
-    ) as owner,
-    pg_catalog.has_database_privilege(pg_catalog.current_database(), 'create') as may_create`;

@@ -9,6 +9,7 @@ import type { Blocker } from './blockers.ts';
 import { explainRefusal } from './migrate-refusal.ts';
 import { patiently } from './patiently.ts';
 import { refuseOthersObjects } from './released-objects.ts';
+import { becomeOwner, reclaimObjects, refuseNonOwner } from './schema-owner.ts';
 import { readFunctions, readRelease, SQL } from './schema-release.ts';
 
 /** One step that brings the schema up to this binary. */
@@ -40,8 +41,8 @@ const PATIENCE_MS = 60_000;
  * behind. All due steps are one transaction: others see the schema of the release before or of this one. Throws
  * `schema_newer` (exit 3) where a newer binary has migrated, `schema_differs` (exit 3) where an applied migration
  * differs from this package's, `schema_in_use` where others hold what it changes for too long, `may_not_migrate` where
- * the role lacks a right, `schema_occupied` where an object that is not taskq's has the name of one that it makes,
- * `pooled_connection` behind a pooler.
+ * the role lacks a right or may not act as the owner of the schema, `schema_occupied` where an object that is not
+ * taskq's has the name of one that it makes, `pooled_connection` behind a pooler.
  */
 export async function migrate(
   options: MigrateOptions,
@@ -56,6 +57,7 @@ export async function migrate(
     await patiently(patience, async () => {
       await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
     });
+    await becomeOwner(client);
     const due = await findDue(client, sql).catch((error: unknown) => {
       if (!dryRun || !isServerError(error) || error.code !== '42501') throw error;
       return findDueByRelease(client, sql);
@@ -158,6 +160,8 @@ async function functionsStep(
  */
 async function apply(client: Client, sql: string, steps: readonly MigrationStep[]): Promise<void> {
   const files = await loadMigrationFiles(join(sql, 'migrations'));
+  await refuseNonOwner(client);
+  await reclaimObjects(client);
   for (const { step, name } of steps) {
     if (step === 'schema') await createSchema(client, files[0]!);
     else if (step === 'migration') await runMigration(client, files.find((file) => nameOf(file) === name)!);

@@ -8,7 +8,6 @@ interface StoredObject {
   readonly kind: 'function' | 'view';
   /** With schema and arguments, as `drop` takes it. */
   readonly signature: string;
-  readonly owner: string;
   readonly grants: readonly Grant[];
 }
 
@@ -25,7 +24,7 @@ const OTHER_SHAPE = ['42P13', '42P16'];
 
 /**
  * Create a function or a view, or replace that of an earlier release, whose signature is `earlier`. If that one has
- * other arguments, another return type or other columns, drop it and pass its owner and grants on to the new one.
+ * other arguments, another return type or other columns, drop it and pass its grants on to the new one.
  * Returns the new signature.
  */
 export async function replaceObject(
@@ -56,8 +55,6 @@ export async function replaceObject(
 
 /** Default privileges may have granted rights on the new object that the one before did not grant. */
 async function passRights(client: Client, before: StoredObject, made: StoredObject): Promise<void> {
-  if (made.owner !== before.owner)
-    await client.query(`alter ${made.kind} ${made.signature} owner to ${before.owner}`);
   for (const role of new Set(made.grants.map((grant) => grant.role)))
     await client.query(`revoke all on ${inGrants(made)} from ${role}`);
   const columns = await columnsOf(client, made);
@@ -96,7 +93,7 @@ async function columnsOf(client: Client, { kind, oid }: StoredObject): Promise<s
 
 async function findObjects(client: Client, name: string): Promise<StoredObject[]> {
   const { rows } = await client.query<StoredObject>(
-    `select o.oid::text, o.kind, o.signature, o.owner::regrole::text as owner,
+    `select o.oid::text, o.kind, o.signature,
        coalesce((
          select json_agg(json_build_object(
            'privilege', g.privilege_type, 'column', g.column_name, 'grantable', g.is_grantable,
