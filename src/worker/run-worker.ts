@@ -200,6 +200,9 @@ function onMessage(
     case 'cancel':
       state.executor.cancel(message.lease, message.reason);
       break;
+    case 'unrenewed':
+      state.onRefusedRenewal(message.lease, message.refusal);
+      break;
     case 'orders':
       applyOrders(state, message.orders);
       break;

@@ -23,7 +23,7 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import { HeartbeatState } from './heartbeat/heartbeat-state.ts';
 import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
-import { LeaseTable } from './lease/lease-table.ts';
+import { type HeldLease, LeaseTable } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './maintain/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
@@ -69,6 +69,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   left: Readonly<Record<string, number>> = {};
   readonly #context: ClaimContext;
   readonly #sweeper: Sweeper;
+  readonly #refused: RefusedTasks;
   /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
   readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
 
@@ -86,6 +87,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
     this.shutdown = new Shutdown(options.stop, events);
     this.ends = new EndLog(events);
+    this.#refused = new RefusedTasks(events);
     const serial = new SerialQueue();
     this.#context = new ClaimContext({
       worker: this,
@@ -121,7 +123,6 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   claimLoopOptions(): ClaimLoopOptions {
-    const refused = new RefusedTasks(this.options.events);
     const claimer = new Claimer({
       worker: this,
       ledger: this.ledger,
@@ -129,7 +130,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
       sweeper: this.#sweeper,
       onClaimed: (reservation, tasks) => this.executor.take(reservation, tasks),
       onRefused: ({ id, type, queue, error, code }) =>
-        refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
+        this.#refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
     });
     const { slotFreed, workArrived, shutdown } = this;
     return { host: this, claimer, context: this.#context, slotFreed, workArrived, stop: shutdown.stop };
@@ -162,7 +163,10 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   markRunning(held: StartedTask): Promise<boolean> {
-    return markRunning(this, held, (error) => this.onStatementFailed(error));
+    return markRunning(this, held, {
+      onRefused: (refusal) => this.onRefusedRenewal(held, refusal),
+      onStatementFailed: (error) => this.onStatementFailed(error),
+    });
   }
 
   serves({ queue, type }: ClaimedTask): boolean {
@@ -211,6 +215,13 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.cursor.rewind(queue, fromUs);
     this.#context.add(queue);
     this.workArrived.trigger();
+  }
+
+  /** The database refuses to renew the lease of a held task, which runs on under the lease that it has. */
+  onRefusedRenewal(lease: HeldLease, refusal: string): void {
+    const task = this.ledger.find(lease)?.task;
+    if (task === undefined) return;
+    this.#refused.log({ task_id: task.id, type: task.type, queue: task.queue, error: refusal });
   }
 
   /** A statement failed. A refusal may mean that the schema no longer fits. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enqueue, enqueueSome, lapse, liveRow, rescueAll, silence } from './rows.ts';
+import { enqueue, enqueueSome, lapse, liveRow, refuseUpdates, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
 
@@ -176,3 +176,28 @@ describe('requests and the worker itself', () => {
     expect(await cursorsFor({ work: {} })).toBeNull();
   });
 });
+
+test.each([
+  ['at once', 'create trigger'],
+  ['at the commit', 'create constraint trigger'],
+] as const)(
+  'a lease that a trigger refuses to renew %s is busy, and the others are renewed',
+  async (_, create) => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    const tasks = await worker.claim({ start: 3 });
+    await lapse(queue.admin, ids, -0.5 * LEASE_MS);
+    await silence(queue.admin, worker.id, 2 * LEASE_MS);
+    await refuseUpdates(queue.admin, create, `new.id = ${ids[1]}`);
+    expect(await worker.heartbeat(tasks)).toMatchObject([
+      { id: ids[0], answer: 'renewed', extra: null },
+      { id: ids[1], answer: 'busy', extra: { error: 'not allowed by the application', code: 'P0001' } },
+      { id: ids[2], answer: 'renewed', extra: null },
+    ]);
+    expect(await leftMs(ids[0]!)).toBeGreaterThan(0.7 * LEASE_MS);
+    expect(await leftMs(ids[1]!)).toBeLessThan(0.6 * LEASE_MS);
+    expect(await leftMs(ids[2]!)).toBeGreaterThan(0.7 * LEASE_MS);
+    // Nobody takes the worker for silent.
+    expect(await rescueAll(queue.admin)).toEqual([]);
+  },
+);

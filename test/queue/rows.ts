@@ -112,3 +112,26 @@ export async function refuseTask(
   );
   onTestFinished(() => session.rows('drop function public.refuse cascade').then(() => {}));
 }
+
+/**
+ * Puts a trigger on the live table, as an application may, that refuses updates of some rows until the test ends.
+ * `create` says when: `create trigger` at once, `create constraint trigger` at the commit.
+ */
+export async function refuseUpdates(
+  session: Session,
+  create: 'create trigger' | 'create constraint trigger',
+  when: string,
+): Promise<void> {
+  await session.rows(`create function public.refuse() returns trigger language plpgsql as $$
+    begin
+      if ${when} then raise exception 'not allowed by the application'; end if;
+      return new;
+    end
+  $$`);
+  await session.rows(
+    `${create} refuse after update on taskq.tasks
+     ${create === 'create trigger' ? '' : 'deferrable initially deferred'}
+     for each row execute function public.refuse()`,
+  );
+  onTestFinished(() => session.rows('drop function public.refuse cascade').then(() => {}));
+}

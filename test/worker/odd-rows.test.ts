@@ -104,6 +104,45 @@ test.each([1, 20])(
   60_000,
 );
 
+test('one whose lease cannot be renewed is named, and costs no other its lease', async () => {
+  const first = await queue.enqueueSome(3, 'wait', { ms: 60_000 });
+  const bad = await queue.enqueue('wait', { ms: 60_000, poison: true });
+  const one = queue.work([]);
+  for (const id of [...first, bad]) await queue.hasStatus(id, 'running');
+  await queue.rows(`create function forbid() returns trigger language plpgsql as $$
+    begin
+      raise exception 'not this one' using errcode = 'AB123';
+    end
+  $$`);
+  await queue.rows(
+    `create trigger forbid before update on taskq.tasks
+     for each row when (old.payload ? 'poison' and old.lease_owner = new.lease_owner) execute function forbid()`,
+  );
+  const other = queue.work([]);
+  expect(await one.waitForLog(event('task.refused'))).toMatchObject({
+    task_id: bad,
+    type: 'wait',
+    error: { message: 'not this one (SQLSTATE AB123)' },
+  });
+  // Each lease but that one is renewed beyond the length it was claimed for.
+  const renewed = `select count(*)::int from taskq.tasks
+    where id = any ($1) and lease_expires_at > started_at + interval '6 s'`;
+  await until(
+    async () => (await queue.value(renewed, first)) === 3,
+    async () => JSON.stringify(await queue.rows('select * from taskq.tasks')),
+  );
+  expect(await queue.rows('select distinct status, losses from taskq.tasks')).toEqual([
+    { status: 'running', losses: 0 },
+  ]);
+  expect(eventsOf(one, 'statement.failed')).toEqual([]);
+  expect(eventsOf(one, 'task.refused')).toHaveLength(1);
+  expect(eventsOf(other, 'task.rescued')).toEqual([]);
+  for (const worker of [one, other]) {
+    worker.kill('SIGKILL');
+    await worker.exit;
+  }
+}, 60_000);
+
 /** Adds a trigger, as an application might, that refuses the finished rows of tasks with poison. */
 async function forbidPoison(statement: string): Promise<void> {
   await queue.rows(`create function forbid() returns trigger language plpgsql as $$

@@ -3,7 +3,8 @@
 -- started). Returns for each (id, lease_no): `renewed` (held by it, for at least two thirds of a lease), `lost` (no
 -- longer its own), or `busy` (locked by another transaction: ask again), with every cancel request. An expired lease
 -- not taken over is renewed like any other, and so is one that ends too late because the clock went back. Never waits
--- for a lock.
+-- for a lock. If the renewal fails (a trigger of the application may refuse a row), each lease is renewed separately;
+-- one that fails then is `busy` too, with its error in extra, {error, code}.
 --
 -- options, all for the row of the worker: cursors (the positions of its claims: an object, or it is not stored),
 -- running and ahead (the number of its tasks in slots, and claimed ahead), lease_ms (in force from now on: others judge
@@ -24,7 +25,11 @@ set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
+  ids bigint[] := _ids;
+  lease_nos integer[] := _lease_nos;
+  starts bigint[] := _started_ms;
   rows_at tid[];
+  refused jsonb;
   ts timestamptz := clock_timestamp();
   enough timestamptz := ts + make_interval(secs => least(_lease_ms, 86400000) / 1500.0);
   -- One second more: another heartbeat of this worker may have read the clock a moment later.
@@ -52,41 +57,62 @@ begin
       when options -> 'stopping' = 'true' then coalesce(stop_requested_at, ts) else stop_requested_at end
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
 
-  -- Lock first, then renew in a statement that sees the locked versions; by ctid and hashing, as in taskq.complete.
-  rows_at := array(
-    select locked.row_at
-    from (
-      select * from unnest(_ids, _lease_nos, _started_ms) as a (id, lease_no, started_ms) order by a.id
-    ) as asked
-    cross join lateral (
-      select t.ctid as row_at
-      from taskq.tasks t
-      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
-        and (
-          t.lease_expires_at < enough or t.lease_expires_at > too_late
-          or (asked.started_ms is not null and t.status = 'leased')
-        )
-      limit 1
-      for no key update skip locked
-    ) as locked
-  );
-  update taskq.tasks t
-  set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-    status = case when asked.started_ms is null then t.status else 'running' end,
-    started_at = case
-      when asked.started_ms is not null and t.status = 'leased'
-        then ts - make_interval(secs => asked.started_ms / 1000.0)
-      -- Not least(), which ignores null and would invent a start.
-      when t.started_at > ts then ts
-      else t.started_at
-    end
-  from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
-  where t.ctid = any (rows_at) and t.id + 0 = asked.id and t.lease_no = asked.lease_no;
+  -- All at once; if that fails, each alone.
+  for nth in 0 .. coalesce(cardinality(_ids), 0) loop
+    if nth > 0 then
+      ids := _ids[nth : nth];
+      lease_nos := _lease_nos[nth : nth];
+      starts := _started_ms[nth : nth];
+    end if;
+    begin
+      -- Lock first, then renew in a statement that sees the locked versions; by ctid and hashing, as in taskq.complete.
+      rows_at := array(
+        select locked.row_at
+        from (
+          select * from unnest(ids, lease_nos, starts) as a (id, lease_no, started_ms) order by a.id
+        ) as asked
+        cross join lateral (
+          select t.ctid as row_at
+          from taskq.tasks t
+          where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
+            and (
+              t.lease_expires_at < enough or t.lease_expires_at > too_late
+              or (asked.started_ms is not null and t.status = 'leased')
+            )
+          limit 1
+          for no key update skip locked
+        ) as locked
+      );
+      update taskq.tasks t
+      set lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
+        status = case when asked.started_ms is null then t.status else 'running' end,
+        started_at = case
+          when asked.started_ms is not null and t.status = 'leased'
+            then ts - make_interval(secs => asked.started_ms / 1000.0)
+          -- Not least(), which ignores null and would invent a start.
+          when t.started_at > ts then ts
+          else t.started_at
+        end
+      from unnest(ids, lease_nos, starts) as asked (id, lease_no, started_ms)
+      where t.ctid = any (rows_at) and t.id + 0 = asked.id and t.lease_no = asked.lease_no;
+      -- Deferred triggers refuse here, not at the commit.
+      set constraints all immediate;
+      exit when nth = 0;
+    exception when others then
+      if taskq.is_server_fault(sqlstate) then
+        raise;
+      end if;
+      if nth > 0 then
+        refused := coalesce(refused, '{}')
+          || jsonb_build_object(_ids[nth], jsonb_build_object('error', sqlerrm, 'code', sqlstate));
+      end if;
+    end;
+  end loop;
 
   return query
   select asked.id, asked.lease_no,
     case when t.id is null then 'lost' when t.late then 'busy' else 'renewed' end,
-    t.cancel_requested_at is not null, t.cancel_reason, null::jsonb
+    t.cancel_requested_at is not null, t.cancel_reason, case when t.late then refused -> asked.id::text end
   from unnest(_ids, _lease_nos, _started_ms) as asked (id, lease_no, started_ms)
   left join lateral (
     select t.id, t.cancel_requested_at, t.cancel_reason,

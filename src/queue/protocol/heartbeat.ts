@@ -8,8 +8,10 @@ export interface HeldTask extends Lease {
 }
 
 export interface HeartbeatAnswer extends Lease {
-  /** `busy`: another transaction has the row locked; ask again. */
+  /** `busy`: another transaction has the row locked, or `refusal`; ask again. */
   readonly answer: 'renewed' | 'lost' | 'busy';
+  /** Why the database refused to renew this lease, for example by a trigger of the application; null: it did not. */
+  readonly refusal: string | null;
   readonly cancelRequested: boolean;
   readonly cancelReason: string | null;
 }
@@ -50,9 +52,10 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
     answer: HeartbeatAnswer['answer'];
     cancel_requested: boolean | null;
     cancel_reason: string | null;
+    extra: { readonly error: string; readonly code: string } | null;
   }>({
     name: 'taskq_heartbeat',
-    text: `select orders, id, lease_no, answer, cancel_requested, cancel_reason
+    text: `select orders, id, lease_no, answer, cancel_requested, cancel_reason, extra
       from taskq.get_orders($1) as orders
       left join taskq.heartbeat($1, $2, $3, $4, $5, $6) on true`,
     values: [
@@ -72,6 +75,7 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
           id,
           leaseNo: row.lease_no,
           answer: row.answer,
+          refusal: row.extra === null ? null : `${row.extra.error} (SQLSTATE ${row.extra.code})`,
           cancelRequested: row.cancel_requested === true,
           cancelReason: row.cancel_reason,
         },

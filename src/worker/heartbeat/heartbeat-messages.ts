@@ -24,6 +24,8 @@ export type ToHeartbeat =
 export type FromHeartbeat =
   | { readonly kind: 'lost'; readonly lease: HeldLease }
   | { readonly kind: 'cancel'; readonly lease: HeldLease; readonly reason: string | null }
+  /** The database refuses to renew this lease. */
+  | { readonly kind: 'unrenewed'; readonly lease: HeldLease; readonly refusal: string }
   /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
   /** Lease tasks for `leaseMs` from now on, and answer `leaseSwitched`. */

@@ -113,7 +113,8 @@ type Beat = { readonly kind: 'renewed' | 'busy' } | { readonly kind: 'refused'; 
 /**
  * Renew every lease. `busy`: another transaction has locked one of them, or the worker's row while a longer lease
  * length must be recorded there. Then name all again after 50 ms, doubling to 1 s: a row that stays locked for minutes
- * must not keep the others from being renewed. After a refusal, the wait grows up to the usual interval.
+ * must not keep the others from being renewed. After a refusal, the wait grows up to the usual interval. A lease that the
+ * database refuses to renew by itself is named again with the next heartbeat.
  */
 async function beat(listener: Listener): Promise<Beat> {
   const rows = table.rows();
@@ -145,7 +146,8 @@ async function beat(listener: Listener): Promise<Beat> {
       send({ kind: 'orders', orders });
       if (lease.request(orders.leaseMs)) wakeup.trigger();
     }
-    return { kind: isBusy || lease.isUnrecorded ? 'busy' : 'renewed' };
+    const isLocked = answers.some(({ answer, refusal }) => answer === 'busy' && refusal === null);
+    return { kind: isLocked || lease.isUnrecorded ? 'busy' : 'renewed' };
   } catch (error) {
     if (isServerError(error))
       return { kind: 'refused', why: describeDatabaseError(error, setup.databaseUrl) };
@@ -170,15 +172,19 @@ function cancelsAmong(answers: readonly HeartbeatAnswer[]): Map<string, CancelRe
   );
 }
 
-/** Report lost leases and requests to cancel. Most leases that the database no longer has were just settled. */
+/** Report lost and refused leases and requests to cancel. Most leases that the database no longer has were just settled. */
 function forwardNews(rows: readonly LeaseRow[], answers: readonly HeartbeatAnswer[]): void {
-  const news = answers.filter(({ answer, cancelRequested }) => answer === 'lost' || cancelRequested);
+  const news = answers.filter(
+    ({ answer, refusal, cancelRequested }) => answer === 'lost' || refusal !== null || cancelRequested,
+  );
   if (news.length === 0) return;
   const slots = new Map(rows.map((row) => [leaseKey(row), row.slot]));
-  for (const { id, leaseNo, answer, cancelReason } of news) {
+  for (const { id, leaseNo, answer, refusal, cancelRequested, cancelReason } of news) {
     const lease = { id, leaseNo, slot: slots.get(leaseKey({ id, leaseNo })) ?? -1 };
     if (!table.has(lease)) continue;
-    send(answer === 'lost' ? { kind: 'lost', lease } : { kind: 'cancel', lease, reason: cancelReason });
+    if (answer === 'lost') send({ kind: 'lost', lease });
+    else if (cancelRequested) send({ kind: 'cancel', lease, reason: cancelReason });
+    if (refusal !== null) send({ kind: 'unrenewed', lease, refusal });
   }
 }
 

@@ -157,7 +157,7 @@ export const EVENTS = {
   ],
   'task.refused': [
     'error',
-    'the database refused to claim, rescue or expire the task; it stays as it is and is retried',
+    'the database refused to claim, renew, rescue or expire the task; it stays as it is and is retried',
     ['task_id', 'type', 'queue', 'error'],
   ],
   'task.log': ['info', 'a line written by a handler with ctx.log', ['task_id', 'type', 'attempt', 'fields']],
