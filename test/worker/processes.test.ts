@@ -132,6 +132,36 @@ describe('a process of its own', () => {
   );
 });
 
+const FOREIGN = [
+  null,
+  'ready',
+  {},
+  { kind: 'outcome' },
+  { kind: 'outcome', outcome: { kind: 'completed' } },
+  { kind: 'taken' },
+  { kind: 'spoilt' },
+  { kind: 'log', level: 'info' },
+  { key: 'guessed', message: { kind: 'outcome' } },
+];
+
+describe('what a handler itself sends with process.send', () => {
+  test('from a process of its own is not taken for its outcome, and harms no worker', async () => {
+    const ids = await queue.enqueueSome(3, 'send-apart', { messages: FOREIGN });
+    const worker = queue.work(['--until-idle', '--concurrency', '1']);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    for (const id of ids) {
+      expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, result: 'its own' });
+    }
+  });
+
+  test('from a worker process harms no supervisor', async () => {
+    const [id] = await queue.enqueueSome(1, 'send', { messages: FOREIGN });
+    const supervisor = queue.work(['--processes', '2', '--until-idle']);
+    expect(await supervisor.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.task(id!)).toMatchObject({ status: 'completed', attempts: 0, result: 'its own' });
+  });
+});
+
 describe('--isolation process', () => {
   test('runs in processes what does not say otherwise itself', async () => {
     const [apart, here] = [await queue.enqueue('wait', {}), await queue.enqueue('wait-here', {})];

@@ -11,9 +11,9 @@ export interface RunRequest {
   readonly task: AttemptTask;
 }
 
-/** A message to a handler's process. */
+/** A message to a handler's process. `key`: see `Keyed`. */
 export type ToChild =
-  | ({ readonly kind: 'run' } & RunRequest)
+  | ({ readonly kind: 'run'; readonly key: string } & RunRequest)
   | { readonly kind: 'abort'; readonly reason: AbortReason };
 
 /** A message from a handler's process. */
@@ -29,3 +29,12 @@ export type FromChild =
       readonly message: string;
       readonly line: HandlerLine;
     };
+
+/**
+ * What the process sends. The handler's own code may send messages over the same channel: only those with the key that
+ * came with the task are the worker's.
+ */
+export interface Keyed {
+  readonly key: string;
+  readonly message: FromChild;
+}

@@ -5,7 +5,7 @@ import { Context, type HandlerLog } from '../attempt/context.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
 import { type Handler, loadHandler } from '../handlers/load-handler.ts';
-import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
+import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
 
 /*
@@ -27,10 +27,14 @@ const LINES: HandlerLog = {
 /** Handlers by path. */
 const loaded = new Map<string, Promise<Handler>>();
 let current: Attempt | undefined;
+let key = '';
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'abort') current?.abort(message.reason);
-  else take(message);
+  else {
+    key = message.key;
+    take(message);
+  }
 });
 catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
@@ -45,7 +49,7 @@ catchUncaughtErrors((culprit, thrown) => {
 function take({ path, task }: RunRequest): void {
   const attempt = new Attempt(task);
   current = attempt;
-  process.send!({ kind: 'taken' } satisfies FromChild, () => void run(attempt, path));
+  send({ kind: 'taken' }, () => void run(attempt, path));
 }
 
 async function run(attempt: Attempt, path: string): Promise<void> {
@@ -82,6 +86,6 @@ function plain(fields: Readonly<Record<string, unknown>>): Record<string, unknow
   }
 }
 
-function send(message: FromChild): void {
-  process.send!(message);
+function send(message: FromChild, onSent = () => {}): void {
+  process.send!({ key, message } satisfies Keyed, onSent);
 }

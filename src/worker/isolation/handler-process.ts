@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { EventLog } from '../log/events.ts';
-import type { FromChild, RunRequest, ToChild } from './child-messages.ts';
+import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
@@ -18,6 +19,7 @@ export interface EndOfRun {
 export class HandlerProcess {
   readonly #child: ChildProcess;
   readonly #events: EventLog;
+  readonly #key = randomUUID();
   #end: ((how: EndOfRun) => void) | undefined;
   #runs = 0;
   #isTaken = false;
@@ -26,7 +28,9 @@ export class HandlerProcess {
   constructor(events: EventLog) {
     this.#events = events;
     this.#child = fork(CHILD, { serialization: 'advanced', detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
-    this.#child.on('message', (message: FromChild) => this.#onMessage(message));
+    this.#child.on('message', (sent) => {
+      if (isKeyed(sent, this.#key)) this.#onMessage(sent.message);
+    });
     this.#child.on('error', (thrown) => this.#died(outcomeOf({ kind: 'threw', thrown })));
     this.#child.on('exit', (exitCode, signal) =>
       this.#died(outcomeOf({ kind: 'childDied', exitCode, signal })),
@@ -51,7 +55,7 @@ export class HandlerProcess {
     this.#child.channel?.ref();
     return new Promise((resolve) => {
       this.#end = resolve;
-      this.#send({ kind: 'run', ...request });
+      this.#send({ kind: 'run', key: this.#key, ...request });
     });
   }
 
@@ -114,4 +118,9 @@ export class HandlerProcess {
   #send(message: ToChild): void {
     if (this.#child.connected) this.#child.send(message, () => {});
   }
+}
+
+/** Whether our own code in the process has sent this, not a handler. */
+function isKeyed(sent: unknown, key: string): sent is Keyed {
+  return typeof sent === 'object' && sent !== null && 'key' in sent && sent.key === key;
 }

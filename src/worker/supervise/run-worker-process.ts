@@ -33,9 +33,10 @@ export async function runWorkerProcess(options: WorkerProcessOptions): Promise<W
   const startedAt = performance.now();
   const child = options.start();
   const received = new Set<FromSupervised['kind']>();
-  child.on('message', ({ kind }: FromSupervised) => {
-    received.add(kind);
-    if (kind === 'started') onStarted();
+  child.on('message', (message: FromSupervised | null) => {
+    // A handler may send anything over this channel, null too.
+    if (message?.kind === 'started') onStarted();
+    if (message?.kind !== undefined) received.add(message.kind);
   });
   if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', onLine);
 

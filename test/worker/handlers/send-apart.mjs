@@ -1,0 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Sends messages of its own over the channel to its worker. */
+export default {
+  isolation: 'process',
+  async run({ messages }) {
+    for (const message of messages) process.send(message);
+    await sleep(100);
+    return 'its own';
+  },
+};
