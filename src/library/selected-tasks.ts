@@ -104,7 +104,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
         return revive(db, ids, { ...settings, byHand });
       },
-      keeps: ({ answer }) => answer === 'key_held',
+      keeps: ({ answer }) => answer === 'key_held' || answer === 'refused',
     });
   }
 

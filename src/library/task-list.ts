@@ -79,13 +79,14 @@ export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
   retry(settings?: BulkSettings): Promise<BulkResult<RetryAnswer>>;
   /**
    * Reruns the finished tasks, each as a new task, as `rerun(id)` does (`enqueued`). One whose key is held (`key_held`),
-   * or whose payload its handler's schema refuses (`invalid_payload`), is left out, and in `answers`.
+   * whose payload its handler's schema refuses (`invalid_payload`), or which the database refuses (`refused`), is left
+   * out, and in `answers`.
    */
   rerun(settings?: RerunManySettings): Promise<BulkResult<RerunAnswer>>;
   /**
    * Revives the dead letters, except those added by hand unless the filter says `byHand` (`revived`). One whose key is
-   * held is left out, and in `answers` (`key_held`). Throws InvalidPayloadError if the schema of a handler refuses the
-   * new payload.
+   * held (`key_held`), or which the database refuses (`refused`), is left out, and in `answers`. Throws
+   * InvalidPayloadError if the schema of a handler refuses the new payload.
    */
   revive(settings?: ReviveManySettings): Promise<BulkResult<ReviveAnswer>>;
   /** Deletes the finished tasks for good (`purged`). `answers` has those whose key stays held. */

@@ -110,6 +110,22 @@ describe('taskq dead', () => {
     expect(await live(other)).toBeDefined();
   });
 
+  test('revive: one whose payload was made too large by hand is refused, and not the rest; another payload revives it', async () => {
+    const large = await project.enqueueDead({ queue: 'large' });
+    const other = await project.enqueueDead({ queue: 'large' });
+    await project.client.query(
+      "update taskq.dead_tasks set payload = to_jsonb(repeat('x', 2000000)) where id = $1",
+      [large],
+    );
+    expect(await project.run(['dead', 'revive', '--queue', 'large'])).toMatchObject({
+      code: 1,
+      stdout: 'revived 1 task\n',
+      stderr: `taskq: task ${large} was not revived: its payload is larger than 1 MB; give it another one\n`,
+    });
+    expect(await live(other)).toBeDefined();
+    expect(await project.run(['dead', 'revive', large, '--payload', '{}'])).toMatchObject({ code: 0 });
+  });
+
   test('revive: one that is not dead is named with what it is, and a waiting one with its own verb; exit 1', async () => {
     const [waiting, running, done] = [
       await project.enqueue(),

@@ -82,7 +82,7 @@ describe('taskq rerun', () => {
     });
     expect(await sourcesOf('bulk')).toEqual([`rerun of ${three}`, `rerun of ${two}`]);
     expect(await project.json(['rerun', '--queue', 'bulk', '--before', '1h', '--yes'])).toEqual({
-      ...{ enqueued: 0, key_held: 0, invalid_payload: 0, not_finished: 0 },
+      ...{ enqueued: 0, key_held: 0, invalid_payload: 0, not_finished: 0, refused: 0 },
       tasks: [],
     });
     expect(
@@ -127,6 +127,21 @@ describe('taskq rerun', () => {
       '',
     ]);
     expect(await sourcesOf('mixed')).toEqual([`rerun of ${free}`, null]);
+  });
+
+  test('one whose payload was made too large by hand is named, and keeps no other from running again', async () => {
+    const [large] = await finish({ queue: 'large' });
+    const [other] = await finish({ queue: 'large' });
+    await project.client.query(
+      "update taskq.finished_tasks set payload = to_jsonb(repeat('x', 2000000)) where id = $1",
+      [large],
+    );
+    expect(await project.run(['rerun', '--queue', 'large', '--yes'])).toMatchObject({
+      code: 1,
+      stdout: '1 task enqueued again\n',
+      stderr: `taskq: task ${large} was not run again: its payload is larger than 1 MB; store it elsewhere and enqueue a reference to it\n`,
+    });
+    expect(await sourcesOf('large')).toEqual([`rerun of ${other}`]);
   });
 
   test('reruns more than a thousand tasks, in pages', async () => {

@@ -96,3 +96,29 @@ test('history keeps what the task said itself', async () => {
     expect(task).toMatchObject({ status: kind, ...own, expires_at: expect.stringMatching(/^\d{4}-/) });
   }
 });
+
+test('a finished task that the database refuses is answered so; the others run again', async () => {
+  const [large, untyped, other] = [
+    await finish('completed', { key: 'large' }),
+    await finish('completed'),
+    await finish('completed'),
+  ];
+  await queue.admin.rows(
+    "update taskq.finished_tasks set payload = to_jsonb(repeat('x', 1048577)) where id = $1",
+    large,
+  );
+  await queue.admin.rows("update taskq.finished_tasks set type = '' where id = $1", untyped);
+  const tooLarge = 'its payload is larger than 1 MB; store it elsewhere and enqueue a reference to it';
+  const answers = await rerun(queue.admin, [large, untyped, other, '999999']);
+  expect(answers.toSorted((a, b) => Number(a.id) - Number(b.id))).toMatchObject([
+    { id: large, answer: 'refused', newId: null, problem: tooLarge },
+    { id: untyped, answer: 'refused', newId: null, problem: 'it has no type' },
+    { id: other, answer: 'enqueued', problem: null },
+    { id: '999999', answer: 'not_finished', problem: null },
+  ]);
+  const recorded = await queue.admin.rows("select task_ids from taskq.actions where verb = 'rerun'");
+  expect(recorded.at(-1)).toEqual({ task_ids: [other] });
+
+  expect(await rerun(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);
+  expect(await rerun(queue.admin, [large], { payload: '{}' })).toMatchObject([{ answer: 'enqueued' }]);
+});

@@ -31,7 +31,7 @@ test('a revived task has its id, its errors and its fence, and all attempts anew
   const id = await die(options);
   const { lease_no } = (await deadRow(queue.admin, id))!;
   expect(await revive(queue.admin, [id])).toEqual([
-    { id, answer: 'revived', key: null, holder: null, status: null },
+    { id, answer: 'revived', key: null, holder: null, status: null, problem: null },
   ]);
   expect(await deadRow(queue.admin, id)).toBeUndefined();
   expect(await liveRow(queue.admin, id)).toMatchObject({
@@ -116,8 +116,8 @@ test('one whose key a live task has is refused by the name of that task, the res
   const free = await die({ key: 'free' });
   const holder = await enqueue(queue.admin, { key: 'k' });
   expect(await revive(queue.admin, [dead, free])).toEqual([
-    { id: dead, answer: 'key_held', key: 'k', holder, status: null },
-    { id: free, answer: 'revived', key: null, holder: null, status: null },
+    { id: dead, answer: 'key_held', key: 'k', holder, status: null, problem: null },
+    { id: free, answer: 'revived', key: null, holder: null, status: null, problem: null },
   ]);
   expect(await deadRow(queue.admin, dead)).toBeDefined();
 });
@@ -193,4 +193,28 @@ test('a dead letter whose id is that of a live row is left as it is, and holds u
     { id: odd, answer: 'not_dead', status: 'pending' },
     { id: other, answer: 'revived' },
   ]);
+});
+
+test('a dead letter that the database refuses is answered so, and stays; the others are revived', async () => {
+  const [large, urgent, other] = [await die({ key: 'k' }), await die(), await die()];
+  await queue.admin.rows(
+    "update taskq.dead_tasks set payload = to_jsonb(repeat('x', 1048577)) where id = $1",
+    large,
+  );
+  await queue.admin.rows('update taskq.dead_tasks set priority = 42 where id = $1', urgent);
+  const nothing = { key: null, holder: null, status: null };
+  const tooLarge = 'its payload is larger than 1 MB; give it another one';
+  const answers = await revive(queue.admin, [large, urgent, other, '999999']);
+  expect(answers.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
+    { ...nothing, id: large, answer: 'refused', problem: tooLarge },
+    { ...nothing, id: urgent, answer: 'refused', problem: expect.stringContaining('priority_is_0_to_9') },
+    { ...nothing, id: other, answer: 'revived', problem: null },
+    { ...nothing, id: '999999', answer: 'not_dead', problem: null },
+  ]);
+  expect(await deadRow(queue.admin, large)).toBeDefined();
+  const recorded = await queue.admin.rows("select task_ids from taskq.actions where verb = 'revive'");
+  expect(recorded.at(-1)).toEqual({ task_ids: [other] });
+
+  expect(await revive(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);
+  expect(await revive(queue.admin, [large], { payload: '{}' })).toMatchObject([{ answer: 'revived' }]);
 });

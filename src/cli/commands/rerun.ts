@@ -117,7 +117,7 @@ async function rerunMatches(
     context,
     findPages(db, filter, { limit, pageSize: RERUN_PAGE }),
     (tasks) => rerunValid(db, tasks, settings, problemOf),
-    ({ answer }) => answer === 'key_held' || answer === 'invalid_payload',
+    ({ answer }) => answer !== 'enqueued' && answer !== 'not_finished',
   );
 }
 
@@ -126,9 +126,11 @@ async function answer(
   result: BulkResult<RerunAnswer>,
   write: (result: BulkResult<RerunAnswer>) => string,
 ): Promise<void> {
-  const { enqueued = 0, key_held = 0, invalid_payload = 0, not_finished = 0 } = result.counts;
+  const { enqueued = 0, key_held = 0, invalid_payload = 0, not_finished = 0, refused = 0 } = result.counts;
   const tasks = result.answers.map(({ newId, ...task }) => ({ ...task, new_id: newId }));
-  await output.answer({ enqueued, key_held, invalid_payload, not_finished, tasks }, () => write(result));
+  await output.answer({ enqueued, key_held, invalid_payload, not_finished, refused, tasks }, () =>
+    write(result),
+  );
   if (output.format === 'json') return;
   for (const task of result.answers) {
     const complaint = complaintOf(task);
@@ -147,6 +149,8 @@ function complaintOf({ id, answer, key, holder, status, problem }: RerunAnswer):
     }
     case 'invalid_payload':
       return `${notAgain}: its payload does not fit its type: ${problem}`;
+    case 'refused':
+      return `${notAgain}: ${problem}`;
     case 'not_finished': {
       const advice = { waiting: 'run it now: taskq retry <id>', dead: 'revive it: taskq dead revive <id>' };
       return refusedTask(id, status, advice);

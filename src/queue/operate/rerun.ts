@@ -11,16 +11,17 @@ export interface RerunAnswer {
   readonly id: string;
   /**
    * `key_held`: another task now has its key, or the task itself holds it for a period. `invalid_payload`: the schema
-   * of the handler refuses the payload of a task that a filter selected.
+   * of the handler refuses the payload of a task that a filter selected. `refused`: the database refuses the task, as it
+   * does a payload of more than 1 MB that was put in by hand.
    */
-  readonly answer: 'enqueued' | 'key_held' | 'invalid_payload' | 'not_finished';
+  readonly answer: 'enqueued' | 'key_held' | 'invalid_payload' | 'not_finished' | 'refused';
   /** The id of the new task. */
   readonly newId: string | null;
   readonly key: string | null;
   readonly holder: string | null;
   /** The status of a task that is not finished; null: no such task is known. */
   readonly status: string | null;
-  /** Why the schema refuses the payload. */
+  /** Why the schema refuses the payload, or the database the task. */
   readonly problem: string | null;
 }
 
@@ -33,7 +34,7 @@ export async function rerun(
   const rows = await db.query<{
     id: string;
     answer: RerunAnswer['answer'];
-    extra: { id?: string; key?: string; holder?: string; status?: string } | null;
+    extra: { id?: string; key?: string; holder?: string; status?: string; error?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.rerun($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
     values: [ids, JSON.stringify({ delay_ms: delayMs, by }), payload ?? null],
@@ -45,7 +46,7 @@ export async function rerun(
     key: extra?.key ?? null,
     holder: extra?.holder ?? null,
     status: extra?.status ?? null,
-    problem: null,
+    problem: extra?.error ?? null,
   }));
 }
 

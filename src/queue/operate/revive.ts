@@ -12,12 +12,17 @@ export interface ReviveOptions extends Acting {
 
 export interface ReviveAnswer {
   readonly id: string;
-  /** `key_held`: another task now has its key. `left_out`: `byHand` excludes it. */
-  readonly answer: 'revived' | 'key_held' | 'left_out' | 'not_dead';
+  /**
+   * `key_held`: another task now has its key. `left_out`: `byHand` excludes it. `refused`: the database refuses the task,
+   * as it does a payload of more than 1 MB that was put in by hand.
+   */
+  readonly answer: 'revived' | 'key_held' | 'left_out' | 'not_dead' | 'refused';
   readonly key: string | null;
   readonly holder: string | null;
   /** The status of a task that is not dead; null: no such task is known. */
   readonly status: string | null;
+  /** Why the database refuses it. */
+  readonly problem: string | null;
 }
 
 /** Bring dead letters back. Returns a row for each. */
@@ -31,7 +36,7 @@ export async function revive(
   const rows = await db.query<{
     id: string;
     answer: ReviveAnswer['answer'];
-    extra: { key?: string; holder?: string; status?: string } | null;
+    extra: { key?: string; holder?: string; status?: string; error?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.revive($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
     values: [ids, changes, payload ?? null],
@@ -42,5 +47,6 @@ export async function revive(
     key: extra?.key ?? null,
     holder: extra?.holder ?? null,
     status: extra?.status ?? null,
+    problem: extra?.error ?? null,
   }));
 }

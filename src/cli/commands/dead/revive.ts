@@ -50,7 +50,7 @@ export const reviveDead: CliCommand<Options> = {
       await check(ids);
       return revive(db, ids, settings);
     };
-    const result = await actOnSelection(context, asked, act, ({ answer }) => answer === 'key_held');
+    const result = await actOnSelection(context, asked, act, needsAttention);
     const left = await leftOutByHand(asked);
     await context.output.answer(documentOf(result, selection), () => `${textOf(result, selection)}${left}`);
     if (result.counts.revived === undefined) await noteNothing(context, asked);
@@ -85,19 +85,25 @@ async function payloadCheck(
 
 /** Count the refusals. A task that another session revived meanwhile is one only if it was named. */
 function refusals({ counts }: BulkResult<ReviveAnswer>, selection: TaskSelection): number {
-  return (counts.key_held ?? 0) + (selection.kind === 'ids' ? (counts.not_dead ?? 0) : 0);
+  return (
+    (counts.key_held ?? 0) + (counts.refused ?? 0) + (selection.kind === 'ids' ? (counts.not_dead ?? 0) : 0)
+  );
+}
+
+function needsAttention({ answer }: ReviveAnswer): boolean {
+  return answer === 'key_held' || answer === 'refused';
 }
 
 function documentOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): object {
-  const { revived = 0, key_held = 0, not_dead = 0 } = counts;
-  const tasks = selection.kind === 'ids' ? answers : answers.filter(({ answer }) => answer === 'key_held');
-  return { revived, key_held, not_dead, tasks };
+  const { revived = 0, key_held = 0, not_dead = 0, refused = 0 } = counts;
+  const tasks = selection.kind === 'ids' ? answers : answers.filter(needsAttention);
+  return { revived, key_held, not_dead, refused, tasks };
 }
 
 function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string {
   if (selection.kind === 'filter') {
-    const { revived = 0, key_held = 0 } = counts;
-    return revived + key_held === 0 ? NO_TASK_MATCHES : `revived ${countOf(revived, 'task')}`;
+    const { revived = 0, key_held = 0, refused = 0 } = counts;
+    return revived + key_held + refused === 0 ? NO_TASK_MATCHES : `revived ${countOf(revived, 'task')}`;
   }
   return answers
     .filter(({ answer }) => answer === 'revived')
@@ -106,11 +112,12 @@ function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSe
 }
 
 function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string[] {
-  return answers.flatMap(({ id, answer, key, holder, status }) => {
+  return answers.flatMap(({ id, answer, key, holder, status, problem }) => {
     if (answer === 'key_held') {
       const by = holder === null ? 'another task' : `task ${holder}`;
       return [`taskq: task ${id} was not revived: ${by} holds its key ${printable(JSON.stringify(key))}`];
     }
+    if (answer === 'refused') return [`taskq: task ${id} was not revived: ${problem}`];
     return answer === 'not_dead' && selection.kind === 'ids'
       ? [refusedTask(id, status, { waiting: 'retry it: taskq retry <id>' })]
       : [];
