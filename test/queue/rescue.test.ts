@@ -330,6 +330,20 @@ describe('what becomes of a task', () => {
     ]);
   });
 
+  test('it names the lease that was lost, also the last number before they start again from 1', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    await claimOne(worker);
+    await queue.admin.rows('update taskq.tasks set lease_no = 2147483647 where id = $1', id);
+    await silence(queue.admin, worker.id, 2 * LEASE_MS);
+    await lapse(queue.admin, [id]);
+    await rescueAll(queue.admin);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ lease_no: 1 });
+    expect(await queue.admin.rows('select lease_no from taskq.task_errors where task_id = $1', id)).toEqual([
+      { lease_no: 2147483647 },
+    ]);
+  });
+
   test('one that was claimed ahead becomes a suspect once, whatever is lost with it: no error is noted, nothing kills it', async () => {
     const id = await enqueue(queue.admin);
     for (let n = 0; n < 4; n++) await lose('while it waits');

@@ -10,7 +10,7 @@ begin
   insert into taskq.task_errors (
     task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
   )
-  select t.id, t.lease_no - 1, t.attempts, 'lost', _ts, t.lease_owner, kept.drop_on,
+  select t.id, case t.lease_no when 1 then 2147483647 else t.lease_no - 1 end, t.attempts, 'lost', _ts, t.lease_owner, kept.drop_on,
     taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
     jsonb_build_object('name', 'WorkerLost', 'message', format(
       'worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
