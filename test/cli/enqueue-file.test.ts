@@ -63,6 +63,33 @@ describe('taskq enqueue --file', () => {
     expect(await payloads('d')).toHaveLength(2);
   });
 
+  test('--skip-bad leaves out a line whose numbers take more than 1 MB in the database', async () => {
+    const input = `1\n[${Array(20_000).fill('1e308').join()}]\n2\n`;
+    const args = ['enqueue', 'double', '--file', '-', '--queue', 'long', '--skip-bad'];
+    const { code, stderr } = await project.run(args, { input });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/line 2: .*larger than 1 MB/),
+    });
+    expect(await payloads('long')).toHaveLength(2);
+  });
+
+  test('a task that only the server refuses is named by its line, and what to do before the rest', async () => {
+    // Of the name given twice, the server stores the last value with all its digits.
+    const bad = `{"n":1,"n":[${Array(70)
+      .fill(`0.${'1'.repeat(16_000)}`)
+      .join()}]}`;
+    const good = '1\n'.repeat(12_000);
+    const args = ['enqueue', 'double', '--file', '-', '--queue', 'refused'];
+    expect(await project.run(args, { input: `${good}\n\n${good}\n${bad}\n1\n` })).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^(enqueued .*\n)*taskq: the task of line 24004 cannot be enqueued: its payload is larger than 1 MB.*; the first 20,000 tasks are enqueued — the rest starts at line 20003; correct or remove line 24004 first, which fails again\n$/,
+      ),
+    });
+    expect(await payloads('refused')).toHaveLength(20_000);
+  });
+
   test('a line that is not UTF-8 is bad', async () => {
     const path = `${project.directory}/latin.ndjson`;
     await writeFile(path, Buffer.from([0x22, 0xe9, 0x22, 0x0a]));

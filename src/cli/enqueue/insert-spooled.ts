@@ -34,13 +34,22 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Enq
   }
 }
 
-/** Say where the rest begins. A bug stays as it is. */
+/** How our functions begin the refusal of one task, with its place in the bulk. */
+const ONE_REFUSED = /^task (\d+)(?= cannot be enqueued)/;
+
+/** Say where the rest begins, and which line the server refused. A bug stays as it is. */
 function withRest(error: PartlyEnqueuedError, spool: Spool): unknown {
   if (!(error.cause instanceof TaskqError)) return error.cause;
-  const hint = error.hint === undefined ? '' : `; ${error.hint}`;
-  return new TaskqError(error.code, error.message, {
+  const place = ONE_REFUSED.exec(error.message)?.[1];
+  const refused = place === undefined ? null : spool.lineOf(error.enqueued + Number(place) - 1);
+  const hints = [
+    `the rest starts at line ${spool.lineOf(error.enqueued)}`,
+    ...(refused === null ? [] : [`correct or remove line ${refused} first, which fails again`]),
+    ...(error.hint === undefined ? [] : [error.hint]),
+  ];
+  return new TaskqError(error.code, error.message.replace(ONE_REFUSED, `the task of line ${refused}`), {
     exitCode: error.exitCode,
-    hint: `the rest starts at line ${spool.lineAfter(error.enqueued)}${hint}`,
+    hint: hints.join('; '),
     cause: error.cause,
   });
 }

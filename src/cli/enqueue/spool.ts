@@ -4,16 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
 import { BULK_LENGTH, BULK_TASKS, type Bulk, bulkOf, type NewTask } from '../../queue/protocol/enqueue.ts';
-
-/** Tasks not yet on disk, with the input line where they begin. */
-interface Piece {
-  readonly bulk: Bulk;
-  readonly line: number;
-}
+import { TaskLines } from './task-lines.ts';
 
 /** A bulk whose tasks are on disk. */
 interface Written {
-  readonly line: number;
   readonly options: string;
   readonly start: number;
   count: number;
@@ -31,13 +25,12 @@ const PIECE_LENGTH = 1024 * 1024;
 export class Spool {
   readonly #file: FileHandle;
   readonly #written: Written[] = [];
+  readonly #lines = new TaskLines();
   /** Pieces not yet on disk. */
-  #waiting: Piece[] = [];
+  #waiting: Bulk[] = [];
   /** The piece being filled. */
   #tasks: NewTask[] = [];
   #length = 0;
-  /** The line where that piece begins in the input. */
-  #line = 0;
   #bytes = 0;
   #count = 0;
   #buffer = Buffer.alloc(0);
@@ -59,8 +52,8 @@ export class Spool {
 
   /** Keep a task in memory until the next `write`. */
   add(task: NewTask, line: number): void {
-    if (this.#tasks.length === 0) this.#line = line;
     this.#tasks.push(task);
+    this.#lines.add(line);
     this.#length += task.payload.length;
     this.#count += 1;
     if (this.#tasks.length >= PIECE_TASKS || this.#length >= PIECE_LENGTH) this.#endPiece();
@@ -80,14 +73,9 @@ export class Spool {
     }
   }
 
-  /** The input line of the first task that is not among those of the first bulks, which have `count` tasks together. */
-  lineAfter(count: number): number {
-    let before = 0;
-    for (const bulk of this.#written) {
-      if (before === count) return bulk.line;
-      before += bulk.count;
-    }
-    return this.#line;
+  /** The input line of a task, by its index from 0. */
+  lineOf(index: number): number {
+    return this.#lines.at(index);
   }
 
   async close(): Promise<void> {
@@ -96,14 +84,13 @@ export class Spool {
 
   #endPiece(): void {
     // Allow unknown types: the check has looked them up.
-    this.#waiting.push({ bulk: bulkOf(this.#tasks, true), line: this.#line });
+    this.#waiting.push(bulkOf(this.#tasks, true));
     this.#tasks = [];
     this.#length = 0;
   }
 
   /** Append to the last bulk if its tasks have the same common options. */
-  async #writePiece({ bulk, line }: Piece): Promise<void> {
-    const { count, values } = bulk;
+  async #writePiece({ count, values }: Bulk): Promise<void> {
     const [tasks, options] = values;
     const last = this.#written.at(-1);
     const goesOn = last?.options === options && last.count + count <= BULK_TASKS && last.bytes < BULK_LENGTH;
@@ -111,7 +98,7 @@ export class Spool {
     if (goesOn) {
       last.count += count;
       last.bytes += bytes;
-    } else this.#written.push({ line, options, start: this.#bytes, count, bytes });
+    } else this.#written.push({ options, start: this.#bytes, count, bytes });
     this.#bytes += bytes;
   }
 
