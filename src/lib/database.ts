@@ -156,9 +156,13 @@ export function isServerError(error: unknown): error is ServerError {
   return error instanceof pg.DatabaseError && !isLeaving(error);
 }
 
-/** The server or an administrator is ending our connection (classes 57P and 08), or the server is no longer primary. */
+/**
+ * The server or an administrator is ending our connection (classes 57P and 08), or the server is no longer primary. An
+ * ERROR ends no connection: a trigger raises it, for example because a connection that it opens itself fails.
+ */
 function isLeaving(error: pg.DatabaseError): boolean {
-  return error.code === undefined || /^(57P|08)/.test(error.code) || isReadOnly(error);
+  const { code, severity } = error;
+  return code === undefined || (/^(57P|08)/.test(code) && severity !== 'ERROR') || isReadOnly(error);
 }
 
 /** Whether the server takes no writes: it is a standby, or was made read-only. The statement had no effect. */

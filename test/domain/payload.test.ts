@@ -31,7 +31,7 @@ describe('a payload is measured with its numbers as jsonb writes them', () => {
 
   test('a number alone, and what looks like one in a string', () => {
     expect(problemOf('1e308')).toBeNull();
-    expect(problemOf(JSON.stringify({ [' 1e308 ']: ' 1e308, 1e-16384 ' }))).toBeNull();
+    expect(problemOf('{" 1e308 ": " 1e308, 1e-16384 "}')).toBeNull();
   });
 
   test('more decimal places than the database takes', () => {

@@ -189,6 +189,7 @@ describe('one that is refused again and again, as if that might pass, is kept, a
   test.each([
     ['as a conflict would', '40001'],
     ['as a lock would', '55P03'],
+    ['as a connection that a trigger opens elsewhere would', '08001'],
   ])('%s', async (_, code) => {
     await forbidPoison(`raise exception 'not now' using errcode = '${code}'`);
     const [bad] = await queue.enqueueSome(1, 'succeed', { poison: true });
