@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { claim } from '../../src/queue/protocol/claim.ts';
 import { listenTo } from './listening.ts';
-import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, rescueAll } from './rows.ts';
+import { enqueue, enqueueSome, lapse, liveRow, makeDue, type Row, refuseChanges, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
 import {
@@ -460,5 +460,31 @@ describe('claims of many', () => {
     await second.rows("set statement_timeout = '20s'");
     expect((await worker.claim(MANY)).map(({ id }) => id)).toEqual(ids.slice(399));
     await first.rows('commit');
+  });
+});
+
+describe('one by one, a row that a trigger refuses is passed and named', () => {
+  test.each([
+    ['at once', 'create trigger', ''],
+    ['at the commit', 'create constraint trigger', ''],
+    ['because of its new lease_no', 'create trigger', ' and new.lease_no <> old.lease_no'],
+    ['because of its status', 'create trigger', " and new.status = 'leased'"],
+    [
+      'because of the length of its lease',
+      'create trigger',
+      " and new.lease_expires_at > now() + interval '9 s'",
+    ],
+  ] as const)('%s', async (_, create, when) => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(queue.admin);
+    await refuseChanges(queue.admin, create, `old.id = ${ids[1]}${when}`);
+    const rows = await queue.admin.rows<{ id: string | null; extra: { refused?: object[] } }>(
+      `select id, extra from taskq.claim($1, '{default}', '{work}', 1, 5, $2, null, null, $3) order by id`,
+      worker.id,
+      LEASE_MS,
+      { looked: true, one_by_one: true },
+    );
+    expect(rows.map(({ id }) => id)).toEqual([ids[0], ids[2], null]);
+    expect(rows[2]!.extra.refused).toMatchObject([{ id: ids[1], error: 'not allowed by the application' }]);
   });
 });

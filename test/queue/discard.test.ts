@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { addDead } from '../../src/queue/operate/add-dead.ts';
 import { discard } from '../../src/queue/operate/discard.ts';
 import { revive } from '../../src/queue/operate/revive.ts';
-import { enqueue, enqueueSome, statusOf } from './rows.ts';
+import { enqueue, enqueueSome, refuseChanges, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -67,5 +67,19 @@ describe('a discard and a revive of the same letters wait for one another, and n
       ['revived', 'revived', 'not_dead', 'not_dead'],
       ['not_dead', 'not_dead', 'discarded', 'discarded'],
     ]).toContainEqual((await both).flat().map(({ answer }) => answer));
+  });
+});
+
+test('an old one that a trigger refuses only at the commit stays, and the others are discarded', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  const tasks = await worker.claim({ start: 3 });
+  await worker.settle(...tasks.map((task) => outcome(task, 'dead', { reason: 'r' })));
+  await queue.admin.rows('select taskq.set_queue(\'default\', \'{"dead_retention": "1d"}\')');
+  await queue.admin.rows("update taskq.dead_tasks set died_at = '2000-01-01'");
+  await refuseChanges(queue.admin, 'create constraint trigger', `old.id = ${ids[1]}`, 'dead_tasks');
+  expect(await queue.admin.row('select * from taskq.discard_old(9)')).toMatchObject({
+    discarded: 2,
+    refused: [{ id: Number(ids[1]), error: 'not allowed by the application' }],
   });
 });

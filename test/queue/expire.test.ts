@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { enqueue, enqueueSome, finishedRow, refuseTask, statusOf } from './rows.ts';
+import { enqueue, enqueueSome, finishedRow, refuseChanges, refuseTask, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
 
@@ -72,6 +72,14 @@ test('one that a trigger refuses takes no place in a page from those behind it',
   expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(2);
   expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(2);
   expect(await queue.admin.value('select ended from taskq.expire(2)')).toBe(0);
+  expect(await statusOf(queue.admin, ids[0]!)).toBe('pending');
+});
+
+test('nor does one that a trigger refuses only at the commit', async () => {
+  const ids = await enqueueSome(queue.admin, 5, { expires_ms: 60_000 });
+  await overdue(ids);
+  await refuseChanges(queue.admin, 'create constraint trigger', `old.id = ${ids[0]}`);
+  expect(await queue.admin.value('select ended from taskq.expire(9)')).toBe(4);
   expect(await statusOf(queue.admin, ids[0]!)).toBe('pending');
 });
 

@@ -8,6 +8,7 @@ import {
   lapse,
   liveRow,
   makeDue,
+  refuseChanges,
   refuseTask,
   rescueAll,
 } from './rows.ts';
@@ -48,8 +49,8 @@ test('the library answers each task', async () => {
   }));
   const answers = await giveBack(queue.admin, worker.id, given);
   expect(answers.toSorted((x, y) => Number(x.id) - Number(y.id))).toEqual([
-    { id: a, leaseNo: tasks.find(({ id }) => id === a)!.lease_no, answer: 'recorded' },
-    { id: b, leaseNo: 99, answer: 'lost' },
+    { id: a, leaseNo: tasks.find(({ id }) => id === a)!.lease_no, answer: 'recorded', refusal: null },
+    { id: b, leaseNo: 99, answer: 'lost', refusal: null },
   ]);
 });
 
@@ -157,4 +158,16 @@ test('one that a trigger keeps from its end is busy, and all others are given ba
     releases: 9,
     lease_owner: worker.id,
   });
+});
+
+test('one that a trigger refuses only at the commit is busy, and all others are given back', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  const tasks = await worker.claim({ start: 3 });
+  await refuseChanges(queue.admin, 'create constraint trigger', `old.id = ${ids[1]}`);
+  expect(await worker.giveBack(tasks)).toMatchObject([
+    { id: ids[0], answer: 'recorded' },
+    { id: ids[1], answer: 'busy', extra: { error: 'not allowed by the application' } },
+    { id: ids[2], answer: 'recorded' },
+  ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enqueue, enqueueSome, lapse, liveRow, refuseUpdates, rescueAll, silence } from './rows.ts';
+import { enqueue, enqueueSome, lapse, liveRow, refuseChanges, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, LEASE_MS, outcome, registerWorker } from './worker.ts';
 
@@ -188,7 +188,7 @@ test.each([
     const tasks = await worker.claim({ start: 3 });
     await lapse(queue.admin, ids, -0.5 * LEASE_MS);
     await silence(queue.admin, worker.id, 2 * LEASE_MS);
-    await refuseUpdates(queue.admin, create, `new.id = ${ids[1]}`);
+    await refuseChanges(queue.admin, create, `old.id = ${ids[1]}`);
     expect(await worker.heartbeat(tasks)).toMatchObject([
       { id: ids[0], answer: 'renewed', extra: null },
       { id: ids[1], answer: 'busy', extra: { error: 'not allowed by the application', code: 'P0001' } },

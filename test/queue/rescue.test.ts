@@ -8,6 +8,7 @@ import {
   lapse,
   liveRow,
   type Row,
+  refuseChanges,
   refuseTask,
   rescueAll,
   silence,
@@ -667,4 +668,18 @@ test('where a transaction keeps the row of the turn, it is named, and a scan out
   });
   await other.rows('rollback');
   expect((await rescueByLibrary(queue.admin, request)).heldBy).toBeUndefined();
+});
+
+test('one that a trigger refuses only at the commit stays as it is, and all others are brought back', async () => {
+  const ids = await enqueueSome(queue.admin, 3);
+  const worker = await registerWorker(queue.admin);
+  await worker.claim({ start: 3 });
+  await silence(queue.admin, worker.id, 2 * LEASE_MS);
+  await lapse(queue.admin, ids);
+  await refuseChanges(queue.admin, 'create constraint trigger', `old.id = ${ids[1]}`);
+  expect((await rescueAll(queue.admin)).map(({ id, status }) => [id, status])).toEqual([
+    [ids[0], 'pending'],
+    [ids[1], 'refused'],
+    [ids[2], 'pending'],
+  ]);
 });

@@ -114,13 +114,14 @@ export async function refuseTask(
 }
 
 /**
- * Puts a trigger on the live table, as an application may, that refuses updates of some rows until the test ends.
+ * Puts a trigger on a table, as an application may, that refuses changes of some rows until the test ends.
  * `create` says when: `create trigger` at once, `create constraint trigger` at the commit.
  */
-export async function refuseUpdates(
+export async function refuseChanges(
   session: Session,
   create: 'create trigger' | 'create constraint trigger',
   when: string,
+  table: 'tasks' | 'dead_tasks' = 'tasks',
 ): Promise<void> {
   await session.rows(`create function public.refuse() returns trigger language plpgsql as $$
     begin
@@ -129,7 +130,7 @@ export async function refuseUpdates(
     end
   $$`);
   await session.rows(
-    `${create} refuse after update on taskq.tasks
+    `${create} refuse after update or delete on taskq.${table}
      ${create === 'create trigger' ? '' : 'deferrable initially deferred'}
      for each row execute function public.refuse()`,
   );

@@ -121,7 +121,7 @@ begin
 
   if spare > 0 then
     select t.claimable, t.refused into chosen, refused
-    from taskq.try_claim(chosen, _start + _ahead, _worker, ts) as t;
+    from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
   end if;
 
   -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest

@@ -55,6 +55,8 @@ begin
     end if;
 
     perform taskq.put_back(held, ts);
+    -- Deferred triggers refuse here, not at the commit.
+    set constraints all immediate;
 
     return query
     select asked.id, asked.lease_no,

@@ -88,6 +88,8 @@ begin
     end if;
 
     perform taskq.put_back(lost, ts);
+    -- Deferred triggers refuse here, not at the commit.
+    set constraints all immediate;
     -- Last: rows that are returned stay returned, whatever fails after.
     return query
     select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint, null::jsonb

@@ -13,6 +13,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   old bigint[];
+  is_discarded boolean;
   kept bigint[] := array[]::bigint[];
 begin
   discarded := 0;
@@ -21,6 +22,8 @@ begin
     begin
       old := taskq.lock_old_dead(ts, _limit - discarded, kept);
       delete from taskq.dead_tasks x where x.id = any (old);
+      -- Deferred triggers refuse here, not at the commit.
+      set constraints all immediate;
       discarded := discarded + cardinality(old);
       return next;
       return;
@@ -34,7 +37,9 @@ begin
       begin
         delete from taskq.dead_tasks x
         where x.id = (select l.id from taskq.dead_tasks l where l.id = old[nth] and not l.by_hand for update skip locked);
-        if found then
+        is_discarded := found;
+        set constraints all immediate;
+        if is_discarded then
           discarded := discarded + 1;
         end if;
       exception when others then

@@ -13,6 +13,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   late bigint[];
+  moved integer;
   late_at timestamptz[];
   after_at timestamptz := timestamptz '-infinity';
   after_id bigint := -9223372036854775808;
@@ -30,7 +31,10 @@ begin
         limit _limit - ended
         for update skip locked
       ) as o;
-      ended := ended + taskq.move_to_finished(coalesce(late, '{}'), 'expired', null, ts);
+      moved := taskq.move_to_finished(coalesce(late, '{}'), 'expired', null, ts);
+      -- Deferred triggers refuse here, not at the commit.
+      set constraints all immediate;
+      ended := ended + moved;
       return next;
       return;
     exception when others then
@@ -45,7 +49,9 @@ begin
         where t.id = late[nth] and t.expires_at <= ts and t.lease_owner is null and t.started_at is null
         for update skip locked;
         if found then
-          ended := ended + taskq.move_to_finished(late[nth : nth], 'expired', null, ts);
+          moved := taskq.move_to_finished(late[nth : nth], 'expired', null, ts);
+          set constraints all immediate;
+          ended := ended + moved;
         end if;
       exception when others then
         refused := coalesce(refused, '[]') || jsonb_build_object('id', late[nth], 'error', sqlerrm, 'code', sqlstate);

@@ -1,7 +1,9 @@
--- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. Returns the
--- first _most that can be, and those before them that cannot, with their errors (null: none).
+-- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. The first
+-- _start of them start at once. Returns the first _most that can be claimed, and those before them that cannot, with
+-- their errors (null: none).
 create or replace function taskq.try_claim(
-  _rows tid[], _most integer, _worker integer, _ts timestamptz, out claimable tid[], out refused jsonb
+  _rows tid[], _start integer, _most integer, _worker integer, _lease_ms bigint, _ts timestamptz,
+  out claimable tid[], out refused jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -10,16 +12,23 @@ set enable_seqscan = off
 as $$
 declare
   row_at tid;
+  starts boolean;
 begin
   claimable := '{}';
   foreach row_at in array coalesce(_rows, '{}') loop
     exit when cardinality(claimable) = _most;
+    starts := cardinality(claimable) < _start;
     begin
       update taskq.tasks t
-      set status = 'running', started_at = _ts, lease_owner = _worker, lease_expires_at = _ts,
+      set status = (case when starts and t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
+        started_at = case when starts and t.losses = 0 then _ts else t.started_at end,
+        lease_owner = _worker, lease_expires_at = _ts + make_interval(secs => _lease_ms / 1000.0),
+        lease_no = ((t.lease_no + taskq.lease_step(_ts)) % 2147483647 + 1)::integer,
         -- So that the constraint reads the payload, which may have been changed by hand.
         payload_bytes = null
       where t.ctid = row_at;
+      -- Deferred triggers refuse here, not at the commit.
+      set constraints all immediate;
       raise exception using errcode = 'TQ001', message = 'it can be claimed';
     exception
     when sqlstate 'TQ001' then
