@@ -35,7 +35,8 @@ create table taskq.tasks (
   lost_ahead integer,
   -- The length of the payload's text, by which claims are limited: what is stored says little about it (1e131071 takes
   -- 12 bytes, and PostgreSQL writes it out; text compresses to a hundredth). Null, as in a row inserted by hand: it is
-  -- computed wherever it is needed. Set it to null when you change a payload by hand.
+  -- computed wherever it is needed. Set it to null when you change a payload by hand; a claim does so that finds it far
+  -- too small.
   payload_bytes integer,
   status taskq.task_status not null default 'pending',
   priority smallint not null default 2,

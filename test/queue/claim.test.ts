@@ -395,6 +395,40 @@ describe('of large payloads', () => {
     expect(await worker.claim({ ahead: 1000 })).toHaveLength(4);
   });
 
+  test('those changed by hand count as large, with payload_bytes as it was', async () => {
+    await enqueueSome(queue.admin, 20);
+    await queue.admin.rows("update taskq.tasks set payload = to_jsonb(repeat('x', 1000000))");
+    const worker = await registerWorker(queue.admin);
+    expect(await worker.claim({ start: 500 })).toHaveLength(16);
+    expect(await worker.claim({ start: 500 })).toHaveLength(4);
+  });
+
+  test.each([
+    ['text that compresses', "to_jsonb(repeat('x', 1048577))"],
+    [
+      'numbers of a few bytes that PostgreSQL writes out',
+      "(select jsonb_agg('1e131071'::numeric) from generate_series(1, 12))",
+    ],
+  ])('%s, made longer than 1 MB by hand, is claimed by nobody', async (_, payload) => {
+    const [large, other] = await enqueueSome(queue.admin, 2);
+    await queue.admin.rows(`update taskq.tasks set payload = ${payload} where id = $1`, large);
+    const worker = await registerWorker(queue.admin);
+    const tooLarge = {
+      code: '23514',
+      message: expect.stringContaining('a_payload_has_at_most_1_mb_of_text'),
+    };
+    await expect(worker.claim({ start: 500 })).rejects.toMatchObject(tooLarge);
+    await expect(
+      queue.admin.rows('select taskq.claim_one($1, $2, 30000)', worker.id, large),
+    ).rejects.toMatchObject(tooLarge);
+    const [claimed, looked] = await queue.admin.rows<Row>(
+      `select id, extra from taskq.claim($1, '{default}', '{work}', 500, 0, 30000, null, null, '{"looked": true, "one_by_one": true}')`,
+      worker.id,
+    );
+    expect(claimed).toMatchObject({ id: other });
+    expect(looked).toMatchObject({ extra: { refused: [{ id: large, code: '23514' }] } });
+  });
+
   test.each([
     ['text that compresses', "to_jsonb(repeat('x', 1000000))", 16],
     [

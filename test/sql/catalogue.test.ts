@@ -22,6 +22,7 @@ const PURE = [
   'given_tasks',
   'is_backoff',
   'is_common_form',
+  'is_outgrown',
   'is_retention',
   'is_server_fault',
   'is_text',

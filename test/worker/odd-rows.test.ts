@@ -104,6 +104,23 @@ test.each([1, 20])(
   60_000,
 );
 
+test('one whose payload was made larger than 1 MB by hand is named and stays, and the tasks behind it complete', async () => {
+  const large = await queue.enqueue('succeed', {});
+  const others = await queue.enqueueSome(20, 'succeed');
+  await queue.rows("update taskq.tasks set payload = to_jsonb(repeat('x', 2000000)) where id = $1", large);
+  const worker = queue.work([], { handlers: await handlers() });
+  for (const id of others) await queue.hasStatus(id, 'completed');
+  expect(await queue.task(large)).toMatchObject({ status: 'pending', lease_no: 0 });
+  expect(await worker.waitForLog(event('task.refused'))).toMatchObject({
+    task_id: large,
+    error: { message: expect.stringContaining('a_payload_has_at_most_1_mb_of_text') },
+  });
+  await queue.rows("update taskq.tasks set payload = '{}' where id = $1", large);
+  await queue.hasStatus(large, 'completed');
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toMatchObject({ code: 0 });
+}, 60_000);
+
 test('one whose lease cannot be renewed is named, and costs no other its lease', async () => {
   const first = await queue.enqueueSome(3, 'wait', { ms: 60_000 });
   const bad = await queue.enqueue('wait', { ms: 60_000, poison: true });

@@ -106,7 +106,10 @@ begin
     from unnest(level_queues, level_priorities, level_times, level_ids)
       with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
-      select t.ctid as row_at, t.lost_ahead, coalesce(t.payload_bytes, octet_length(t.payload::text)) as weight
+      select t.ctid as row_at, t.lost_ahead, case
+          when taskq.is_outgrown(t.payload_bytes, t.payload) then 1048576
+          else coalesce(t.payload_bytes, octet_length(t.payload::text))
+        end as weight
       from taskq.tasks t
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
@@ -130,7 +133,10 @@ begin
     select c.nth, level.place into first_left, level_left
     from (
       select chosen_at.nth, t.queue, t.priority, t.lost_ahead,
-        sum(coalesce(t.payload_bytes, octet_length(t.payload::text))) over (order by chosen_at.nth) as so_far
+        sum(case
+          when taskq.is_outgrown(t.payload_bytes, t.payload) then 1048576
+          else coalesce(t.payload_bytes, octet_length(t.payload::text))
+        end) over (order by chosen_at.nth) as so_far
       from unnest(chosen) with ordinality as chosen_at (row_at, nth)
       join taskq.tasks t on t.ctid = chosen_at.row_at
     ) as c
@@ -157,14 +163,16 @@ begin
   end if;
 
   -- lease_no wraps around, and a step is too short to come back to the same number. By ctid: a fifth faster than by id,
-  -- and safe here because a separate statement sees the locked versions.
+  -- and safe here because a separate statement sees the locked versions. Where payload_bytes is null, the constraint
+  -- reads the payload: one changed by hand that is too large fails the claim, not the worker.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
     update taskq.tasks t
     set status = (case when t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
       started_at = case when t.losses = 0 then ts else t.started_at end,
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer
+      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer,
+      payload_bytes = case when not taskq.is_outgrown(t.payload_bytes, t.payload) then t.payload_bytes end
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
@@ -175,7 +183,8 @@ begin
     update taskq.tasks t
     set status = 'leased', lease_owner = _worker,
       lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer
+      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer,
+      payload_bytes = case when not taskq.is_outgrown(t.payload_bytes, t.payload) then t.payload_bytes end
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
