@@ -45,10 +45,10 @@ test('the task of a worker that was killed is run by another when its lease has 
 test('a heartbeat extends the lease of a task that takes longer than it', async () => {
   const openGate = await s3.hold('app.gate');
   const { id } = await s3.enqueue(TYPE);
-  const workers = [1, 2].map(() => s3.work(['--until-idle', '--lease', '1s']));
+  const workers = [1, 2].map(() => s3.work(['--until-idle', '--lease', '3s']));
   await waitForRunning(s3.admin, 1);
   const leased = 'select started_at + $1::interval < clock_timestamp() from taskq.tasks';
-  await waitUntil(() => s3.admin.value(leased, '1.2 s'), 'the first lease is not over');
+  await waitUntil(() => s3.admin.value(leased, '3.2 s'), 'the first lease is not over');
   await openGate();
   await Promise.all(workers.map((worker) => worker.exit));
   expect(await s3.task(id)).toMatchObject({ status: 'completed', losses: 0 });
