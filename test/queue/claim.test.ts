@@ -521,4 +521,25 @@ describe('one by one, a row that a trigger refuses is passed and named', () => {
     expect(rows.map(({ id }) => id)).toEqual([ids[0], ids[2], null]);
     expect(rows[2]!.extra.refused).toMatchObject([{ id: ids[1], error: 'not allowed by the application' }]);
   });
+
+  test('hundreds of them are passed, and a level of which a row was not tried does not count as read', async () => {
+    const bad = await enqueueSome(queue.admin, 300, { priority: 1 });
+    const good = await enqueueSome(queue.admin, 3, { priority: 1 });
+    await enqueueSome(queue.admin, 2, { priority: 2 });
+    const worker = await registerWorker(queue.admin);
+    await refuseChanges(queue.admin, 'create trigger', `old.id <= ${bad.at(-1)}`);
+    const rows = await queue.admin.rows<{
+      id: string | null;
+      extra: { levels?: number; refused?: object[] };
+    }>(
+      `select id, extra from taskq.claim($1, '{default}', '{work}', 1, 1, $2, null, null, $3) order by id`,
+      worker.id,
+      LEASE_MS,
+      { looked: true, one_by_one: true },
+    );
+    expect(rows.map(({ id }) => id)).toEqual([good[0], good[1], null]);
+    expect(rows[2]!.extra.refused).toHaveLength(300);
+    // Priority 0 alone: of 1 the last task is left.
+    expect(rows[2]!.extra.levels).toBe(1);
+  });
 });

@@ -21,8 +21,8 @@
 -- rows), and no later claim reads them again; taskq.find_missed searches behind it.
 --
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a payload
--- changed by hand may be too long to be written. It tries each row alone and passes up to a hundred that fail; these stay
--- as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
+-- changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a thousand that
+-- fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -54,8 +54,9 @@ declare
   weighs bigint;
   first_left integer;
   level_left integer;
-  spare constant integer := case when options @> '{"one_by_one": true}' then 100 else 0 end;
+  spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
+  untried tid;
 begin
   if options not in ('{}', '{"looked": true}') then
     perform taskq.refuse_unknown_options('claim', options, '{looked,one_by_one}');
@@ -123,7 +124,7 @@ begin
   ) as due;
 
   if spare > 0 then
-    select t.claimable, t.refused into chosen, refused
+    select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
     from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
   end if;
 
@@ -158,8 +159,14 @@ begin
   end if;
 
   if spare > 0 then
-    -- Of the last level it may have taken only the first rows.
-    level_left := least(level_left, last_level);
+    -- Of the last level it may have read only the first rows, and it may have tried those of the first levels alone.
+    level_left := least(level_left, last_level, (
+      select level.place
+      from taskq.tasks t
+      join unnest(level_queues, level_priorities) with ordinality as level (queue, priority, place)
+        on level.queue = t.queue and level.priority = t.priority
+      where t.ctid = untried
+    ));
   end if;
 
   -- lease_no wraps around, and a step is too short to come back to the same number. By ctid: a fifth faster than by id,

@@ -1,9 +1,9 @@
 -- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. The first
--- _start of them start at once. Returns the first _most that can be claimed, and those before them that cannot, with
--- their errors (null: none).
+-- _start of them start at once. Returns the first _most that can be claimed, those before them that cannot, with their
+-- errors (null: none), and how many it has tried: a trigger that waits for locks must not outlast the client's patience.
 create or replace function taskq.try_claim(
   _rows tid[], _start integer, _most integer, _worker integer, _lease_ms bigint, _ts timestamptz,
-  out claimable tid[], out refused jsonb
+  out claimable tid[], out refused jsonb, out tried integer
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -11,12 +11,15 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
+  began constant timestamptz := clock_timestamp();
   row_at tid;
   starts boolean;
 begin
   claimable := '{}';
+  tried := 0;
   foreach row_at in array coalesce(_rows, '{}') loop
-    exit when cardinality(claimable) = _most;
+    exit when cardinality(claimable) = _most or clock_timestamp() > began + interval '5 s';
+    tried := tried + 1;
     starts := cardinality(claimable) < _start;
     begin
       update taskq.tasks t
