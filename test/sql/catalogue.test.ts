@@ -34,6 +34,7 @@ const PURE = [
   'new_task',
   'options_are_valid',
   'options_fit',
+  'payload_weight',
   'period_ms',
   'priority_named',
   'queue_options',

@@ -70,7 +70,7 @@ begin
     begin
       lock table taskq.claim_turn in share update exclusive mode;
     exception when lock_not_available then
-      null; -- Somebody keeps his transaction open: go on beside it.
+      null; -- Another session keeps its transaction open: go on beside it.
     end;
   end if;
   ts := clock_timestamp();
@@ -107,10 +107,7 @@ begin
     from unnest(level_queues, level_priorities, level_times, level_ids)
       with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
     lateral (
-      select t.ctid as row_at, t.lost_ahead, case
-          when taskq.is_outgrown(t.payload_bytes, t.payload) then 1048576
-          else coalesce(t.payload_bytes, octet_length(t.payload::text))
-        end as weight
+      select t.ctid as row_at, t.lost_ahead, taskq.payload_weight(t.payload_bytes, t.payload) as weight
       from taskq.tasks t
       where t.queue = level_of.queue and t.priority = level_of.priority
         and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
@@ -134,10 +131,7 @@ begin
     select c.nth, level.place into first_left, level_left
     from (
       select chosen_at.nth, t.queue, t.priority, t.lost_ahead,
-        sum(case
-          when taskq.is_outgrown(t.payload_bytes, t.payload) then 1048576
-          else coalesce(t.payload_bytes, octet_length(t.payload::text))
-        end) over (order by chosen_at.nth) as so_far
+        sum(taskq.payload_weight(t.payload_bytes, t.payload)) over (order by chosen_at.nth) as so_far
       from unnest(chosen) with ordinality as chosen_at (row_at, nth)
       join taskq.tasks t on t.ctid = chosen_at.row_at
     ) as c

@@ -4,8 +4,8 @@ import { readObjects } from './released-objects.ts';
 
 /**
  * The role that owns what releases made, the one that migrated first, must own what later releases add: functions run
- * with the rights of their owner, and what a release adds is granted to nobody. Act as that role from here on, if the
- * session may. In a database without a release, the current role will be the owner.
+ * with the rights of their owner, and no other role is granted what a release adds. Act as that role from here on, if
+ * the session may. In a database without a release, the current role will be the owner.
  */
 export async function becomeOwner(client: Client): Promise<void> {
   const { role, owner, may_become: mayBecome } = await readRights(client);
