@@ -26,6 +26,7 @@ const PURE = [
   'is_retention',
   'is_server_fault',
   'is_text',
+  'is_tied',
   'is_whole',
   'json_types',
   'lease_step',

@@ -28,6 +28,7 @@ declare
   done bigint[];
   done_nos integer[];
   waited bigint[];
+  tied bigint[];
   default_retention text := (select retention from taskq.defaults);
   type_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.task_types where retention is not null);
   queue_retention jsonb := (select jsonb_object_agg(name, retention) from taskq.queues where retention is not null);
@@ -48,15 +49,17 @@ begin
   select array_agg(locked.row_at) filter (where not locked.is_kept),
     array_agg(locked.row_at) filter (where locked.is_kept),
     count(*), array_agg(locked.id) filter (where locked.notify_done),
-    array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention)
-  into plain_at, kept_at, locked_count, waited, other_retentions
+    array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention),
+    array_agg(locked.id) filter (where locked.is_tied)
+  into plain_at, kept_at, locked_count, waited, other_retentions, tied
   from (
     select distinct a.id, a.lease_no from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id, a.lease_no
   ) as o
   cross join lateral (
     select t.ctid as row_at, t.id, t.notify_done, kept.kept_for,
       -- A client waits for the result: keep it for at least an hour.
-      t.notify_done or kept.kept_for <> 'none' as is_kept
+      t.notify_done or kept.kept_for <> 'none' as is_kept,
+      taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied
     from taskq.tasks t
     cross join lateral (
       select coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention) as kept_for
@@ -110,6 +113,9 @@ begin
       _ran_ms => o.ran_ms, _result => o.result, _result_note => o.result_note
     ) as f
     where t.ctid = any (kept_at);
+  end if;
+  if tied is not null then
+    perform taskq.leave(tied, ts);
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
 

@@ -16,6 +16,7 @@ as $$
 declare
   moved integer;
   waited bigint[];
+  tied bigint[];
 begin
   insert into taskq.dead_tasks
   select d.*
@@ -27,6 +28,11 @@ begin
   ) as free
   cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
   where t.id = any (_ids);
+  select array_agg(t.id) into tied
+  from taskq.tasks t where t.id = any (_ids) and taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id);
+  if tied is not null then
+    perform taskq.leave(tied, _ts);
+  end if;
   with gone as (
     delete from taskq.tasks t where t.id = any (_ids) returning t.id, t.notify_done
   )
