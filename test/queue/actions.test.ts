@@ -124,6 +124,18 @@ test.each(["pause_queue('mail', $1)", 'pause_worker($2, $1)', 'stop_worker($2, $
   },
 );
 
+test.each(['revive', 'rerun'])(
+  '%s refuses an invalid name for all tasks, not each task for it',
+  async (verb) => {
+    const id = await enqueue(queue.admin);
+    await (verb === 'revive' ? addDead(queue.admin, id, 'parked') : cancel(queue.admin, [id]));
+    await expect(queue.admin.rows(`select taskq.${verb}($1, '{"by": ""}')`, [id])).rejects.toMatchObject({
+      code: '22023',
+      message: `${verb}: by "": expected text of 1 to 200 characters`,
+    });
+  },
+);
+
 test('it is recorded with what was done, or not at all', async () => {
   const id = await enqueue(queue.admin);
   await queue.admin.rows('begin');

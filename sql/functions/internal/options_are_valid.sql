@@ -14,6 +14,7 @@ begin
       )
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
       and coalesce(dead_retention <> 'none', true)
+      and coalesce(length(o.by) between 1 and 200, true)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
       and not exists (
         select from jsonb_each(_options) as e (name, value)
@@ -23,7 +24,7 @@ begin
       queue text, key text, key_for jsonb, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
-      notify_done boolean, notify boolean, by_hand boolean, allow_unknown jsonb
+      notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb
     )
   );
 exception when data_exception or check_violation then

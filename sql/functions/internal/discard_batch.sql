@@ -1,0 +1,22 @@
+-- Deletes these dead letters, all or none, except those added by hand since taskq.discard_old chose them. Skips those
+-- that other transactions have locked. Returns how many it deleted.
+create or replace function taskq.discard_batch(_ids bigint[])
+returns integer
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+declare
+  discarded integer;
+begin
+  delete from taskq.dead_tasks x
+  where x.id = any (array(
+    select d.id from taskq.dead_tasks d where d.id = any (_ids) and not d.by_hand for update skip locked
+  ));
+  get diagnostics discarded = row_count;
+  -- Deferred triggers refuse here, not at the commit.
+  set constraints all immediate;
+  return discarded;
+end
+$$;

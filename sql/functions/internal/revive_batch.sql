@@ -1,0 +1,60 @@
+-- Revives these dead letters, all or none, as taskq.revive describes it, which has checked the options. Returns a row
+-- per id.
+create or replace function taskq.revive_batch(_ids bigint[], options jsonb)
+returns table (id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  due timestamptz;
+  locked bigint[];
+  left_out bigint[];
+  back bigint[];
+  lane text;
+begin
+  locked := array(
+    select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
+  );
+  -- A row inserted by hand may be live under the id of a dead letter: report that id as not dead.
+  locked := array(
+    select d.id from unnest(locked) as d (id)
+    where (select t.id from taskq.tasks t where t.id = d.id limit 1) is null
+  );
+  left_out := array(
+    select d.id from taskq.dead_tasks d
+    where d.id = any (locked) and d.by_hand <> (options ->> 'by_hand')::boolean
+  );
+  ts := clock_timestamp();
+  due := ts + make_interval(secs => greatest((options ->> 'delay_ms')::bigint, 0) / 1000.0);
+  back := taskq.insert_revived(
+    array(select d.id from unnest(locked) as d (id) where d.id <> all (left_out)), options, due, ts
+  );
+  delete from taskq.dead_tasks d where d.id = any (back);
+  perform taskq.record_action('revive', ts, options, back);
+  for lane in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
+    perform taskq.wake(lane, due);
+  end loop;
+
+  return query
+  select asked.id,
+    case
+      when asked.id = any (back) then 'revived'
+      when asked.id = any (left_out) then 'left_out'
+      when asked.id = any (locked) then 'key_held'
+      else 'not_dead'
+    end,
+    case
+      when asked.id = any (back || left_out) then null
+      when asked.id = any (locked) then (
+        select jsonb_build_object('key', d.unique_key, 'holder', taskq.find_by_key(d.queue, d.unique_key)::text)
+        from taskq.dead_tasks d where d.id = asked.id
+      )
+      else asked.extra
+    end
+  from taskq.find_statuses(_ids, locked) as asked;
+end
+$$;
