@@ -26,6 +26,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/show.ts')).show,
       },
       {
+        name: 'explain',
+        summary: 'say why a task does not run, or where it runs',
+        load: async () => (await import('./commands/explain.ts')).explain,
+      },
+      {
         name: 'cancel',
         summary: 'cancel waiting and running tasks',
         load: async () => (await import('./commands/cancel.ts')).cancel,

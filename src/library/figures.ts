@@ -1,4 +1,5 @@
 import type { FinishedStatus, LiveStatus } from '../domain/task.ts';
+import type { WorkerObstacle } from '../queue/inspect/find-obstacles.ts';
 import type { QueueStats, Stats, TypeStats } from '../queue/inspect/stats.ts';
 
 /** The queues in figures, as `taskq stats` shows them. */
@@ -72,14 +73,7 @@ export interface Stalled {
   readonly type: string;
   /** How many. */
   readonly due: number;
-  readonly reason:
-    | 'queue_paused'
-    | 'no_worker'
-    | 'workers_stopping'
-    | 'queue_unserved'
-    | 'type_unhandled'
-    | 'pair_unserved'
-    | 'worker_paused';
+  readonly reason: 'queue_paused' | WorkerObstacle;
   /** The id of the paused worker, if no other could take them. */
   readonly worker: number | null;
 }

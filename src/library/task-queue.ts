@@ -11,6 +11,7 @@ import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { EXIT, TaskqError } from '../lib/errors.ts';
 import { queryableOf } from '../lib/pg-client.ts';
+import { explainTask } from '../queue/inspect/explain-task.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
 import { stats } from '../queue/inspect/stats.ts';
@@ -30,6 +31,7 @@ import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
 import { bulksOf } from './bulks-of.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
+import { explanationOf, type TaskExplanation } from './explanation.ts';
 import { type Figures, figuresOf } from './figures.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
 import type { MigrateSettings } from './migrate-for.ts';
@@ -137,6 +139,14 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       const shown = id === undefined ? undefined : await showTask(db, id);
       if (shown === undefined) return undefined;
       return shownOf(shown) as ShownTaskOf<Handlers>;
+    });
+  }
+
+  /** Returns why a task does not run, or where it does; undefined if there is no such task. */
+  async explain(id: string): Promise<TaskExplanation | undefined> {
+    return this.#withDatabase(async (db) => {
+      const explained = await explainTask(db, checkedTaskId(id));
+      return explained && explanationOf(explained);
     });
   }
 

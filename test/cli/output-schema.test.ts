@@ -34,6 +34,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   work: [['--until-idle', '--poll', '50ms']],
   list: [[], ['--limit', '1'], ['--status', 'completed'], ['--queue', 'nowhere']],
   show: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
+  explain: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
   stats: [[], ['--since', '1h']],
   retry: [
     ['$waiting', '$dead', '999999'],

@@ -13,6 +13,34 @@ async function settleOne(kind: string, more: object = {}): Promise<string> {
   return task.id;
 }
 
+describe('explain', () => {
+  test('says why a task waits, with times as Dates', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', {}, { delay: '1h' });
+    expect(await queue.explain(id)).toMatchObject({
+      id,
+      type: 'work',
+      status: 'pending',
+      mayStartAt: null,
+      causes: [
+        { cause: 'delayed', until: expect.any(Date) },
+        { cause: 'no_worker', worker: null, until: null },
+      ],
+    });
+    await registerWorker(library.admin);
+    const { mayStartAt, causes } = (await queue.explain(id))!;
+    expect(causes).toEqual([{ cause: 'delayed', until: mayStartAt }]);
+  });
+
+  test('knows nothing of a task that never was', async () => {
+    expect(await library.open().explain('999999')).toBeUndefined();
+  });
+
+  test('refuses what is no id', async () => {
+    await expect(library.open().explain('x')).rejects.toMatchObject({ exitCode: 2 });
+  });
+});
+
 describe('get', () => {
   test('returns a pending task, with times as Dates and ids as text', async () => {
     const queue = library.open();

@@ -189,6 +189,21 @@ function verbsOf(
         'select taskq.show_task($1)',
         (await ids('select id from taskq.dead_tasks order by id limit 1'))[0],
       ),
+    'explain a waiting task': async () =>
+      session.rows(
+        'select taskq.explain($1)',
+        (await ids('select id from taskq.tasks order by id limit 1'))[0],
+      ),
+    'explain a due task': async () => {
+      await admin.rows('update taskq.workers set running = 8');
+      await enqueueDue(10);
+      return session.rows('select taskq.explain(max(id)) from taskq.tasks');
+    },
+    'explain a finished task': async () =>
+      session.rows(
+        'select taskq.explain($1)',
+        (await ids('select id from taskq.finished_tasks order by id limit 1'))[0],
+      ),
     'look up ten ends': async () =>
       session.rows(
         'select * from taskq.get_ends($1)',
@@ -367,6 +382,10 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'show a waiting task': 1500,
   'show a dead task': 1500,
   'show a finished task': 1500,
+  'explain a waiting task': 100,
+  // The dead rows before it, where a snapshot holds them.
+  'explain a due task': 10_000,
+  'explain a finished task': 1500,
   'rescue from 500 blocks': 700,
   'discard old dead letters': 50,
   'a page of dead letters': 3000,

@@ -1,7 +1,6 @@
--- Returns why no live worker can take a due task of a queue and a type, for pairs given as two arrays of equal length:
--- `queue_paused`, `no_worker` (none is alive), `workers_stopping` (each of them is), `queue_unserved`,
--- `type_unhandled`, `pair_unserved` (some serve the queue, others handle the type, none does both) or `worker_paused`
--- (each that could take it; worker is its id if there is only one). No row for a pair: some worker can.
+-- Returns why a due task of a queue and a type cannot start, for pairs given as two arrays of equal length:
+-- `queue_paused`, or why no live worker can take it (see taskq.worker_obstacles). No row for a pair: some worker can.
+-- taskq.explain says the same of one task, and more.
 create or replace function taskq.find_obstacles(_queues text[], _types text[])
 returns table (queue text, type text, reason text, worker integer)
 language sql stable security definer
@@ -10,36 +9,21 @@ as $$
   with moment as materialized (
     select clock_timestamp() as ts
   ),
-  live as materialized (
-    select w.id, w.types, w.queues, w.stop_requested_at is not null as is_stopping, w.paused_at is not null as is_paused
-    from moment m, taskq.workers w
-    where w.stopped_at is null and w.heartbeat_at >= m.ts - make_interval(secs => w.lease_ms / 1000.0)
-  ),
-  worker as materialized (
-    select l.id, l.types, l.queues, l.is_paused from live l where not l.is_stopping
-  ),
-  judged as (
-    select distinct p.queue, p.type, able.paused,
-      case
-        when exists (
-          select from taskq.queues s
-          where s.name = p.queue and s.paused_at is not null and (s.paused_until is null or s.paused_until > m.ts)
-        ) then 'queue_paused'
-        when not exists (select from live) then 'no_worker'
-        when not exists (select from worker) then 'workers_stopping'
-        when not exists (select from worker w where w.queues is null or p.queue = any (w.queues)) then 'queue_unserved'
-        when not exists (select from worker w where p.type = any (w.types)) then 'type_unhandled'
-        when able.workers = 0 then 'pair_unserved'
-        when able.workers = able.paused then 'worker_paused'
-      end as reason,
-      able.id
-    from moment m, unnest(_queues, _types) as p (queue, type)
-    cross join lateral (
-      select count(*) as workers, count(*) filter (where w.is_paused) as paused, min(w.id) as id
-      from worker w where p.type = any (w.types) and (w.queues is null or p.queue = any (w.queues))
-    ) as able
+  hindered as materialized (
+    select o.* from moment m cross join lateral taskq.worker_obstacles(_queues, _types, m.ts) as o
   )
-  select j.queue, j.type, j.reason, case when j.reason = 'worker_paused' and j.paused = 1 then j.id end
-  from judged j where j.reason is not null
-  order by j.queue, j.type
+  select distinct p.queue, p.type, coalesce(own.reason, h.reason), case when own.reason is null then h.worker end
+  from moment m
+  cross join unnest(_queues, _types) as p (queue, type)
+  cross join lateral (
+    select case
+      when exists (
+        select from taskq.queues s
+        where s.name = p.queue and s.paused_at is not null and (s.paused_until is null or s.paused_until > m.ts)
+      ) then 'queue_paused'
+    end as reason
+  ) as own
+  left join hindered h on h.queue = p.queue and h.type = p.type
+  where coalesce(own.reason, h.reason) is not null
+  order by 1, 2
 $$;

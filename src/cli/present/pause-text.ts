@@ -2,9 +2,10 @@ import type { ListedQueue } from '../../queue/inspect/list-queues.ts';
 import { printable } from './printable.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
+type Pause = Pick<ListedQueue, 'paused_at' | 'paused_until' | 'paused_by' | 'pause_reason'>;
+
 /** Say who paused a queue, until when, and why: `paused until 2030-01-31 09:00:00 (2h) by ann@host, 3m ago: deploy`. */
-export function pauseText(queue: ListedQueue, now: number): string {
-  const { paused_at, paused_until, paused_by, pause_reason } = queue;
+export function pauseText({ paused_at, paused_until, paused_by, pause_reason }: Pause, now: number): string {
   const by = paused_by === null ? '' : ` by ${paused_by}`;
   const who = `${by}, ${relativeTime(paused_at, now)}`;
   const why = pause_reason === null ? '' : `: ${pause_reason}`;

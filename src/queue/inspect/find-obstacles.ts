@@ -6,16 +6,18 @@ export interface Place {
   readonly type: string;
 }
 
-/** Why no live worker can take a due task of a queue and a type. */
+/** Why no live worker can take a task. */
+export type WorkerObstacle =
+  | 'no_worker'
+  | 'workers_stopping'
+  | 'queue_unserved'
+  | 'type_unhandled'
+  | 'pair_unserved'
+  | 'worker_paused';
+
+/** Why a due task of a queue and a type cannot start. */
 export interface Obstacle extends Place {
-  readonly reason:
-    | 'queue_paused'
-    | 'no_worker'
-    | 'workers_stopping'
-    | 'queue_unserved'
-    | 'type_unhandled'
-    | 'pair_unserved'
-    | 'worker_paused';
+  readonly reason: 'queue_paused' | WorkerObstacle;
   /** The id of the paused worker if no other could take the task. */
   readonly worker: number | null;
 }

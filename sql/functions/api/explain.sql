@@ -1,0 +1,64 @@
+-- Returns why a task does not run, or where it does: {id, queue, type, status, may_start_at, causes: [{cause, …}]}.
+-- Null: no such task. Of a waiting task, causes has everything that keeps it from starting; empty: a worker takes it
+-- with its next claim. may_start_at is the time from which only slots and the tasks before it matter; null: not before
+-- someone acts, as when no worker handles its type. Of a held task, causes says where it is; of one that has ended
+-- (`ended`), when, and for which reason.
+--
+-- Each family of causes is a function explain_…, which returns a row per cause: its name, `until` (when it ends by
+-- itself; infinity: it does not; null: it does not keep the task from starting), and what else is known of it.
+create or replace function taskq.explain(_id bigint)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+  task taskq.tasks;
+  may_start_at timestamptz;
+  causes jsonb;
+begin
+  select * into task from taskq.tasks t where t.id = _id;
+  if not found then
+    return (
+      select jsonb_build_object(
+        'id', a.id::text, 'queue', a.queue, 'type', a.type, 'status', a.status, 'may_start_at', null,
+        'causes', jsonb_build_array(jsonb_build_object(
+          'cause', 'ended', 'at', a.finished_at, 'reason', coalesce(a.reason, a.cancel_reason)
+        ))
+      )
+      from taskq.all_tasks a where a.id = _id limit 1
+    );
+  end if;
+  if task.lease_owner is not null then
+    select jsonb_agg(jsonb_build_object('cause', c.cause) || c.about) into causes
+    from taskq.explain_held(task, ts) as c;
+  else
+    select greatest(ts, max(c.until)),
+      jsonb_agg(
+        jsonb_build_object('cause', c.cause)
+        || case when c.until is null then '{}' else jsonb_build_object('until', nullif(c.until, 'infinity')) end
+        || c.about
+      )
+    into may_start_at, causes
+    from (
+      select * from taskq.explain_task(task, ts)
+      union all
+      select * from taskq.explain_queue(task.queue, ts)
+      union all
+      select * from taskq.explain_workers(task.queue, task.type, ts)
+    ) as c;
+    if may_start_at = ts then
+      select coalesce(causes, '[]') || coalesce(jsonb_agg(jsonb_build_object('cause', c.cause) || c.about), '[]')
+      into causes
+      from taskq.explain_turn(task, ts) as c;
+    end if;
+  end if;
+  return jsonb_build_object(
+    'id', task.id::text, 'queue', task.queue, 'type', task.type, 'status', task.status,
+    'may_start_at', nullif(may_start_at, 'infinity'), 'causes', coalesce(causes, '[]')
+  );
+end
+$$;

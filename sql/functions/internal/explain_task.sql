@@ -1,0 +1,28 @@
+-- Returns what in a waiting task's own row keeps it from starting: `delayed`, or after an earlier start `retrying` or
+-- `snoozed` (until: when it is due), or `expired`; and `suspect` if it was lost with its worker, which makes it run in a
+-- process of its own, and alone in its claim after three losses before its start. For the columns see taskq.explain.
+create or replace function taskq.explain_task(_task taskq.tasks, _ts timestamptz)
+returns table (cause text, until timestamptz, about jsonb)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select
+    case
+      when _task.started_at is null then 'delayed'
+      -- The error of the last attempt has its lease_no. Where no errors are kept, the attempts that failed decide.
+      when exists (
+        select from taskq.task_errors e
+        where e.task_id = _task.id and e.lease_no = _task.lease_no and e.outcome = 'failed'
+      ) then 'retrying'
+      when _task.attempts > 0 and not exists (select from taskq.task_errors e where e.task_id = _task.id) then 'retrying'
+      else 'snoozed'
+    end,
+    _task.available_at, '{}'::jsonb
+  where _task.status = 'pending' and _task.available_at > _ts
+  union all
+  select 'expired', 'infinity', jsonb_build_object('at', _task.expires_at)
+  where not taskq.may_start(_task.expires_at, _task.started_at, _ts)
+  union all
+  select 'suspect', null, jsonb_build_object('losses', _task.losses, 'alone', coalesce(_task.lost_ahead, 0) >= 3)
+  where _task.losses > 0
+$$;

@@ -1,0 +1,49 @@
+import { countOf } from '../../lib/count.ts';
+import type { Cause } from '../../queue/inspect/explain-task.ts';
+import type { Place } from '../../queue/inspect/find-obstacles.ts';
+import { obstacleText } from './obstacle-text.ts';
+import { pauseText } from './pause-text.ts';
+import { printable } from './printable.ts';
+import { localTime, relativeTime, roughly } from './times.ts';
+
+/** Say what keeps a task of this queue and type from running, or where it is, as a sentence without a full stop. */
+export function causeText(cause: Cause<string>, { queue, type }: Place, now: number): string {
+  const at = (time: string) => `${localTime(time)} (${relativeTime(time, now)})`;
+  switch (cause.cause) {
+    case 'delayed':
+      return `due at ${at(cause.until)}`;
+    case 'retrying':
+      return `its last attempt failed; the next is due at ${at(cause.until)}`;
+    case 'snoozed':
+      return `its handler put it off until ${at(cause.until)}`;
+    case 'expired':
+      return `it expired at ${at(cause.at)}, before it started, and will not run`;
+    case 'suspect':
+      return `it was lost with its worker (${countOf(cause.losses, 'time')}): it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
+    case 'queue_paused': {
+      const { since: paused_at, until: paused_until, by: paused_by, reason: pause_reason } = cause;
+      const pause = pauseText({ paused_at, paused_until, paused_by, pause_reason }, now);
+      return `queue ${printable(queue)} is ${pause}`;
+    }
+    case 'slots_busy':
+      return `all slots of ${cause.workers === 1 ? 'the worker' : `the ${cause.workers} workers`} that can take it are in use (${cause.slots})`;
+    case 'behind':
+      return `${cause.more ? 'at least ' : ''}${countOf(cause.tasks, 'task')} of queue ${printable(queue)} ${cause.tasks === 1 ? 'comes' : 'come'} first`;
+    case 'running':
+      return `it runs on worker ${workerName(cause)}${cause.since === null ? '' : `, since ${at(cause.since)}`}`;
+    case 'claimed':
+      return `worker ${workerName(cause)} has claimed it ahead, and starts it when a slot is free`;
+    case 'worker_silent':
+      return `worker ${workerName(cause)} has been silent for ${roughly(Math.max(0, now - Date.parse(cause.since)))}: another takes over`;
+    case 'cancel_requested':
+      return `a cancel was requested at ${at(cause.at)}${cause.reason === null ? '' : `: ${printable(cause.reason)}`}`;
+    case 'ended':
+      return `ended at ${at(cause.at)}${cause.reason === null ? '' : `: ${printable(cause.reason)}`}`;
+    default:
+      return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
+  }
+}
+
+function workerName({ worker, name }: { readonly worker: number; readonly name: string | null }): string {
+  return name === null ? String(worker) : printable(name);
+}

@@ -1,0 +1,27 @@
+import type { Explanation } from '../../queue/inspect/explain-task.ts';
+import type { Screen } from '../run/output.ts';
+import { causeText } from './cause-text.ts';
+import { paintStatus } from './format-task-list.ts';
+import { printable } from './printable.ts';
+import { localTime, relativeTime } from './times.ts';
+
+/** Format an explanation for people: the task, and a line for each cause. */
+export function formatExplanation(explanation: Explanation, { paint, now }: Screen): string {
+  const { id, type, status, causes } = explanation;
+  const width = Math.max(0, ...causes.map(({ cause }) => cause.length));
+  return [
+    `${paint.bold(`task ${id}`)}  ${printable(type)}  ${paintStatus(status, status, paint)}${startText(explanation, now)}`,
+    ...(causes.length === 0 ? ['  nothing keeps it: a worker takes it with its next claim'] : []),
+    ...causes.map(
+      (cause) => `  ${paint.dim(cause.cause.padEnd(width))}  ${causeText(cause, explanation, now)}`,
+    ),
+  ].join('\n');
+}
+
+/** A held or ended task does not wait to start. */
+function startText({ status, may_start_at: at, causes }: Explanation, now: number): string {
+  if (status !== 'pending' && status !== 'blocked') return '';
+  if (at === null) return causes.length === 0 ? '' : '  does not start until someone acts';
+  const isNow = Date.parse(at) <= now;
+  return isNow ? '  may start now' : `  may start at ${localTime(at)} (${relativeTime(at, now)})`;
+}

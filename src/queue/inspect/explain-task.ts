@@ -1,0 +1,63 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { WorkerObstacle } from './find-obstacles.ts';
+
+/** What keeps a task from running, or where a held one is. `Time` is text (ISO 8601), or a Date in the library. */
+export type Cause<Time> =
+  /** It is due at `until`: never started, or waiting for another attempt, or put off by its handler. */
+  | { readonly cause: 'delayed' | 'retrying' | 'snoozed'; readonly until: Time }
+  /** Its time to start ran out at `at`. */
+  | { readonly cause: 'expired'; readonly at: Time; readonly until: null }
+  /** It was lost with its worker, so it runs in its own process; alone: nothing else is claimed with it. */
+  | { readonly cause: 'suspect'; readonly losses: number; readonly alone: boolean }
+  | {
+      readonly cause: 'queue_paused';
+      readonly since: Time;
+      readonly by: string | null;
+      readonly reason: string | null;
+      /** Null: until it is resumed. */
+      readonly until: Time | null;
+    }
+  /** No live worker can take it; see taskq.worker_obstacles. */
+  | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
+  /** Every worker that can take it had all slots in use at its last heartbeat. */
+  | { readonly cause: 'slots_busy'; readonly workers: number; readonly slots: number }
+  /** So many tasks of its queue are claimed first; more: at least so many. */
+  | { readonly cause: 'behind'; readonly tasks: number; readonly more: boolean }
+  /** Where it is: in a slot since `since`, or claimed ahead. */
+  | {
+      readonly cause: 'running' | 'claimed';
+      readonly worker: number;
+      readonly name: string | null;
+      /** Null if claimed ahead. */
+      readonly since: Time | null;
+    }
+  /** The worker that holds it sends no heartbeats: others take the task over. */
+  | {
+      readonly cause: 'worker_silent';
+      readonly worker: number;
+      readonly name: string;
+      readonly since: Time;
+    }
+  | { readonly cause: 'cancel_requested'; readonly at: Time; readonly reason: string | null }
+  | { readonly cause: 'ended'; readonly at: Time; readonly reason: string | null };
+
+/** Why a task does not run, or where it does. */
+export interface Explanation<Time = string> {
+  readonly id: string;
+  readonly queue: string;
+  readonly type: string;
+  readonly status: string;
+  /** From then on only slots and the tasks before it matter; null: not before someone acts, or it does not wait. */
+  readonly may_start_at: Time | null;
+  /** Empty: a worker takes it with its next claim. */
+  readonly causes: readonly Cause<Time>[];
+}
+
+/** Explain why a task does not run, or where it does. Undefined: no such task. */
+export async function explainTask(db: Queryable, id: string): Promise<Explanation | undefined> {
+  const rows = await db.query<{ explanation: Explanation | null }>({
+    text: 'select taskq.explain($1) as explanation',
+    values: [id],
+  });
+  return rows[0]!.explanation ?? undefined;
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { sessionOf } from '../queue/session.ts';
+import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
+import { createProject, type Project } from './project.ts';
+
+let project: Project;
+
+beforeAll(async () => {
+  project = await createProject();
+});
+beforeEach(() => project.client.query('truncate taskq.tasks, taskq.workers, taskq.queues'));
+afterAll(() => project.drop());
+
+/** Line by line, with instants replaced. */
+async function explained(id: string): Promise<string[]> {
+  const { code, stdout, stderr } = await project.run(['explain', id]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout
+    .replaceAll(/\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \((?:now|in \S+|\S+ ago)\)/g, 'TIME')
+    .trimEnd()
+    .split('\n');
+}
+
+test('each cause is a line, and the first says when it may start', async () => {
+  const id = await project.enqueue({ delay_ms: 3_600_000 });
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  pending  does not start until someone acts`,
+    '  delayed    due at TIME',
+    '  no_worker  no worker is running',
+  ]);
+  const worker = await registerWorker(sessionOf(project.client), { double: {} });
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  pending  may start at TIME`,
+    '  delayed  due at TIME',
+  ]);
+  await project.run(['retry', id]);
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  pending  may start now`,
+    '  nothing keeps it: a worker takes it with its next claim',
+  ]);
+  await project.run(['queues', 'pause', 'default', '--reason', 'deploy', '--by', 'ann']);
+  expect((await explained(id))[1]).toMatch(
+    /^ {2}queue_paused {2}queue default is paused by \S+ \(ann\), .*, until it is resumed: deploy$/,
+  );
+  await project.run(['queues', 'resume', 'default']);
+  const task = await claimOne(worker, { types: ['double'] });
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  running`,
+    '  running  it runs on worker plain:1:a, since TIME',
+  ]);
+  await worker.settle(outcome(task, 'dead', { reason: 'hopeless' }));
+  expect(await explained(id)).toEqual([`task ${id}  double  dead`, '  ended  ended at TIME: hopeless']);
+});
+
+test('what is put off, lost, expired, busy and behind is said in words', async () => {
+  const session = sessionOf(project.client);
+  await registerWorker(session, { double: {} });
+  await project.enqueue();
+  const id = await project.enqueue();
+  await session.rows('update taskq.workers set running = 8');
+  expect(await explained(id)).toEqual([
+    `task ${id}  double  pending  may start now`,
+    '  slots_busy  all slots of the worker that can take it are in use (8)',
+    '  behind      1 task of queue default comes first',
+  ]);
+  await session.rows('update taskq.tasks set losses = 1, lost_ahead = 3');
+  expect((await explained(id))[1]).toBe(
+    '  suspect     it was lost with its worker (1 time): it runs in a process of its own, and is claimed alone',
+  );
+  await session.rows(
+    "update taskq.tasks set losses = 0, started_at = now(), available_at = now() + interval '1 h'",
+  );
+  expect((await explained(id))[1]).toBe('  snoozed  its handler put it off until TIME');
+  await session.rows('update taskq.tasks set attempts = 1');
+  expect((await explained(id))[1]).toBe('  retrying  its last attempt failed; the next is due at TIME');
+  await session.rows('update taskq.tasks set started_at = null, available_at = now(), expires_at = now()');
+  expect((await explained(id))[1]).toBe('  expired  it expired at TIME, before it started, and will not run');
+});
+
+test('an unknown task, and no id, are refused as by show', async () => {
+  expect(await project.run(['explain', '999999'])).toMatchObject({ code: 1, stdout: '' });
+  const { stderr } = await project.run(['explain', '999999']);
+  expect(stderr).toBe((await project.run(['show', '999999'])).stderr);
+  expect((await project.run(['explain', 'x'])).code).toBe(2);
+});

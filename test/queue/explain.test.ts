@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest';
+import { type Cause, explainTask } from '../../src/queue/inspect/explain-task.ts';
+import { enqueue, enqueueSome, lapse, makeDue, rescueAll, silence } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { claimOne, outcome, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+const explain = async (id: string) => (await explainTask(queue.admin, id))!;
+const causesOf = async (id: string): Promise<readonly Cause<string>[]> => (await explain(id)).causes;
+const setWorkers = (set: string) => queue.admin.rows(`update taskq.workers set ${set}`);
+const startsNow = async (id: string) => {
+  const { causes, may_start_at: at } = await explain(id);
+  return causes.length === 0 && Date.parse(at!) <= Date.now() + 1000;
+};
+
+test('nothing keeps a due task from a worker that is free', async () => {
+  await registerWorker(queue.admin);
+  const id = await enqueue(queue.admin);
+  expect(await explain(id)).toMatchObject({
+    id,
+    queue: 'default',
+    type: 'work',
+    status: 'pending',
+    causes: [],
+  });
+  expect(await startsNow(id)).toBe(true);
+});
+
+test('a task that never was has no explanation', async () => {
+  expect(await explainTask(queue.admin, '999999999')).toBeUndefined();
+});
+
+describe('of its own', () => {
+  test('a delay, until it is due', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin, { delay_ms: 3_600_000 });
+    const { causes, may_start_at: at } = await explain(id);
+    expect(causes).toEqual([{ cause: 'delayed', until: expect.any(String) }]);
+    expect(at).toBe(causes[0] && 'until' in causes[0] && causes[0].until);
+    await makeDue(queue.admin, [id]);
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test.each([{ retention: '30d' }, { retention: 'none' }])(
+    'a wait for another attempt, with errors kept for $retention',
+    async ({ retention }) => {
+      await queue.admin.rows('select taskq.set_defaults($1)', { errors_retention: retention });
+      const worker = await registerWorker(queue.admin);
+      const id = await enqueue(queue.admin);
+      await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 60_000 }));
+      expect(await causesOf(id)).toEqual([{ cause: 'retrying', until: expect.any(String) }]);
+      await makeDue(queue.admin, [id]);
+      expect(await startsNow(id)).toBe(true);
+    },
+  );
+
+  test('a snooze, also after an attempt that failed', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 0 }));
+    await worker.settle(outcome(await claimOne(worker), 'snoozed', { delay_ms: 60_000 }));
+    expect(await causesOf(id)).toEqual([{ cause: 'snoozed', until: expect.any(String) }]);
+    await makeDue(queue.admin, [id]);
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('its expiry, before housekeeping ends it', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin, { expires_ms: 3_600_000 });
+    expect(await startsNow(id)).toBe(true);
+    await queue.admin.rows("update taskq.tasks set expires_at = clock_timestamp() - interval '1 second'");
+    const { causes, may_start_at: at } = await explain(id);
+    expect(causes).toEqual([{ cause: 'expired', at: expect.any(String), until: null }]);
+    expect(at).toBeNull();
+  });
+
+  test('a loss with its worker, until it reports for itself', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await claimOne(worker);
+    await lapse(queue.admin, [id]);
+    await rescueAll(queue.admin, worker.id);
+    const { causes, may_start_at: at } = await explain(id);
+    expect(causes).toEqual([{ cause: 'suspect', losses: 1, alone: false }]);
+    expect(at).not.toBeNull();
+    await queue.admin.rows('update taskq.tasks set lost_ahead = 3');
+    expect(await causesOf(id)).toEqual([{ cause: 'suspect', losses: 1, alone: true }]);
+    await worker.settle(outcome(await claimOne(worker), 'snoozed', { delay_ms: 0 }));
+    expect(await startsNow(id)).toBe(true);
+  });
+});
+
+describe('of its queue', () => {
+  test('a pause until it is resumed: who, why, since when', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows("select taskq.pause_queue('default', 'ann', 'deploy')");
+    const { causes, may_start_at: at } = await explain(id);
+    const by = expect.stringContaining('ann');
+    const paused = { cause: 'queue_paused', since: expect.any(String), by, reason: 'deploy' };
+    expect({ causes, at }).toEqual({ causes: [{ ...paused, until: null }], at: null });
+    await queue.admin.rows("select taskq.resume_queue('default')");
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('a pause for a time ends then', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows("select taskq.pause_queue('default', _ms => 60000)");
+    const { causes, may_start_at: at } = await explain(id);
+    expect(causes).toMatchObject([{ cause: 'queue_paused', until: at }]);
+    expect(Date.parse(at!)).toBeGreaterThan(Date.now() + 50_000);
+    await queue.admin.rows("update taskq.queues set paused_until = clock_timestamp() - interval '1 second'");
+    expect(await startsNow(id)).toBe(true);
+  });
+});
+
+describe('of the workers', () => {
+  test('that none is there, or all are silent', async () => {
+    const id = await enqueue(queue.admin);
+    expect(await explain(id)).toMatchObject({
+      may_start_at: null,
+      causes: [{ cause: 'no_worker', worker: null, until: null }],
+    });
+    const worker = await registerWorker(queue.admin);
+    expect(await startsNow(id)).toBe(true);
+    await silence(queue.admin, worker.id, 60_000);
+    expect(await causesOf(id)).toMatchObject([{ cause: 'no_worker' }]);
+  });
+
+  test('that all are stopping', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await setWorkers('stop_requested_at = clock_timestamp()');
+    expect(await causesOf(id)).toMatchObject([{ cause: 'workers_stopping' }]);
+    await setWorkers('stop_requested_at = null');
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('that none serves the queue, none handles the type, or none does both', async () => {
+    await registerWorker(queue.admin, { other: {} });
+    const id = await enqueue(queue.admin);
+    expect(await causesOf(id)).toMatchObject([{ cause: 'type_unhandled' }]);
+    await setWorkers("queues = '{mail}'");
+    expect(await causesOf(id)).toMatchObject([{ cause: 'queue_unserved' }]);
+    await queue.admin.rows(
+      `insert into taskq.workers (id, name, host, pid, unique_part, started_at, heartbeat_at, lease_ms, concurrency,
+         queues, types)
+       select place, 'w', 'h', 1, 'b', started_at, heartbeat_at, lease_ms, 1, array[serves], array[handles]
+       from taskq.workers, (values (1, 'default', 'other'), (2, 'mail', 'work')) as v (place, serves, handles)`,
+    );
+    expect(await causesOf(id)).toMatchObject([{ cause: 'pair_unserved' }]);
+    await setWorkers("queues = null, types = '{work}'");
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('that the only one is paused', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await queue.admin.rows('select taskq.pause_worker($1)', worker.id);
+    expect(await causesOf(id)).toEqual([{ cause: 'worker_paused', worker: worker.id, until: null }]);
+    await queue.admin.rows('select taskq.resume_worker($1)', worker.id);
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('that their slots are in use', async () => {
+    await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await setWorkers('running = 8');
+    const { causes, may_start_at: at } = await explain(id);
+    expect(causes).toEqual([{ cause: 'slots_busy', workers: 1, slots: 8 }]);
+    expect(at).not.toBeNull();
+    await setWorkers('running = 7');
+    expect(await startsNow(id)).toBe(true);
+  });
+});
+
+describe('before it', () => {
+  test('are the tasks of its queue that its workers take first, and no others', async () => {
+    await registerWorker(queue.admin);
+    await enqueueSome(queue.admin, 3);
+    await enqueue(queue.admin, { queue: 'mail', priority: 0 });
+    await enqueue(queue.admin, { priority: 9 });
+    await enqueue(queue.admin, { priority: 0, delay_ms: 60_000 });
+    await queue.admin.rows("select taskq.enqueue('strange', '{}', $1)", { priority: 0, allow_unknown: true });
+    const id = await enqueue(queue.admin);
+    const urgent = await enqueueSome(queue.admin, 2, { priority: 0 });
+    await enqueue(queue.admin);
+    expect(await causesOf(id)).toEqual([{ cause: 'behind', tasks: 5, more: false }]);
+    await queue.admin.rows('select taskq.cancel($1)', urgent);
+    expect(await causesOf(id)).toEqual([{ cause: 'behind', tasks: 3, more: false }]);
+    await queue.admin.rows('delete from taskq.tasks where id < $1', id);
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('at least a thousand are not counted further', async () => {
+    await registerWorker(queue.admin);
+    await enqueueSome(queue.admin, 1200);
+    const id = await enqueue(queue.admin);
+    expect(await causesOf(id)).toEqual([{ cause: 'behind', tasks: 1000, more: true }]);
+  });
+
+  test('do not count while something else keeps it', async () => {
+    await registerWorker(queue.admin);
+    await enqueueSome(queue.admin, 3);
+    const id = await enqueue(queue.admin, { delay_ms: 60_000 });
+    expect(await causesOf(id)).toMatchObject([{ cause: 'delayed' }]);
+  });
+});
+
+test('several causes are named together, and the latest decides', async () => {
+  const id = await enqueue(queue.admin, { delay_ms: 60_000 });
+  await queue.admin.rows("select taskq.pause_queue('default', _ms => 3600000)");
+  expect(await explain(id)).toMatchObject({
+    may_start_at: null,
+    causes: [{ cause: 'delayed' }, { cause: 'queue_paused' }, { cause: 'no_worker' }],
+  });
+  await registerWorker(queue.admin);
+  const { causes, may_start_at: at } = await explain(id);
+  expect(causes).toMatchObject([{ cause: 'delayed' }, { cause: 'queue_paused', until: at }]);
+});
+
+describe('a held task', () => {
+  test('runs on a worker since a time, or was claimed ahead by it', async () => {
+    const worker = await registerWorker(queue.admin);
+    const [running, ahead] = await enqueueSome(queue.admin, 2);
+    await worker.claim({ start: 1, ahead: 1 });
+    const on = { worker: worker.id, name: 'plain:1:a' };
+    expect(await explain(running!)).toMatchObject({
+      status: 'running',
+      may_start_at: null,
+      causes: [{ cause: 'running', ...on, since: expect.any(String) }],
+    });
+    expect(await explain(ahead!)).toMatchObject({
+      status: 'leased',
+      causes: [{ cause: 'claimed', ...on, since: null }],
+    });
+  });
+
+  test('was asked to end, or its worker is silent', async () => {
+    const worker = await registerWorker(queue.admin);
+    const id = await enqueue(queue.admin);
+    await claimOne(worker);
+    await queue.admin.rows("select taskq.cancel(array[$1::bigint], 'too late')", id);
+    expect(await causesOf(id)).toMatchObject([
+      { cause: 'running' },
+      { cause: 'cancel_requested', reason: 'too late', at: expect.any(String) },
+    ]);
+    await silence(queue.admin, worker.id, 60_000);
+    expect(await causesOf(id)).toMatchObject([
+      { cause: 'running' },
+      { cause: 'worker_silent', worker: worker.id, name: 'plain:1:a', since: expect.any(String) },
+      { cause: 'cancel_requested' },
+    ]);
+  });
+});
+
+test.each([
+  { kind: 'completed', reason: null },
+  { kind: 'cancelled', reason: 'too late' },
+  { kind: 'dead', reason: 'hopeless' },
+])('a task that has $kind says when, and why', async ({ kind, reason }) => {
+  const worker = await registerWorker(queue.admin);
+  const id = await enqueue(queue.admin);
+  await worker.settle(outcome(await claimOne(worker), kind, { reason }));
+  expect(await explain(id)).toEqual({
+    id,
+    queue: 'default',
+    type: 'work',
+    status: kind,
+    may_start_at: null,
+    causes: [{ cause: 'ended', at: expect.any(String), reason }],
+  });
+});
