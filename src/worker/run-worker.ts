@@ -9,7 +9,7 @@ import { type Registered, registerWorker } from '../queue/protocol/register-work
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { applyOrders } from './apply-orders.ts';
 import { catchUncaughtErrors } from './attempt/uncaught-errors.ts';
-import { claimLoop } from './claim/claim-loop.ts';
+import { claimUntilStopped } from './claiming.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
 import type { FromHeartbeat } from './heartbeat/heartbeat-messages.ts';
@@ -141,7 +141,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         ? []
         : [every(() => reload(watched, db, state, heartbeats), { everyMs: LOOK_MS, signal: stop, onError })]),
     ];
-    const claiming = claimLoop(state.claimLoopOptions());
+    const claiming = claimUntilStopped(state);
     await Promise.race([claiming, once(stop, 'abort')]);
     // A drain that is over at once needs no announcement.
     if (ledger.running > 0) heartbeats.sendDraining();

@@ -3,18 +3,14 @@ import type { ClaimedTask } from '../domain/task.ts';
 import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
 import { describeDatabaseError } from '../lib/server-trouble.ts';
-import { Throttle } from '../lib/throttle.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
-import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
 import { type Orders, runsQueue } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
 import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
-import type { ClaimLoopHost, ClaimLoopOptions } from './claim/claim-loop.ts';
-import { claimRoom, MOST_AHEAD, MOST_SLOTS, NO_ROOM, type Room } from './claim/claim-room.ts';
-import { Claimer } from './claim/claimer.ts';
+import { MOST_AHEAD, MOST_SLOTS } from './claim/claim-room.ts';
 import type { ClaimingWorker } from './claim/claiming-worker.ts';
 import { Sweeper } from './claim/sweeper.ts';
 import { Executor, type ExecutorHost } from './execute/executor.ts';
@@ -25,18 +21,16 @@ import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
 import { type HeldLease, LeaseTable } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
-import { RefusedTasks } from './maintain/refused-tasks.ts';
+import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
+import { describeRefusal } from './settle/classify-refusal.ts';
 import { EndLog } from './settle/end-log.ts';
-import { describeRefusal, Reporter } from './settle/reporter.ts';
+import { Reporter } from './settle/reporter.ts';
 import { Shutdown } from './shutdown.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 
-/** After each count of unfinished tasks, wait this many times as long as it took. */
-const COUNT_PAUSE_FACTOR = 20;
-
 /** What a worker's loops share: the tasks it holds between claim and answer, and how it ends. */
-export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost, RescuingWorker {
+export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker {
   readonly options: WorkerOptions;
   readonly db: Queryable;
   readonly workerId: number;
@@ -45,12 +39,15 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   /** Of these, the types of which it takes tasks. */
   types: readonly string[];
   readonly cursor = new ClaimCursor();
+  readonly claimContext: ClaimContext;
+  readonly sweeper: Sweeper;
   readonly table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
   /** The tasks it holds. */
   readonly ledger = new Ledger(this.table);
   readonly executor: Executor;
   readonly reporter: Reporter;
   readonly ends: EndLog;
+  readonly refused: RefusedTasks;
   readonly heartbeat: HeartbeatState;
   /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
@@ -67,12 +64,6 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   unstored: Handlers | undefined;
   /** Tasks that `untilIdle` left, counted by reason. */
   left: Readonly<Record<string, number>> = {};
-  readonly #context: ClaimContext;
-  readonly #sweeper: Sweeper;
-  readonly #refused: RefusedTasks;
-  /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
-  readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
-
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
     const { handlers, leaseMs, heartbeatMs, events } = options;
@@ -87,15 +78,15 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.heartbeat = new HeartbeatState({ leaseMs: () => this.lease.ms, events, slotFreed });
     this.shutdown = new Shutdown(options.stop, events);
     this.ends = new EndLog(events);
-    this.#refused = new RefusedTasks(events);
+    this.refused = new RefusedTasks(events);
     const serial = new SerialQueue();
-    this.#context = new ClaimContext({
+    this.claimContext = new ClaimContext({
       worker: this,
       beside,
       serial,
       onFound: () => this.workArrived.trigger(),
     });
-    this.#sweeper = new Sweeper({
+    this.sweeper = new Sweeper({
       db: beside,
       serial,
       cursor: this.cursor,
@@ -122,35 +113,13 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     this.executor = new Executor(this.ledger, options, this, slotFreed);
   }
 
-  claimLoopOptions(): ClaimLoopOptions {
-    const claimer = new Claimer({
-      worker: this,
-      ledger: this.ledger,
-      cursor: this.cursor,
-      sweeper: this.#sweeper,
-      onClaimed: (reservation, tasks) => this.executor.take(reservation, tasks),
-      onRefused: ({ id, type, queue, error, code }) =>
-        this.#refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
-    });
-    const { slotFreed, workArrived, shutdown } = this;
-    return { host: this, claimer, context: this.#context, slotFreed, workArrived, stop: shutdown.stop };
-  }
-
   /** The queues it serves; null: every queue. */
   get queues(): readonly string[] | null {
     return this.orders.queues;
   }
 
-  get pollMs(): number {
-    return this.orders.pollMs;
-  }
-
   get rescueMs(): number {
     return this.options.rescueMs;
-  }
-
-  get receivesHints(): boolean {
-    return this.heartbeat.receivesHints && !this.options.untilIdle;
   }
 
   /** How many tasks may run at a time. */
@@ -159,7 +128,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   }
 
   timeoutOf(task: ClaimedTask): number | null {
-    return this.#context.timeoutOf(task);
+    return this.claimContext.timeoutOf(task);
   }
 
   markRunning(held: StartedTask): Promise<boolean> {
@@ -213,7 +182,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   /** A task waits in this queue, due at `fromUs`. */
   wake(queue: string, fromUs: number): void {
     this.cursor.rewind(queue, fromUs);
-    this.#context.add(queue);
+    this.claimContext.add(queue);
     this.workArrived.trigger();
   }
 
@@ -221,7 +190,7 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
   onRefusedRenewal(lease: HeldLease, refusal: string): void {
     const task = this.ledger.find(lease)?.task;
     if (task === undefined) return;
-    this.#refused.log({ task_id: task.id, type: task.type, queue: task.queue, error: refusal });
+    this.refused.log({ task_id: task.id, type: task.type, queue: task.queue, error: refusal });
   }
 
   /** A statement failed. A refusal may mean that the schema no longer fits. */
@@ -263,43 +232,6 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
     return { exitCode: this.shutdown.exitCode, completed, failed: failed + died, left: this.left };
   }
 
-  /**
-   * Decide how many tasks to claim now. Ends a worker that has run `maxTasks`; retires one whose handlers hold every
-   * slot.
-   */
-  room(): Room {
-    const { executor, ledger, reporter, heartbeat, shutdown, options, concurrency } = this;
-    const { maxTasks } = options;
-    if (ledger.abandoned >= concurrency) shutdown.retire('handlers that do not end hold every slot');
-    const wanted = maxTasks === null ? Infinity : maxTasks - this.ends.counts.ended - ledger.size;
-    if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
-    if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
-    const most = Math.max(0, Math.min(wanted, ledger.room - concurrency));
-    return claimRoom(executor, ledger.waiting, this.orders.batch, most);
-  }
-
-  /**
-   * Called when nothing is due. True: the worker ends, because it is done or because only abandoned handlers still run.
-   */
-  async isDone(): Promise<boolean> {
-    const { ledger, options } = this;
-    if (ledger.size > ledger.abandoned) return false;
-    if (ledger.abandoned === 0) {
-      if (!options.untilIdle) return false;
-      const counted = await this.#countUnfinished();
-      if (counted === undefined || counted.unfinished > 0) return false;
-      this.left = counted.leftForLater;
-    }
-    this.#end();
-    return true;
-  }
-
-  /** End after the last task; retire if an abandoned handler still runs. */
-  #end(): void {
-    if (this.ledger.abandoned > 0) this.shutdown.retire('a handler does not end, and all other work is done');
-    else this.shutdown.finish();
-  }
-
   #onSettled(held: EndedTask, answer: SettleAnswer): void {
     const { consequence } = answer;
     this.ends.settled(held, answer);
@@ -311,22 +243,6 @@ export class WorkerState implements ClaimingWorker, ClaimLoopHost, ExecutorHost,
 
   #logNotStored({ id }: HeldTask, error: string): void {
     this.options.events.event('outcome.not_stored', { task_id: id, error: { message: error } });
-  }
-
-  /** Undefined: the next count is not due yet, or it failed. */
-  async #countUnfinished(): Promise<Unfinished | undefined> {
-    const began = performance.now();
-    if (!this.#counts.isDue(began)) return undefined;
-    try {
-      const counted = await countUnfinished(this.db, this.types, this.orders.queues);
-      this.#counts.done(performance.now() - began, performance.now());
-      return counted;
-    } catch (error) {
-      this.#counts.failed(performance.now() - began, performance.now());
-      if (isUnanswered(error)) throw error;
-      this.onStatementFailed(error);
-      return undefined;
-    }
   }
 }
 

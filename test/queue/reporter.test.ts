@@ -135,7 +135,7 @@ test('where the server refuses everything, no more of that type is claimed, and 
   );
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   void reporter.run(ended.signal);
-  await expect.poll(() => ledger.sentAlone, { timeout: 50_000 }).toBeGreaterThan(20);
+  await expect.poll(() => ledger.reports.sentAlone, { timeout: 50_000 }).toBeGreaterThan(20);
   expect([...reporter.refusedTypes]).toEqual(['work']);
   expect(told).toEqual([]);
   await queue.admin.rows('drop trigger refuse on taskq.finished_tasks');
@@ -159,8 +159,8 @@ test.each([
   );
   onTestFinished(async () => void (await queue.admin.rows(`drop trigger refuse on taskq.${table}`)));
   ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
-  for (const task of ledger.takeReports(0, () => true))
-    ledger.retryLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
+  for (const task of ledger.reports.take(0, () => true))
+    ledger.reports.retryLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
   expect(told).toContainEqual(expect.stringMatching(end));
@@ -169,8 +169,8 @@ test.each([
 test('a worker that ends sends at once what would be sent again in half a minute', async () => {
   const { ledger, reporter, told, held, ids } = await holding();
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
-  for (const task of ledger.takeReports(0, () => true))
-    ledger.retryLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
+  for (const task of ledger.reports.take(0, () => true))
+    ledger.reports.retryLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
   void reporter.run(ended.signal);
   reporter.expedite();
   await expect.poll(() => told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());

@@ -119,7 +119,7 @@ export class Executor {
       const held = ledger.waitingAt(next);
       if (held === undefined) return;
       const handler = this.#handlers.get(held.task.type);
-      if (handler !== undefined && mayStart(held.task, isLoaded(handler), ledger)) {
+      if (handler !== undefined && mayStart(held.task, isLoaded(handler), ledger.suspects)) {
         if (this.#startedNow === 0) setImmediate(this.#beginTurn);
         this.#startedNow += 1;
         this.#start(held, handler);
@@ -204,7 +204,7 @@ export class Executor {
   #placeOf(task: ClaimedTask, handler: Handler): Place {
     if (!isLoaded(handler)) return 'inline';
     if (isSuspect(task)) return 'fresh process';
-    return handler.isolation === 'process' || this.#ledger.lastChances > 0 ? 'process' : 'inline';
+    return handler.isolation === 'process' || this.#ledger.suspects.lastChances > 0 ? 'process' : 'inline';
   }
 
   #end(held: StartedTask, outcome: Outcome): void {

@@ -21,9 +21,46 @@ export function isLastChance({ losses }: Pick<ClaimedTask, 'losses'>): boolean {
 export interface SuspectCounts {
   /** Tasks that have their last chance here, whether they run or wait to start. */
   readonly lastChances: number;
+  readonly runningLastChances: number;
+  /** Tasks that run in the worker's own process, suspects or not. */
   readonly runningInline: number;
   readonly runningSuspects: number;
   readonly runningSuspectsInline: number;
+}
+
+/** Keeps these counts: `claimed` and `left` frame a task's stay, `started` and `ended` its run. */
+export class SuspectCounter implements SuspectCounts {
+  lastChances = 0;
+  runningLastChances = 0;
+  runningInline = 0;
+  runningSuspects = 0;
+  runningSuspectsInline = 0;
+
+  /** A task waits here. */
+  claimed(task: ClaimedTask): void {
+    if (isLastChance(task)) this.lastChances += 1;
+  }
+
+  /** A task that waited or ran here does so no longer. */
+  left(task: ClaimedTask): void {
+    if (isLastChance(task)) this.lastChances -= 1;
+  }
+
+  started(task: ClaimedTask, isIsolated: boolean): void {
+    this.#countRunning(task, isIsolated, 1);
+  }
+
+  ended(task: ClaimedTask, isIsolated: boolean): void {
+    this.#countRunning(task, isIsolated, -1);
+  }
+
+  #countRunning(task: ClaimedTask, isIsolated: boolean, by: 1 | -1): void {
+    if (!isIsolated) this.runningInline += by;
+    if (!isSuspect(task)) return;
+    this.runningSuspects += by;
+    if (!isIsolated) this.runningSuspectsInline += by;
+    if (isLastChance(task)) this.runningLastChances += by;
+  }
 }
 
 /**

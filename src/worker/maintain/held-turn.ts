@@ -21,7 +21,7 @@ export class HeldTurn {
   readonly #duty: 'rescue' | 'housekeeping';
   #place: Place = { rank: 0, of: 1 };
   #missed = 0;
-  #isSaid = false;
+  #isLogged = false;
 
   constructor(events: EventLog, duty: 'rescue' | 'housekeeping') {
     this.#events = events;
@@ -38,14 +38,14 @@ export class HeldTurn {
   missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: Place = this.#place): void {
     this.#missed++;
     this.#place = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
-    if (this.#missed < MISSES || this.#isSaid) return;
-    this.#isSaid = true;
+    if (this.#missed < MISSES || this.#isLogged) return;
+    this.#isLogged = true;
     this.#events.event('turn.held', { duty: this.#duty, holder });
   }
 
   /** The row is free. */
   free(): void {
     this.#missed = 0;
-    this.#isSaid = false;
+    this.#isLogged = false;
   }
 }

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../lib/database.ts';
 import { beginHousekeeping, maintain } from '../../queue/protocol/maintain.ts';
 import type { EventLog } from '../log/events.ts';
+import { RefusedTasks } from '../log/refused-tasks.ts';
 import { HeldTurn } from './held-turn.ts';
-import { RefusedTasks } from './refused-tasks.ts';
 
 /** For all workers of the database together; slightly shorter than the time between two checks of one worker. */
 const PERIOD_MS = 50_000;

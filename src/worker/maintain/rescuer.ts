@@ -5,8 +5,8 @@ import { rescue } from '../../queue/protocol/rescue.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import type { EventLog } from '../log/events.ts';
+import { RefusedTasks } from '../log/refused-tasks.ts';
 import { HeldTurn } from './held-turn.ts';
-import { RefusedTasks } from './refused-tasks.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
 /**

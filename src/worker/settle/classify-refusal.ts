@@ -1,4 +1,5 @@
-import { isServerError, type ServerError } from '../../lib/database.ts';
+import { isServerError, isUnanswered, type ServerError } from '../../lib/database.ts';
+import { messageOf } from '../../lib/thrown.ts';
 
 /**
  * Why the server refused to record outcomes. `transient`: the server or our session is in trouble, or another
@@ -25,7 +26,12 @@ export function classifyRefusal(error: unknown): Refusal {
   return DATA.test(code) ? 'data' : 'unclear';
 }
 
-/** Whether another transaction was in the way, or a trigger says so (classes 40 and 55P03). */
+/** Whether the server itself refused the statement, rather than failed to answer it. */
+export function isAnswered(error: unknown): boolean {
+  return isServerError(error) && !isUnanswered(error);
+}
+
+/** Whether another transaction was in the way, or a trigger raised it so (classes 40 and 55P03). */
 export function isConflict(error: unknown): boolean {
   return isServerError(error) && /^(40|55P03)/.test(error.code ?? '');
 }
@@ -36,4 +42,10 @@ export function isConflict(error: unknown): boolean {
  */
 function isMissingPartition({ code, routine, schema }: ServerError): boolean {
   return code === '23514' && routine === 'ExecFindPartition' && schema === 'taskq';
+}
+
+/** Format a server's refusal: its message and SQLSTATE. */
+export function describeRefusal(error: unknown): string {
+  const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';
+  return `${messageOf(error)}${state}`;
 }

@@ -66,34 +66,37 @@ function complaintOf(world: World): string | undefined {
   const suspects = beside.filter(({ losses }) => losses > 0);
   const atRisk = held.filter(({ place, held: { task } }) => /waiting|running/.test(place) && task.losses > 1);
   const reserved = claims.filter(({ state }) => state === 'open');
-  const expected = {
+  const counts = {
     reserved: reserved.reduce((sum, { reservation }) => sum + reservation.size, 0),
     waiting: held.filter(({ place }) => place === 'waiting').length,
     running: running.length,
     reporting: held.filter(({ place }) => place === 'to report' || place === 'with the database').length,
     abandoned: running.filter(({ isAbandoned }) => isAbandoned).length,
-    sentAlone: held.filter(({ isAlone }) => isAlone).length,
     size: held.length,
+  };
+  const suspectCounts = {
     lastChances: atRisk.length,
+    runningLastChances: suspects.filter(({ losses }) => losses > 1).length,
     runningInline: beside.filter(({ isInline }) => isInline).length,
     runningSuspects: suspects.length,
     runningSuspectsInline: suspects.filter(({ isInline }) => isInline).length,
   };
-  for (const [name, count] of Object.entries(expected)) {
-    const counted = ledger[name as keyof typeof expected];
-    if (counted !== count) return `${name} is ${counted}, not ${count}`;
-  }
-  const room = world.isClosed ? 0 : CAPACITY - held.length - expected.reserved;
+  const miscounted =
+    firstUnlike(ledger, counts) ??
+    firstUnlike(ledger.suspects, suspectCounts) ??
+    firstUnlike(ledger.reports, { sentAlone: held.filter(({ isAlone }) => isAlone).length });
+  if (miscounted !== undefined) return miscounted;
+  const room = world.isClosed ? 0 : CAPACITY - held.length - counts.reserved;
   if (ledger.room !== room) return `the room is ${ledger.room}, not ${room}`;
   if (ledger.lostClaim !== world.lost) return 'a lost claim is forgotten, or one that was looked for is not';
 
-  const said = ledger.held();
-  if (said.length !== held.length || held.some((seen) => !said.includes(seen.held)))
+  const listed = ledger.held();
+  if (listed.length !== held.length || held.some((seen) => !listed.includes(seen.held)))
     return 'something is dropped, or held too long';
   const states = { waiting: 'waiting', running: 'running', gone: 'gone' } as Record<string, string>;
   const wrong = tasks.find(({ place, held: { state } }) => (states[place] ?? 'reporting') !== state);
   if (wrong !== undefined) return `${wrong.held.id} is at ${wrong.held.state}, and is ${wrong.place}`;
-  const waiting = Array.from({ length: expected.waiting }, (_, index) => ledger.waitingAt(index));
+  const waiting = Array.from({ length: counts.waiting }, (_, index) => ledger.waitingAt(index));
   if (waiting.some((one, index) => index > 0 && one!.task.priority < waiting[index - 1]!.task.priority))
     return 'what waits is not in the order of its urgency';
   const next = atRisk.find(({ place }) => place === 'waiting')?.held;
@@ -110,6 +113,15 @@ function complaintOf(world: World): string | undefined {
     return `the lease table has ${rows.join(', ')}, not ${leases.join(', ')}`;
   const twice = tasks.find(({ answers }) => answers > 1);
   return twice && `${twice.held.id} is reported twice`;
+}
+
+/** The first count that is not as expected; undefined: all are. */
+function firstUnlike<Name extends string>(
+  counted: Readonly<Record<NoInfer<Name>, number>>,
+  expected: Readonly<Record<Name, number>>,
+): string | undefined {
+  const wrong = (Object.keys(expected) as Name[]).find((name) => counted[name] !== expected[name]);
+  return wrong && `${wrong} is ${counted[wrong]}, not ${expected[wrong]}`;
 }
 
 /** Drain as a worker does. It must end, and every task must have left in exactly one way. */

@@ -24,7 +24,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'a claim under way takes no room',
-    from: 'this.#table.room - this.#counts.reserved',
+    from: 'this.#table.room - this.#reserved',
     to: 'this.#table.room',
   },
   {
@@ -49,7 +49,7 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'an abandoned task that ends after all stays abandoned',
-    from: 'this.#counts.abandoned -= 1;',
+    from: 'this.#abandoned -= 1;',
     to: '',
   },
   {
@@ -59,38 +59,44 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'an attempt that was given up reports once more when it ends',
-    from: 'this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#queueReport(entry);',
-    to: 'this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#queueReport(entry);',
+    from: 'if (!this.#withdraw(entry))\n            return false;\n        this.#reports.add(entry);',
+    to: 'this.#withdraw(entry);\n        this.#reports.add(entry);',
   },
   {
     name: 'a report that is with the database is sent again',
-    from: 'this.#reports = left;',
+    file: 'reports',
+    from: 'this.#waiting = left;',
     to: '',
   },
   {
     name: 'a report that there is no room for is dropped',
+    file: 'reports',
     from: 'left.push(entry);',
     to: ';',
   },
   {
     name: 'what got no answer is not sent again',
-    from: 'this.#reports = [...back, ...this.#reports];',
+    file: 'reports',
+    from: 'this.#waiting = [...back, ...this.#waiting];',
     to: '',
   },
   {
     name: 'what was answered is sent again with what got no answer',
+    file: 'reports',
     from: 'const back = sent.filter(({ isSent }) => isSent);',
     to: "const back = sent.filter(({ state }) => state !== 'waiting' && state !== 'running');",
   },
   {
     name: 'a busy report is dropped',
-    from: 'this.#reports.push(entry);\n        return true;',
+    file: 'reports',
+    from: 'this.#waiting.push(entry);\n        return true;',
     to: 'return true;',
   },
   {
     name: 'a second answer counts',
-    from: 'if (!entry.isSent)\n            return false;\n        entry.isSent = false;\n        this.#counts.reporting -= 1;',
-    to: 'entry.isSent = false;\n        this.#counts.reporting -= 1;',
+    file: 'reports',
+    from: 'if (!entry.isSent)\n            return false;\n        entry.isSent = false;\n        this.#size -= 1;',
+    to: 'entry.isSent = false;\n        this.#size -= 1;',
   },
   {
     name: 'a give-back is taken for an outcome',
@@ -98,14 +104,21 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
     to: 'return ',
   },
   {
-    name: 'one sent alone is counted twice',
-    from: 'if (again.isAlone && !entry.delivery?.isAlone)',
-    to: 'if (again.isAlone)',
+    name: 'a report that is refused by itself is not counted',
+    file: 'reports',
+    from: 'this.#alone.add(entry);',
+    to: ';',
+  },
+  {
+    name: 'it is counted after its answer',
+    file: 'reports',
+    from: 'this.#alone.delete(entry);',
+    to: ';',
   },
   {
     name: 'the loss of a task whose report is on its way drops it',
-    from: "else if (entry.state === 'running')\n            this.#leaveRunning(entry);\n        else\n            return false;\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
-    to: "else if (entry.state === 'running')\n            this.#leaveRunning(entry);\n        if (isLastChance(entry.task))\n            this.#suspects.lastChances -= 1;\n        this.#leave(entry);",
+    from: 'if (!this.#withdraw(entry))\n            return false;\n        this.#leave(entry);',
+    to: 'this.#withdraw(entry);\n        this.#leave(entry);',
   },
   {
     name: 'an older lease of a task that a claim brings goes on',
@@ -144,13 +157,24 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'the end of a suspect that ran inline is not counted',
-    from: 'this.#countSuspect(entry, entry.attempt, -1);',
+    from: 'this.#suspects.ended(entry.task, entry.attempt.isIsolated);',
     to: '',
   },
   {
     name: 'a last chance that is given back unstarted keeps its place',
-    from: 'if (isLastChance(entry.task))\n                this.#suspects.lastChances -= 1;\n            this.#queueReport(entry);',
-    to: 'this.#queueReport(entry);',
+    from: 'this.#suspects.left(entry.task);\n            this.#reports.add(entry);',
+    to: 'this.#reports.add(entry);',
+  },
+  {
+    name: 'a last chance that is lost keeps its place',
+    from: 'this.#suspects.left(entry.task);\n        return true;',
+    to: 'return true;',
+  },
+  {
+    name: 'a suspect in a process of its own counts as inline',
+    file: 'suspects',
+    from: 'if (!isIsolated)\n            this.runningSuspectsInline += by;',
+    to: 'this.runningSuspectsInline += by;',
   },
   {
     name: 'a second last chance does not wait for the first',
@@ -159,22 +183,22 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'the wait for none to run waits for what was abandoned',
-    from: 'this.#counts.running === this.#counts.abandoned',
-    to: 'this.#counts.running === 0',
+    from: 'this.#running === this.#abandoned',
+    to: 'this.#running === 0',
   },
   {
     name: 'it is not woken when a task is abandoned',
-    from: 'this.#counts.abandoned += 1;\n        this.#wake();',
-    to: 'this.#counts.abandoned += 1;',
+    from: 'this.#abandoned += 1;\n        this.#conditions.check();',
+    to: 'this.#abandoned += 1;',
   },
   {
     name: 'the wait for emptiness overlooks a claim under way',
-    from: 'this.#until(() => this.size === 0 && this.#claims.size === 0)',
-    to: 'this.#until(() => this.size === 0)',
+    from: 'this.#conditions.until(() => this.size === 0 && this.#claims.size === 0)',
+    to: 'this.#conditions.until(() => this.size === 0)',
   },
   {
     name: 'it is not woken by the end of the last task',
-    from: 'this.#table.remove(entry.slot);\n        this.#wake();',
+    from: 'this.#table.remove(entry.slot);\n        this.#conditions.check();',
     to: 'this.#table.remove(entry.slot);',
   },
 ];

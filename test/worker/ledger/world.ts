@@ -338,7 +338,7 @@ const taskSteps = (index: number): Step[] => [
     ({ place }) => place === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: seen.isAlone };
-      world.expect(`busy ${seen.held.id}`, world.ledger.retryLater(seen.held, again), true);
+      world.expect(`busy ${seen.held.id}`, world.ledger.reports.retryLater(seen.held, again), true);
       seen.place = 'to report';
     },
   ),
@@ -348,7 +348,7 @@ const taskSteps = (index: number): Step[] => [
     ({ place }) => place === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: true };
-      world.expect(`refused ${seen.held.id}`, world.ledger.retryLater(seen.held, again), true);
+      world.expect(`refused ${seen.held.id}`, world.ledger.reports.retryLater(seen.held, again), true);
       seen.place = 'to report';
       seen.isAlone = true;
     },
@@ -360,7 +360,7 @@ const send = (most: number): Step => ({
   isPossible: (world) => world.tasks.some(({ place }) => place === 'to report'),
   run: (world) => {
     let room = most;
-    for (const held of world.ledger.takeReports(1, () => room-- > 0)) {
+    for (const held of world.ledger.reports.take(1, () => room-- > 0)) {
       const seen = world.tasks.find((one) => one.held === held);
       if (seen?.place !== 'to report') world.complaints.push(`${held.id} is sent, and is ${seen?.place}`);
       else if ((held.outcome === null) !== (seen.report === 'release'))
@@ -382,8 +382,8 @@ const WHOLE: readonly Step[] = [
       const unanswered = sent(world);
       // With every task of the statement, including the answered ones.
       const all = world.tasks.map(({ held }) => held);
-      world.ledger.mayBeRecorded(all);
-      world.ledger.requeue(all);
+      world.ledger.reports.mayBeRecorded(all);
+      world.ledger.reports.requeue(all);
       for (const seen of unanswered) seen.place = 'to report';
     },
   },

@@ -1,6 +1,6 @@
-import type { EventLog } from '../log/events.ts';
+import type { EventLog } from './events.ts';
 
-const SILENCE_MS = 60_000;
+const PAUSE_MS = 60_000;
 
 interface RefusedTask {
   readonly task_id: string;
@@ -9,7 +9,7 @@ interface RefusedTask {
   readonly queue?: string;
 }
 
-/** Logs tasks that the database refuses to move, each at most once a minute. */
+/** Logs tasks that the database refuses to lease, renew or move, each at most once a minute. */
 export class RefusedTasks {
   readonly #events: EventLog;
   readonly #loggedAt = new Map<string, number>();
@@ -22,7 +22,7 @@ export class RefusedTasks {
   log(task: RefusedTask): void {
     const now = performance.now();
     for (const [id, at] of this.#loggedAt) {
-      if (now - at >= SILENCE_MS) this.#loggedAt.delete(id);
+      if (now - at >= PAUSE_MS) this.#loggedAt.delete(id);
     }
     if (this.#loggedAt.has(task.task_id)) return;
     this.#loggedAt.set(task.task_id, now);

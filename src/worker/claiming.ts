@@ -1,0 +1,107 @@
+import { isUnanswered } from '../lib/database.ts';
+import { Throttle } from '../lib/throttle.ts';
+import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
+import { type ClaimLoopHost, claimLoop } from './claim/claim-loop.ts';
+import { claimRoom, NO_ROOM, type Room } from './claim/claim-room.ts';
+import { Claimer } from './claim/claimer.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/** After each count of unfinished tasks, wait this many times as long as it took. */
+const COUNT_PAUSE_FACTOR = 20;
+
+/** Claim tasks for a worker until it stops, and stop it when its work is done. */
+export function claimUntilStopped(state: WorkerState): Promise<void> {
+  const { ledger, cursor, sweeper, executor, refused, claimContext, slotFreed, workArrived, shutdown } =
+    state;
+  const claimer = new Claimer({
+    worker: state,
+    ledger,
+    cursor,
+    sweeper,
+    onClaimed: (reservation, tasks) => executor.take(reservation, tasks),
+    onRefused: ({ id, type, queue, error, code }) =>
+      refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
+  });
+  const host = new ClaimHost(state);
+  return claimLoop({ host, claimer, context: claimContext, slotFreed, workArrived, stop: shutdown.stop });
+}
+
+/** Decides how much a worker claims, and when it has nothing left to claim. */
+class ClaimHost implements ClaimLoopHost {
+  readonly #state: WorkerState;
+  /** Spaces out the counts of unfinished tasks, each of which reads the whole live table. */
+  readonly #counts = new Throttle(COUNT_PAUSE_FACTOR);
+
+  constructor(state: WorkerState) {
+    this.#state = state;
+  }
+
+  get pollMs(): number {
+    return this.#state.orders.pollMs;
+  }
+
+  get receivesHints(): boolean {
+    const { heartbeat, options } = this.#state;
+    return heartbeat.receivesHints && !options.untilIdle;
+  }
+
+  onStatementFailed(error: unknown): void {
+    this.#state.onStatementFailed(error);
+  }
+
+  /**
+   * Decide how many tasks to claim now. Ends a worker that has run `maxTasks`; retires one whose handlers hold every
+   * slot.
+   */
+  room(): Room {
+    const { executor, ledger, reporter, heartbeat, shutdown, ends, orders, options, concurrency } =
+      this.#state;
+    const { maxTasks } = options;
+    if (ledger.abandoned >= concurrency) shutdown.retire('handlers that do not end hold every slot');
+    const wanted = maxTasks === null ? Infinity : maxTasks - ends.counts.ended - ledger.size;
+    if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
+    if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
+    const most = Math.max(0, Math.min(wanted, ledger.room - concurrency));
+    return claimRoom(executor, ledger.waiting, orders.batch, most);
+  }
+
+  /**
+   * Called when nothing is due. True: the worker ends, because it is done or because only abandoned handlers still run.
+   */
+  async isDone(): Promise<boolean> {
+    const { ledger, options } = this.#state;
+    if (ledger.size > ledger.abandoned) return false;
+    if (ledger.abandoned === 0) {
+      if (!options.untilIdle) return false;
+      const counted = await this.#countUnfinished();
+      if (counted === undefined || counted.unfinished > 0) return false;
+      this.#state.left = counted.leftForLater;
+    }
+    this.#end();
+    return true;
+  }
+
+  /** End after the last task; retire if an abandoned handler still runs. */
+  #end(): void {
+    const { ledger, shutdown } = this.#state;
+    if (ledger.abandoned > 0) shutdown.retire('a handler does not end, and all other work is done');
+    else shutdown.finish();
+  }
+
+  /** Undefined: the next count is not due yet, or it failed. */
+  async #countUnfinished(): Promise<Unfinished | undefined> {
+    const { db, types, queues } = this.#state;
+    const began = performance.now();
+    if (!this.#counts.isDue(began)) return undefined;
+    try {
+      const counted = await countUnfinished(db, types, queues);
+      this.#counts.done(performance.now() - began, performance.now());
+      return counted;
+    } catch (error) {
+      this.#counts.failed(performance.now() - began, performance.now());
+      if (isUnanswered(error)) throw error;
+      this.onStatementFailed(error);
+      return undefined;
+    }
+  }
+}
