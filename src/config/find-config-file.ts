@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { cosmiconfig, defaultLoaders } from 'cosmiconfig';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import { loadModule } from '../lib/load-module.ts';
 
@@ -95,7 +95,7 @@ const LOADERS = {
 async function loadDefault(path: string): Promise<unknown> {
   const { default: content } = await loadModule(path);
   if (content !== undefined) return content;
-  throw new TaskqError('bad_config', `${path}: expected a default export`, { exitCode: EXIT.usage });
+  throw new TaskqError('bad_config', `${path}: expected a default export`);
 }
 
 function unreadable(error: unknown, path: string): unknown {
@@ -103,7 +103,7 @@ function unreadable(error: unknown, path: string): unknown {
   if (error instanceof TaskqError && error.message.startsWith(path)) return error;
   const { code = '' } = error as NodeJS.ErrnoException;
   const reason = REASONS[code] ?? firstLinesOf(error.message);
-  return new TaskqError('bad_config', `${path}: ${reason}`, { exitCode: EXIT.usage, cause: error });
+  return new TaskqError('bad_config', `${path}: ${reason}`, { cause: error });
 }
 
 const REASONS: Readonly<Record<string, string>> = {

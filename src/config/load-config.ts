@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { formatDuration } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { type ConfigFile, findConfigFile } from './find-config-file.ts';
 import type { SettingSource } from './setting.ts';
@@ -118,9 +118,9 @@ function shown(value: unknown): string {
 
 function bad(field: SettingField, source: SettingSource, problem: string): TaskqError {
   const message = `${settingOf(field).key} (${source}): ${problem}`;
-  return new TaskqError('bad_setting', message, { exitCode: EXIT.usage });
+  return new TaskqError('bad_setting', message);
 }
 
 function badFile(message: string): TaskqError {
-  return new TaskqError('bad_config', message, { exitCode: EXIT.usage });
+  return new TaskqError('bad_config', message);
 }

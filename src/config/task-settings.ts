@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 
 /** A back-off as users write it; a `ValueChecks` validates its content. */
@@ -76,5 +76,5 @@ function checkEach<Name extends keyof ValueChecks>(
 }
 
 function refused(of: string, problem: string): TaskqError {
-  return new TaskqError('bad_setting', `${of}: ${problem}`, { exitCode: EXIT.usage });
+  return new TaskqError('bad_setting', `${of}: ${problem}`);
 }

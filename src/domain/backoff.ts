@@ -1,5 +1,5 @@
 import { toDurationMs } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 
@@ -36,9 +36,7 @@ export interface StoredBackoff {
 export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackoff {
   if (typeof input === 'string') return parseBackoff(input, what);
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new TaskqError('bad_backoff', `${what} ${shown(input)}: expected an object such as ${EXAMPLE}`, {
-      exitCode: EXIT.usage,
-    });
+    throw new TaskqError('bad_backoff', `${what} ${shown(input)}: expected an object such as ${EXAMPLE}`);
   }
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
@@ -148,5 +146,5 @@ function numberOf(what: string, key: string, value: unknown, [from, to]: readonl
 }
 
 function refused(what: string, problem: string): TaskqError {
-  return new TaskqError('bad_backoff', `${what}: ${problem}`, { exitCode: EXIT.usage });
+  return new TaskqError('bad_backoff', `${what}: ${problem}`);
 }

@@ -1,5 +1,5 @@
 import { toDurationMs } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 import { type Backoff, normaliseBackoff, type StoredBackoff } from './backoff.ts';
@@ -194,5 +194,5 @@ function unknownOption(name: string): TaskqError {
 }
 
 function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

@@ -1,5 +1,5 @@
 import { countOf, withCommas } from '../lib/count.ts';
-import { EXIT, TaskqError, type TaskqErrorOptions } from '../lib/errors.ts';
+import { TaskqError, type TaskqErrorOptions } from '../lib/errors.ts';
 import { didYouMean, nearest } from '../lib/nearest.ts';
 import { messageOf } from '../lib/thrown.ts';
 
@@ -14,11 +14,10 @@ export class UnknownTypeError extends TaskqError {
   constructor(
     type: string,
     known: readonly string[],
-    { where, ...options }: Omit<TaskqErrorOptions, 'exitCode'> & { readonly where?: string } = {},
+    { where, ...options }: TaskqErrorOptions & { readonly where?: string } = {},
   ) {
     const place = where === undefined ? '' : `: ${where}`;
     super('unknown_type', `unknown type ${JSON.stringify(type)}${didYouMean(type, known)}${place}`, {
-      exitCode: EXIT.usage,
       hint: 'start a worker that handles it, run taskq types add, or set allowUnknown',
       ...options,
     });
@@ -36,8 +35,7 @@ export class InvalidPayloadError extends TaskqError {
   readonly problem: string;
 
   constructor(type: string, problem: string, cause?: unknown) {
-    const options = { exitCode: EXIT.usage, cause };
-    super('invalid_payload', `the payload does not fit ${type}: ${problem}`, options);
+    super('invalid_payload', `the payload does not fit ${type}: ${problem}`, { cause });
     this.name = 'InvalidPayloadError';
     this.type = type;
     this.problem = problem;
@@ -56,7 +54,6 @@ export class PartlyEnqueuedError extends TaskqError {
     const why = messageOf(cause);
     const known = cause instanceof TaskqError ? cause : undefined;
     super('partly_enqueued', `${why}; ${whatIsIn(enqueued, uncertain)}`, {
-      exitCode: known?.exitCode ?? EXIT.failed,
       ...(known?.hint !== undefined && { hint: known.hint }),
       cause,
     });
@@ -98,7 +95,7 @@ export class WaitDeadlineError extends TaskqError {
   readonly id: string;
 
   constructor(id: string) {
-    super('wait_deadline', `task ${id} has not ended in time and continues`, { exitCode: EXIT.deadline });
+    super('wait_deadline', `task ${id} has not ended in time and continues`);
     this.name = 'WaitDeadlineError';
     this.id = id;
   }

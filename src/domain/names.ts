@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
 export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
@@ -11,7 +11,7 @@ export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
 export function checkedName(kind: NameKind, name: unknown, what: string = kind): string {
   const problem = problemOf(kind, name);
   if (problem === null) return name as string;
-  throw new TaskqError('bad_name', `${what} ${shown(name)}: ${problem}`, { exitCode: EXIT.usage });
+  throw new TaskqError('bad_name', `${what} ${shown(name)}: ${problem}`);
 }
 
 const MAX_BYTES: Record<NameKind, number> = { queue: 200, type: 200, key: 500, group: 200, tag: 200 };

@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 
@@ -16,7 +16,5 @@ export function parsePriority(input: unknown, what = 'priority'): number {
   const names = Object.keys(PRIORITY_NAMES);
   const meant = typeof input === 'string' ? didYouMean(input, names) : '';
   const expected = `expected 0 to 9 (0 is the most urgent, 9 the least) or ${names.join(', ')}${meant}`;
-  throw new TaskqError('bad_priority', `${what} ${shown(input)}: ${expected}`, {
-    exitCode: EXIT.usage,
-  });
+  throw new TaskqError('bad_priority', `${what} ${shown(input)}: ${expected}`);
 }

@@ -1,5 +1,5 @@
 import { parseDuration } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
 /** How long a finished task is kept: not at all, forever, or whole days. */
@@ -11,7 +11,7 @@ export function parseRetention(text: unknown, what = 'retention'): Retention {
   const days = daysOf(text);
   if (Number.isInteger(days) && days >= 1) return `${days}d`;
   const message = `${what} ${shown(text)}: expected none, ever, or whole days such as 7d`;
-  throw new TaskqError('bad_retention', message, { exitCode: EXIT.usage });
+  throw new TaskqError('bad_retention', message);
 }
 
 const DAY_MS = 86_400_000;

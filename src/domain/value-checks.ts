@@ -1,5 +1,5 @@
 import { toDurationMs } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { normaliseBackoff } from './backoff.ts';
 import { parseMaxAttempts } from './enqueue-options.ts';
 import { checkedName } from './names.ts';
@@ -30,5 +30,5 @@ function someTime(value: unknown, what: string): void {
 }
 
 function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import envPaths from 'env-paths';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { isRoot } from './account.ts';
 
 /** The paths of one local server. */
@@ -31,7 +31,6 @@ export function layoutOf(directory: string = defaultStateDir()): Layout {
   const bytes = Buffer.byteLength(socket);
   if (bytes > LONGEST_SOCKET) {
     throw new TaskqError('embedded_path_too_long', `The socket path ${socket} has ${bytes} bytes`, {
-      exitCode: EXIT.usage,
       hint: `Choose a state directory that is shorter by ${bytes - LONGEST_SOCKET}: a socket may have ${LONGEST_SOCKET}`,
     });
   }

@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from './errors.ts';
+import { TaskqError } from './errors.ts';
 import { redactUrl } from './redact-url.ts';
 
 /**
@@ -10,7 +10,6 @@ export function checkedUrl(what: string, url: string): string {
   if (/^postgres(ql)?:\/\//.test(url) && URL.canParse(url.replace('@/', '@socket/'))) return url;
   const shown = /:\/\//.test(url) ? redactUrl(url) : '***';
   throw new TaskqError('bad_setting', `${what} ${shown}: expected a URL`, {
-    exitCode: EXIT.usage,
     hint: 'such as postgres://user@host:5432/database; write special characters in the password as %XX',
   });
 }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { destroy, withDeadline } from './driver.ts';
 import type { ErrorCode } from './error-codes.ts';
-import { EXIT, TaskqError } from './errors.ts';
+import { TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
 import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
@@ -220,7 +220,6 @@ async function refuseStatementPooling(client: pg.PoolClient, databaseUrl: string
       'statement_pooling',
       `the pooler at ${where} does not support transactions: ${cause.message}`,
       {
-        exitCode: EXIT.usage,
         hint: 'set its pool_mode to transaction or session, or connect to the server directly',
         cause,
       },

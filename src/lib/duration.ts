@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from './errors.ts';
+import { TaskqError } from './errors.ts';
 import { shown } from './shown.ts';
 
 /** The longest duration accepted anywhere, in milliseconds: 100 years of 365.25 days. */
@@ -83,5 +83,5 @@ function part(amount: number, unit: string): string {
 }
 
 function refused(what: string, input: unknown, expected: string): TaskqError {
-  return new TaskqError('bad_duration', `${what} ${shown(input)}: ${expected}`, { exitCode: EXIT.usage });
+  return new TaskqError('bad_duration', `${what} ${shown(input)}: ${expected}`);
 }

@@ -62,6 +62,10 @@ export const ERROR_CODES = described({
     meaning: 'the database did not answer in time; the statement may have been done',
     remedy: 'try again; check the load of the server',
   },
+  declined: {
+    meaning: 'the answer to the question of a destructive command was no',
+    remedy: 'answer yes, or add `--yes`',
+  },
   duplicate_handler: { meaning: 'two files handle one type', remedy: 'rename or remove one' },
   embedded_initdb_failed: {
     meaning: 'the local PostgreSQL could not create its data directory',
@@ -141,7 +145,10 @@ export const ERROR_CODES = described({
     remedy: 'check the id; `notifyDone` keeps the end of a task for `wait`',
   },
   no_such_worker: { meaning: 'no worker has this id or name', remedy: 'see `taskq workers`' },
-  not_confirmed: { meaning: 'a destructive command was not confirmed', remedy: 'add `--yes`' },
+  not_confirmed: {
+    meaning: 'a destructive command was not confirmed, and there is no terminal to ask at',
+    remedy: 'add `--yes`',
+  },
   not_dead: { meaning: 'the task is not a dead letter', remedy: 'use the command that the hint names' },
   not_held: { meaning: 'no task holds the key', remedy: 'check the key and the queue' },
   not_live: { meaning: 'the task has finished or does not exist', remedy: 'check the id' },

@@ -6,9 +6,45 @@ export const EXIT = { done: 0, failed: 1, usage: 2, schema: 3, deadline: 4 } as 
 /** An exit code that an error can have. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** The errors that end the binary with another exit code than 1. */
+const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
+  bad_backoff: EXIT.usage,
+  bad_config: EXIT.usage,
+  bad_duration: EXIT.usage,
+  bad_file: EXIT.usage,
+  bad_handler: EXIT.usage,
+  bad_items: EXIT.usage,
+  bad_json: EXIT.usage,
+  bad_name: EXIT.usage,
+  bad_option: EXIT.usage,
+  bad_priority: EXIT.usage,
+  bad_retention: EXIT.usage,
+  bad_setting: EXIT.usage,
+  duplicate_handler: EXIT.usage,
+  embedded_path_too_long: EXIT.usage,
+  env_file_unreadable: EXIT.usage,
+  handler_broken_link: EXIT.usage,
+  handler_not_executable: EXIT.usage,
+  handler_not_loaded: EXIT.usage,
+  handler_outside: EXIT.usage,
+  invalid_payload: EXIT.usage,
+  module_not_loaded: EXIT.usage,
+  no_database: EXIT.usage,
+  no_handlers: EXIT.usage,
+  not_confirmed: EXIT.usage,
+  pooled_connection: EXIT.usage,
+  refused: EXIT.usage,
+  statement_pooling: EXIT.usage,
+  unknown_type: EXIT.usage,
+  usage: EXIT.usage,
+  schema_behind: EXIT.schema,
+  schema_differs: EXIT.schema,
+  schema_missing: EXIT.schema,
+  schema_newer: EXIT.schema,
+  wait_deadline: EXIT.deadline,
+};
+
 export interface TaskqErrorOptions {
-  /** The exit code of the binary when this error ends it; default 1. */
-  readonly exitCode?: ExitCode;
   /** What the operator can do about it, as a sentence without a period. */
   readonly hint?: string;
   readonly cause?: unknown;
@@ -30,7 +66,13 @@ export class TaskqError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'TaskqError';
     this.code = code;
-    this.exitCode = options.exitCode ?? EXIT.failed;
+    this.exitCode = exitCodeOf(code, options.cause);
     this.hint = options.hint;
   }
+}
+
+/** An enqueue that failed midway has the exit code of its cause. */
+function exitCodeOf(code: ErrorCode, cause: unknown): ExitCode {
+  if (code === 'partly_enqueued' && cause instanceof TaskqError) return cause.exitCode;
+  return EXIT_CODES[code] ?? EXIT.failed;
 }

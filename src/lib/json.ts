@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from './errors.ts';
+import { TaskqError } from './errors.ts';
 import { findJsonFault, type JsonFault } from './json-fault.ts';
 
 /** Text that is not JSON: where it goes wrong and what is there. */
@@ -21,9 +21,7 @@ export class JsonError extends TaskqError {
     const excerpt = excerptOf(text, fault.position);
     const near = excerpt === '' ? '' : `, near ${excerpt}`;
     const problem = `${fault.what}${near}`;
-    super('bad_json', `invalid JSON at line ${line}, column ${column}: ${problem}`, {
-      exitCode: EXIT.usage,
-    });
+    super('bad_json', `invalid JSON at line ${line}, column ${column}: ${problem}`);
     this.name = 'JsonError';
     this.position = fault.position;
     this.line = line;

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
-import { EXIT, TaskqError } from './errors.ts';
+import { TaskqError } from './errors.ts';
 import { declaredSyntaxOf, type Syntax, syntaxOf } from './module-syntax.ts';
 import { messageOf } from './thrown.ts';
 
@@ -93,7 +93,6 @@ function lineOf(error: Error, file: string): string {
 function notLoaded(file: string, reason: string, cause?: unknown): TaskqError {
   const misses = /^Cannot find (?:package|module) 'taskq(?:\/testing)?'/.test(reason);
   return new TaskqError('module_not_loaded', `${file}: ${reason}`, {
-    exitCode: EXIT.usage,
     ...(misses && { hint: NOT_BESIDE }),
     cause,
   });

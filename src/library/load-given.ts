@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { HandlerMap } from '../domain/handler-map.ts';
 import { checkedName } from '../domain/names.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { Isolation } from '../worker/handlers/handler.ts';
 import { type Handler, handlerOf } from '../worker/handlers/load-handler.ts';
@@ -68,7 +68,6 @@ function named<T>(type: string, check: () => T): T {
 
 function refused(message: string, hint?: string): TaskqError {
   return new TaskqError('bad_handler', message, {
-    exitCode: EXIT.usage,
     ...(hint !== undefined && { hint }),
   });
 }

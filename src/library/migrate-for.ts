@@ -1,4 +1,4 @@
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { describeBlockers } from '../queue/schema/blockers.ts';
 import { migrate } from '../queue/schema/migrate.ts';
 import type { ConnectionOptions } from './open-connection.ts';
@@ -19,7 +19,7 @@ export async function migrateFor(
   const databaseUrl = options.directUrl ?? ('databaseUrl' in options ? options.databaseUrl : undefined);
   if (databaseUrl === undefined) {
     const message = 'migrate needs a connection of its own: pass directUrl or databaseUrl';
-    throw new TaskqError('no_database', message, { exitCode: EXIT.usage });
+    throw new TaskqError('no_database', message);
   }
   const { newlyApplied } = await migrate({
     databaseUrl,

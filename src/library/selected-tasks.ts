@@ -2,7 +2,7 @@ import { InvalidPayloadError } from '../domain/errors.ts';
 import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import type { Queryable } from '../lib/database.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
 import {
   type BulkVerb,
@@ -208,5 +208,5 @@ function checkedLimit(limit: unknown): number {
 }
 
 function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

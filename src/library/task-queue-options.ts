@@ -1,6 +1,6 @@
 import type { EnqueueOptions } from '../domain/enqueue-options.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { PgClient, PgPool } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
@@ -109,5 +109,5 @@ export function checkedCommit(given: SynchronousCommit | undefined): Synchronous
 }
 
 export function badOption(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

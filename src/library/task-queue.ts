@@ -9,7 +9,7 @@ import { checkedTaskId } from '../domain/task-id.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import { queryableOf } from '../lib/pg-client.ts';
 import { explainTask } from '../queue/inspect/explain-task.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
@@ -80,7 +80,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       this.#options = { pool, directUrl: direct };
     } else {
       const message = 'a TaskQueue needs a database: pass either databaseUrl or pool';
-      throw new TaskqError('no_database', message, { exitCode: EXIT.usage });
+      throw new TaskqError('no_database', message);
     }
   }
 

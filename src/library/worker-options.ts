@@ -10,7 +10,7 @@ import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
 import { VALUE_CHECKS } from '../domain/value-checks.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
-import { EXIT, TaskqError } from '../lib/errors.ts';
+import { TaskqError } from '../lib/errors.ts';
 import type { Level } from '../lib/level.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
@@ -225,5 +225,5 @@ function maxTasksOf(maxTasks: number): number {
 }
 
 function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

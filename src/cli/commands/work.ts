@@ -160,15 +160,13 @@ function notifySupervisor(message: FromSupervised): void {
 
 function notWithProcesses(processes: number, source: SettingSource): TaskqError {
   const message = `--max-tasks works with one process, and there are ${processes} (${source})`;
-  return new TaskqError('bad_option', message, { exitCode: EXIT.usage, hint: 'add --processes 1' });
+  return new TaskqError('bad_option', message, { hint: 'add --processes 1' });
 }
 
 function maxTasksOf(text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
-  throw new TaskqError('bad_option', `--max-tasks ${text}: expected a number from 1 on`, {
-    exitCode: EXIT.usage,
-  });
+  throw new TaskqError('bad_option', `--max-tasks ${text}: expected a number from 1 on`);
 }
 
 /** Once hurried, wait no longer than this for a database that does not answer. */

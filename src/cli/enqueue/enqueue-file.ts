@@ -1,5 +1,5 @@
 import { countOf, withCommas } from '../../lib/count.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import { reportError } from '../run/report-error.ts';
@@ -89,7 +89,6 @@ function badItems(file: string, bad: number, good: number): TaskqError {
     'bad_items',
     `${nameOf(file)}: ${withCommas(bad)} of ${countOf(bad + good, 'item')} ${bad === 1 ? 'is' : 'are'} bad; nothing was enqueued`,
     {
-      exitCode: EXIT.usage,
       hint: 'correct them, or add --skip-bad; a file is a JSON array or has one JSON payload per line',
     },
   );

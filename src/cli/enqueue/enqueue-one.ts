@@ -86,7 +86,6 @@ function waitOf(wait: string | true): number {
     // `--wait '{"a":1}'`: the payload was parsed as the duration.
     if (!(error instanceof TaskqError) || !/^[[{"]/.test(wait)) throw error;
     throw new TaskqError(error.code, error.message, {
-      exitCode: EXIT.usage,
       hint: 'the payload goes before --wait, or write --wait=30s',
     });
   }

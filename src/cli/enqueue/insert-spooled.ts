@@ -48,7 +48,6 @@ function withRest(error: PartlyEnqueuedError, spool: Spool): unknown {
     ...(error.hint === undefined ? [] : [error.hint]),
   ];
   return new TaskqError(error.code, error.message.replace(ONE_REFUSED, `the task of line ${refused}`), {
-    exitCode: error.exitCode,
     hint: hints.join('; '),
     cause: error.cause,
   });

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 
 /** Open a file, or stdin for `-`, for reading. Throws TaskqError `bad_file` (exit 2), which names it. */
 export async function openInput(path: string): Promise<AsyncIterable<Buffer>> {
@@ -14,7 +14,6 @@ export async function openInput(path: string): Promise<AsyncIterable<Buffer>> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new TaskqError('bad_file', `cannot read ${path}: ${WHY[code] ?? message}`, {
-      exitCode: EXIT.usage,
       cause: error,
     });
   }

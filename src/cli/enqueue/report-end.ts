@@ -14,7 +14,6 @@ export async function reportEnd(
 ): Promise<number> {
   if (waited.kind === 'deadline') {
     throw new TaskqError('wait_deadline', `task ${id} has not ended in time and continues`, {
-      exitCode: EXIT.deadline,
       hint: `see taskq show ${id}`,
     });
   }

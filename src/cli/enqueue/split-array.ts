@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 
 /**
@@ -139,7 +139,6 @@ function isClosing(byte: number): boolean {
 
 function broken(line: number, column: number, what: string, hint?: string): TaskqError {
   return new TaskqError('bad_json', `invalid JSON at line ${line}, column ${column}: ${what}`, {
-    exitCode: EXIT.usage,
     ...(hint !== undefined && { hint }),
   });
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/settings.ts';
 import { checkedUrl } from '../../lib/checked-url.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { openEmbeddedDatabase } from './embedded-database.ts';
 import { hasEnvFile } from './env-file.ts';
 import type { Environment } from './environment.ts';
@@ -56,7 +56,6 @@ function nothingConfigured(unattended: string, unread: string | undefined): Task
     'no_database',
     `no database is configured, and no local PostgreSQL is started because ${unattended}`,
     {
-      exitCode: EXIT.usage,
       hint: unread === undefined ? ways : `${unread}; or ${ways}`,
     },
   );

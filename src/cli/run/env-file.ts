@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { messageOf } from '../../lib/thrown.ts';
 
 /**
@@ -14,7 +14,6 @@ export function readEnvFile(path: string): void {
     const { code = messageOf(error) } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code;
     throw new TaskqError('env_file_unreadable', `cannot read --env-file ${path}: ${reason}`, {
-      exitCode: EXIT.usage,
       cause: error,
     });
   }

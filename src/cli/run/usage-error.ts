@@ -1,5 +1,5 @@
 import type { Command, CommanderError } from 'commander';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 
 /** Turn commander's complaint about a command line into one line of ours. */
@@ -7,7 +7,6 @@ export function usageError(error: CommanderError, program: Command, argv: readon
   const named = commandsNamed(program, argv);
   const hint = `see ${named.map((command) => command.name()).join(' ')} --help`;
   return new TaskqError('usage', unknownBelow(error, named.at(-1)!, argv) ?? messageOf(error), {
-    exitCode: EXIT.usage,
     hint,
   });
 }

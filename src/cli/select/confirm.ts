@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import type { Context } from '../run/context.ts';
 
 /**
@@ -9,7 +9,6 @@ import type { Context } from '../run/context.ts';
 export async function confirm(context: Context, what: string): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new TaskqError('not_confirmed', `this would ${what}, and there is no terminal to confirm it`, {
-      exitCode: EXIT.usage,
       hint: 'add --yes',
     });
   }
@@ -19,7 +18,7 @@ export async function confirm(context: Context, what: string): Promise<void> {
     asking.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     const answer = await asking.question(`This will ${what}. Continue? [y/N] `, { signal: context.signal });
     if (/^y(es)?$/i.test(answer.trim())) return;
-    throw new TaskqError('not_confirmed', 'cancelled: nothing was changed');
+    throw new TaskqError('declined', 'cancelled: nothing was changed');
   } finally {
     asking.close();
   }

@@ -1,7 +1,7 @@
 import { checkedName } from '../../domain/names.ts';
 import { parsePriority } from '../../domain/priority.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../domain/task.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { instantOf } from './instant.ts';
 
@@ -176,5 +176,5 @@ function checkedStatus(status: string, called: string, known: readonly TaskStatu
 }
 
 function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem, { exitCode: EXIT.usage });
+  return new TaskqError('bad_option', problem);
 }

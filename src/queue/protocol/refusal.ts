@@ -1,5 +1,5 @@
 import { UnknownTypeError } from '../../domain/errors.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
 
 /**
@@ -13,11 +13,10 @@ export function refusalOf(error: unknown, type: string): unknown {
     const { known, unknown } = unknownTypesIn(detail) ?? { known: [], unknown: [] };
     return new UnknownTypeError(unknown[0] ?? type, known, { cause: error });
   }
-  if (code === '22023') return new TaskqError('refused', message, { exitCode: EXIT.usage, cause: error });
+  if (code === '22023') return new TaskqError('refused', message, { cause: error });
   // No such schema, table or function: the server quotes its name in whatever language it speaks.
   if (['3F000', '42P01', '42883'].includes(code) && /\btaskq\b/.test(message)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
-      exitCode: EXIT.schema,
       hint: 'run taskq migrate',
       cause: error,
     });

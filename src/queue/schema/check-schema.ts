@@ -1,5 +1,5 @@
 import { isServerError, type Queryable } from '../../lib/database.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { latestMigration, readRelease } from './schema-release.ts';
 
 /**
@@ -13,7 +13,6 @@ export async function checkSchema(db: Queryable): Promise<number> {
   const stored = await readStored(db);
   if (stored === undefined) {
     throw new TaskqError('schema_missing', 'the database has no schema taskq', {
-      exitCode: EXIT.schema,
       hint: 'run taskq migrate',
     });
   }
@@ -38,7 +37,7 @@ function refuseOlder(release: number, oldestClient: number): void {
   throw new TaskqError(
     'schema_newer',
     `the schema taskq needs taskq of release ${oldestClient} or later, this one is ${release}`,
-    { exitCode: EXIT.schema, hint: 'install a newer version of taskq' },
+    { hint: 'install a newer version of taskq' },
   );
 }
 
@@ -71,7 +70,6 @@ async function hasTables(db: Queryable): Promise<boolean> {
 
 function behind(why: string): TaskqError {
   return new TaskqError('schema_behind', `the schema taskq ${why}`, {
-    exitCode: EXIT.schema,
     hint: 'run taskq migrate',
   });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadMigrationFiles } from 'postgres-migrations';
 import { type Client, connectClient } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { prepareSession } from '../../lib/session.ts';
 import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
 import type { Blocker } from './blockers.ts';
@@ -180,7 +180,6 @@ async function prepare(client: Client): Promise<void> {
     'pooled_connection',
     'migrate needs a direct connection, and this one goes through a pooler',
     {
-      exitCode: EXIT.usage,
       hint: 'set directUrl (TASKQ_DIRECT_URL) to the URL of the server itself',
     },
   );
@@ -188,7 +187,6 @@ async function prepare(client: Client): Promise<void> {
 
 function newer(why: string): TaskqError {
   return new TaskqError('schema_newer', `the schema taskq is newer than this version of taskq: ${why}`, {
-    exitCode: EXIT.schema,
     hint: 'install a newer version of taskq',
   });
 }
@@ -198,7 +196,6 @@ function differs(fileName: string): TaskqError {
     'schema_differs',
     `migration ${fileName} of the schema taskq differs from the one in this version of taskq`,
     {
-      exitCode: EXIT.schema,
       hint:
         'before 0.1.0 migrations may change: drain the queue, drop schema taskq cascade (or taskq db reset for the ' +
         'local database), and migrate again',

@@ -1,6 +1,6 @@
 import { open, readdir, realpath, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 
 /**
@@ -24,7 +24,6 @@ export async function findHandlerFiles(directory: string): Promise<Map<string, s
 
 function noDirectory(path: string): TaskqError {
   return new TaskqError('no_handlers', `${path} is a file, not the handlers' directory`, {
-    exitCode: EXIT.usage,
     hint: '--handlers expects the directory of the file',
   });
 }
@@ -60,7 +59,6 @@ async function isProgram(path: string, mode: number): Promise<boolean> {
   if (buffer.toString('latin1', 0, bytesRead) !== '#!') return false;
   if ((mode & 0o111) !== 0) return true;
   throw new TaskqError('handler_not_executable', `${path} starts with #! but is not executable`, {
-    exitCode: EXIT.usage,
     hint: `chmod +x ${path}, or start its name with _ if it is not a handler`,
   });
 }
@@ -72,7 +70,6 @@ function add(found: Map<string, string>, type: string, path: string): void {
     return;
   }
   throw new TaskqError('duplicate_handler', `two files handle ${type}: ${other} and ${path}`, {
-    exitCode: EXIT.usage,
     hint: 'rename or remove one',
   });
 }
@@ -80,13 +77,11 @@ function add(found: Map<string, string>, type: string, path: string): void {
 async function realInside(root: string, path: string): Promise<string> {
   const real = await realpath(path).catch((error: unknown) => {
     throw new TaskqError('handler_broken_link', `${path} is a broken link`, {
-      exitCode: EXIT.usage,
       cause: error,
     });
   });
   if (real === root || real.startsWith(root + sep)) return real;
   throw new TaskqError('handler_outside', `${path} links out of the handlers' directory, to ${real}`, {
-    exitCode: EXIT.usage,
     hint: 'put the file itself into the directory',
   });
 }

@@ -3,7 +3,7 @@ import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueu
 import { parseRetention } from '../../domain/retention.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { toDurationMs } from '../../lib/duration.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { loadModule } from '../../lib/load-module.ts';
 import { didYouMean, nearest } from '../../lib/nearest.ts';
 import { isModule } from './find-handlers.ts';
@@ -48,7 +48,6 @@ export async function loadHandler(type: string, path: string): Promise<Handler> 
     if (!(error instanceof TaskqError)) throw error;
     const message = error.message.startsWith(path) ? error.message : `${path}: ${error.message}`;
     throw new TaskqError('handler_not_loaded', message, {
-      exitCode: EXIT.usage,
       ...(error.hint !== undefined && { hint: error.hint }),
       cause: error.cause ?? error,
     });
@@ -145,5 +144,5 @@ function isolationOf(value: unknown): Isolation | undefined {
 }
 
 function refused(message: string): TaskqError {
-  return new TaskqError('bad_handler', message, { exitCode: EXIT.usage });
+  return new TaskqError('bad_handler', message);
 }

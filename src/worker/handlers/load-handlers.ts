@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import type { TypeSettings } from '../../queue/protocol/register-worker.ts';
 import { findHandlerFiles } from './find-handlers.ts';
@@ -25,9 +25,6 @@ export async function loadHandlers(
     throw new TaskqError(
       'unknown_type',
       `no handler for ${unknown} in ${directory}${didYouMean(unknown, [...files.keys()])}`,
-      {
-        exitCode: EXIT.usage,
-      },
     );
   }
   const handlers = new Map<string, Handler>();
@@ -65,7 +62,6 @@ async function nothingThere(directory: string): Promise<TaskqError> {
     'no_handlers',
     exists ? `no handlers in ${directory}` : `the handlers' directory ${directory} does not exist`,
     {
-      exitCode: EXIT.usage,
       hint: 'a handler is a file such as handlers/send-email.ts; --handlers names another directory',
     },
   );

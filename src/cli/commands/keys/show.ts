@@ -1,5 +1,5 @@
 import { checkedName } from '../../../domain/names.ts';
-import { EXIT, TaskqError } from '../../../lib/errors.ts';
+import { TaskqError } from '../../../lib/errors.ts';
 import { listKeys } from '../../../queue/operate/keys.ts';
 import { findByKey } from '../../../queue/protocol/find-by-key.ts';
 import { printable } from '../../present/printable.ts';
@@ -20,9 +20,6 @@ export const keysShow: CliCommand<{ readonly queue?: string }> = {
       throw new TaskqError(
         'not_held',
         `no task holds the key ${printable(JSON.stringify(key))} of the queue ${printable(queue)}`,
-        {
-          exitCode: EXIT.failed,
-        },
       );
     }
     const [held] = await listKeys(db, { queue, key }, 1);
