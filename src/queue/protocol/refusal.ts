@@ -14,8 +14,7 @@ export function refusalOf(error: unknown, type: string): unknown {
     return new UnknownTypeError(unknown[0] ?? type, known, { cause: error });
   }
   if (code === '22023') return new TaskqError('refused', message, { cause: error });
-  // No such schema, table or function: the server quotes its name in whatever language it speaks.
-  if (['3F000', '42P01', '42883'].includes(code) && /\btaskq\b/.test(message)) {
+  if (lacksOurs(error)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
       hint: 'run taskq migrate',
       cause: error,
@@ -24,10 +23,28 @@ export function refusalOf(error: unknown, type: string): unknown {
   return error;
 }
 
-/** The fields that our functions add to an error. */
+/** An error with the fields that our functions add to it, and the server's to one that is about a name. */
 interface Refusal extends AnyServerError {
   readonly constraint?: string;
   readonly detail?: string;
+  /** Where our statement has the name. */
+  readonly position?: string;
+  /** The statement of a function that has the name, and where. */
+  readonly internalQuery?: string;
+  readonly internalPosition?: string;
+}
+
+/** No such schema, table or function. */
+const UNDEFINED_NAME = ['3F000', '42P01', '42883'];
+
+/**
+ * Whether the server does not find a name of our schema. It points at the name: in our own statement, where only such
+ * names can be missing, or in a statement of a function, which may be one of the application's.
+ */
+function lacksOurs({ code, position, internalQuery, internalPosition }: Refusal): boolean {
+  if (!UNDEFINED_NAME.includes(code)) return false;
+  if (position !== undefined) return true;
+  return internalQuery?.slice(Number(internalPosition) - 1).startsWith('taskq.') === true;
 }
 
 interface UnknownTypes {
