@@ -37,17 +37,19 @@ as $$
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"
       || $.allow_unknown.type() != "boolean" && $.allow_unknown.type() != "array"
     )'
-    -- The check of taskq.is_backoff for a policy with all names, as a path, which needs no preparation. A strict path
-    -- does not look into arrays.
+    -- The check of taskq.is_backoff as a path, which needs no preparation. A path looks into arrays, unless it asks for
+    -- the type.
     and case
       when _options ? 'backoff'
-      then (_options @@ 'strict
-          ($.backoff.kind == "exponential" || $.backoff.kind == "fixed" || $.backoff.kind == "linear"
+      then (_options @@ '$.backoff.type() == "object" && $.backoff.kind.type() == "string"
+          && ($.backoff.kind == "exponential" || $.backoff.kind == "fixed" || $.backoff.kind == "linear"
             || $.backoff.kind == "quadratic")
-          && $.backoff.base_ms >= 0 && $.backoff.base_ms <= 3155760000000
-          && $.backoff.factor >= 1 && $.backoff.factor <= 100
-          && $.backoff.max_ms >= 0 && $.backoff.max_ms <= 3155760000000
-          && $.backoff.jitter >= 0 && $.backoff.jitter <= 1') is true
+          && !(
+            $.backoff.base_ms.type() != "number" || $.backoff.base_ms < 0 || $.backoff.base_ms > 3155760000000
+            || $.backoff.factor.type() != "number" || $.backoff.factor < 1 || $.backoff.factor > 100
+            || $.backoff.max_ms.type() != "number" || $.backoff.max_ms < 0 || $.backoff.max_ms > 3155760000000
+            || $.backoff.jitter.type() != "number" || $.backoff.jitter < 0 || $.backoff.jitter > 1
+          )') is true
         and (_options -> 'backoff') - '{kind,base_ms,factor,max_ms,jitter}'::text[] = '{}'
       else true
     end
