@@ -28,7 +28,7 @@ const AS_USUAL = { system: 'taskq', tuning: 'defaults', handler: { kind: 'noop' 
 interface Rest {
   readonly what: string;
   readonly workers: number;
-  readonly polling?: true;
+  readonly polling?: boolean;
 }
 
 /** Measure queries per worker and second besides heartbeats, and the largest resident size, of `taskq work` itself. */
