@@ -127,9 +127,8 @@ describe.each([
   };
 
   test('never wraps, however narrow the terminal', () => {
-    for (let width = 8; width <= 240; width++) {
-      for (const line of at(width).lines) expect(stringWidth(line), line).toBeLessThanOrEqual(width);
-    }
+    for (let width = 8; width <= 240; width++)
+      expect(at(width).lines.filter((line) => stringWidth(line) > width)).toEqual([]);
   });
 
   test('has every column in a wide one, and says in 60 columns which had no room', () => {
@@ -142,8 +141,11 @@ describe.each([
   });
 
   test('loses no column again that a narrower one had', () => {
-    for (let width = 40; width < 240; width++) {
-      expect(at(width).missing).toEqual(expect.arrayContaining(at(width + 1).missing));
+    let narrower = at(40).missing;
+    for (let width = 41; width <= 240; width++) {
+      const { missing } = at(width);
+      expect(missing.filter((title) => !narrower.includes(title))).toEqual([]);
+      narrower = missing;
     }
   });
 });

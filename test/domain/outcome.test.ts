@@ -191,6 +191,6 @@ test('whatever a handler throws or returns, there is an outcome that can be stor
         expectStorableResult({ json: outcome.result, note: outcome.resultNote });
       expect(outcome.kind).toBe(isThrown ? 'failed' : 'completed');
     }),
-    { numRuns: 500 },
+    { numRuns: 100 },
   );
 });

@@ -17,16 +17,10 @@ describe('a payload is measured with its numbers as jsonb writes them', () => {
     ['0.00120e2', 5],
     ['1.000000', 8],
   ])('%s has %i characters', (number, length) => {
-    // `[1, 1]`: each number has a comma and a blank or a bracket beside it.
-    const most = Math.floor((1024 * 1024) / (length + 2));
-    expect(problemOf(`[${Array(most).fill(number).join()}]`)).toBeNull();
-    expect(
-      problemOf(
-        `[${Array(most + 1)
-          .fill(number)
-          .join()}]`,
-      ),
-    ).toMatch(/^larger than 1 MB/);
+    // In `[1e308, "…"]` there are six characters beside the number and the text.
+    const most = 1024 * 1024 - 6 - length;
+    expect(problemOf(`[${number}, "${'x'.repeat(most)}"]`)).toBeNull();
+    expect(problemOf(`[${number}, "${'x'.repeat(most + 1)}"]`)).toMatch(/^larger than 1 MB/);
   });
 
   test('a number alone, and what looks like one in a string', () => {

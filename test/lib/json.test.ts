@@ -50,7 +50,7 @@ describe('text that is not JSON', () => {
   });
 
   test('that is deep or long is refused without delay or overflow', () => {
-    const took = leastMs(() => {
+    const took = leastMs(2000, () => {
       expect(errorOf('['.repeat(1_000_000)).position).toBe(1_000_000);
       expect(errorOf(`["${'x'.repeat(5_000_000)}"`).message).toContain('found the end');
     });

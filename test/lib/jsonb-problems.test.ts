@@ -38,7 +38,7 @@ test('64 levels of nesting are taken, 65 are not', () => {
 
 test('100,000 levels are refused within 50 ms', () => {
   const document: unknown = JSON.parse(`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`);
-  expect(leastMs(() => jsonbProblems(document))).toBeLessThan(50);
+  expect(leastMs(50, () => jsonbProblems(document))).toBeLessThan(50);
   const problems = jsonbProblems(document);
   expect(problems).toHaveLength(1);
   expect(problems[0]!.path.length).toBeLessThan(250);

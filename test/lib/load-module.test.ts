@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TaskqError } from '../../src/lib/errors.ts';
 import { loadModule } from '../../src/lib/load-module.ts';
 import { syntaxOf } from '../../src/lib/module-syntax.ts';
@@ -36,36 +36,43 @@ test.each([
 });
 
 /** What the built `loadModule` gives under Node: the tests' own loader would read every `.js` file as a module. */
-async function loadedByNode(path: string): Promise<unknown> {
+async function loadedByNode(paths: readonly string[]): Promise<unknown> {
   const built = pathToFileURL(join(REPOSITORY, 'dist/lib/load-module.js')).href;
   const program = `import { loadModule } from ${JSON.stringify(built)};
-    const { default: loaded } = await loadModule(process.argv[1]);
+    const loaded = [];
+    for (const path of process.argv.slice(1)) loaded.push((await loadModule(path)).default);
     console.log(JSON.stringify(loaded));`;
-  const args = ['--input-type=module', '--eval', program, path];
+  const args = ['--input-type=module', '--eval', program, ...paths];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 }
 
-/** A file that uses one beside it, in each way of writing; `runs` says how often it was run. */
+/** A file that uses one beside it, in each way of writing; `runs` says how often a file written so was run. */
 const WRITTEN = {
   module: `import { one } from "./b.js";
-    globalThis.runs = (globalThis.runs ?? 0) + 1;
-    export default { get one() { return one; }, get runs() { return runs; } };`,
+    globalThis.ofModule = (globalThis.ofModule ?? 0) + 1;
+    export default { get one() { return one; }, get runs() { return ofModule; } };`,
   commonjs: `const { one } = require("./b.js");
-    globalThis.runs = (globalThis.runs ?? 0) + 1;
-    module.exports = { get one() { return one; }, get runs() { return runs; } };`,
+    globalThis.ofCommonjs = (globalThis.ofCommonjs ?? 0) + 1;
+    module.exports = { get one() { return one; }, get runs() { return ofCommonjs; } };`,
 };
 const BESIDE = { module: 'export const one = 1;', commonjs: 'exports.one = 1;' };
 
-describe.each(['{"type":"module"}', '{"type":"commonjs"}', '{}'])('in a package of %s', (packageJson) => {
-  test.each(['module', 'commonjs'] as const)('a .js file written as %s loads, run once', async (how) => {
-    const path = await fileWith('a.js', WRITTEN[how]);
-    await writeFile(join(path, '..', 'b.js'), BESIDE[how]);
-    await writeFile(join(path, '..', 'package.json'), packageJson);
-    expect(await loadedByNode(path)).toEqual({ one: 1, runs: 1 });
-  });
-});
+test.each(['{"type":"module"}', '{"type":"commonjs"}', '{}'])(
+  'in a package of %s a .js file loads, run once, written as a module or as CommonJS',
+  async (packageJson) => {
+    const paths = [];
+    for (const how of ['module', 'commonjs'] as const) {
+      const path = await fileWith('a.js', WRITTEN[how]);
+      await writeFile(join(path, '..', 'b.js'), BESIDE[how]);
+      await writeFile(join(path, '..', 'package.json'), packageJson);
+      paths.push(path);
+    }
+    const once = { one: 1, runs: 1 };
+    expect(await loadedByNode(paths)).toEqual([once, once]);
+  },
+);
 
 test.each([
   ['export default 1', 'module'],

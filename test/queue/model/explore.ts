@@ -1,19 +1,22 @@
 import { type Edge, INVARIANTS, type Invariant } from './invariants.ts';
 import type { Action, Step, Surroundings } from './step.ts';
-import { isHeld, type Task, type Worker } from './task.ts';
+import { isHeld, type Task } from './task.ts';
 import { actionsOf } from './world.ts';
 
 /** All states that a task can reach, numbered, and all ways from one to another. */
 export interface Graph {
   readonly tasks: readonly Task[];
-  /** For each state what can become of it, by what must be so around it. */
-  readonly moves: readonly ReadonlyMap<number, Need>[];
+  /** For each state the others that it can become. */
+  readonly moves: readonly (readonly Move[])[];
   /** The number of edges, those to the same state included; all keep the invariants. */
   readonly edges: number;
 }
 
-/** What must be so around a task for something to happen to it: a worker is silent, no other task has its key. */
-export type Need = 'nothing' | Worker | 'key free';
+export interface Move {
+  readonly to: number;
+  /** Only while no other live task has its key. */
+  readonly needsKey: boolean;
+}
 
 export interface Violation {
   readonly invariant: Invariant;
@@ -30,34 +33,30 @@ export const LEASES = 3;
  */
 export function explore(start: Task, step: Step): Graph | Violation {
   const first = normal(start);
-  const found = new Map<string, number>([[keyOf(first), 0]]);
+  const found = new Map([[keyOf(first), 0]]);
   const tasks = [first];
-  const moves: Map<number, Need>[] = [];
+  const moves: Move[][] = [];
   const came: { readonly from: number; readonly edge: Edge }[] = [];
   let edges = 0;
   for (let at = 0; at < tasks.length; at++) {
-    moves[at] = new Map();
+    const needsKey = new Map<number, boolean>();
     for (const edge of edgesOf(tasks[at]!, step)) {
       edges++;
       const broken = INVARIANTS.find((invariant) => !invariant.holds(edge));
       if (broken) return { invariant: broken, trace: [...traceTo(at, came), tell(edge)] };
+      if (edge.after === edge.before) continue;
       const task = normal(edge.after);
       const key = keyOf(task);
       const to = found.get(key) ?? tasks.length;
-      if (to !== at && moves[at]!.get(to) !== 'nothing') moves[at]!.set(to, needOf(edge));
+      if (to !== at && needsKey.get(to) !== false) needsKey.set(to, edge.action.verb === 'revive');
       if (to < tasks.length) continue;
       found.set(key, to);
       came[to] = { from: at, edge };
       tasks.push(task);
     }
+    moves[at] = [...needsKey].map(([to, needs]) => ({ to, needsKey: needs }));
   }
   return { tasks, moves, edges };
-}
-
-function needOf({ before, action, around }: Edge): Need {
-  if (action.verb === 'revive') return 'key free';
-  const free = action.verb !== 'rescue' || before.lapse === 2 || action.own === before.owner;
-  return free ? 'nothing' : around.silent[0]!;
 }
 
 function* edgesOf(before: Task, step: Step): Iterable<Edge> {
@@ -92,8 +91,12 @@ export function normal(task: Task): Task {
 }
 
 export function keyOf(task: Task): string {
-  const { leases, ...row } = task;
-  return `${Object.values(row)}|${leases.map(({ no, worker, ran, outcomes }) => [no, worker, ran, outcomes])}`;
+  let key = '';
+  for (const column of Object.keys(task) as (keyof Task)[]) {
+    if (column !== 'leases') key += `${task[column]},`;
+  }
+  for (const { no, worker, ran, outcomes } of task.leases) key += `|${no},${worker},${ran},${outcomes}`;
+  return key;
 }
 
 function traceTo(at: number, came: readonly { from: number; edge: Edge }[]): string[] {

@@ -141,9 +141,11 @@ const lease = (task: Task, no: number) => task.leases.find((one) => one.no === n
 
 /** The same but for what no row says. */
 function sameRow(before: Task, after: Task): boolean {
-  const { leases: _1, lostStarts: _2, ...row } = before;
-  return Object.entries(row).every(([column, value]) => after[column as keyof Task] === value);
+  const columns = Object.keys(before) as (keyof Task)[];
+  return columns.every((column) => NO_COLUMNS.has(column) || after[column] === before[column]);
 }
+
+const NO_COLUMNS: ReadonlySet<keyof Task> = new Set(['leases', 'lostStarts'] as const);
 
 function diedOf(task: Task): boolean {
   switch (task.reason) {

@@ -1,51 +1,53 @@
-import type { Graph, Need } from './explore.ts';
+import type { Graph } from './explore.ts';
 import { isLive } from './task.ts';
 
 /**
- * Counts the states of two tasks and two workers that can be reached, given the states of each task alone: every
- * combination of what two graphs and the silence of the workers allow, walked one move at a time. (A rescue or a
- * sweep that takes both tasks is two moves.) Returns also whether ever both tasks were live.
+ * Counts the states of two tasks and two workers that can be reached, given the states of each task alone: the pairs of
+ * states, with every silence of the workers, who may fall silent and come back at any moment. Returns also whether ever
+ * both tasks were live.
  */
 export function countWorlds(
   first: Graph,
   second: Graph,
   sharedKey: boolean,
 ): { worlds: number; bothLive: boolean } {
-  const size = second.tasks.length;
-  const seen = new Uint8Array(first.tasks.length * size * SILENCES);
-  const queue = [0];
-  seen[0] = 1;
-  const live = [first, second].map((graph) => graph.tasks.map(isLive));
-  const moves = [first, second].map((graph) => graph.moves.map((move) => [...move]));
-  let bothLive = false;
-  let worlds = 0;
-  const reach = (a: number, b: number, silence: number) => {
-    const world = (a * size + b) * SILENCES + silence;
-    if (seen[world]) return;
-    seen[world] = 1;
-    queue.push(world);
-  };
-  for (let world = queue.pop(); world !== undefined; world = queue.pop()) {
-    worlds++;
-    const silence = world % SILENCES;
-    const b = Math.floor(world / SILENCES) % size;
-    const a = Math.floor(world / SILENCES / size);
-    bothLive ||= live[0]![a]! && live[1]![b]!;
-    for (const worker of [1, 2]) reach(a, b, silence ^ worker);
-    for (const [to, need] of moves[0]![a]!) {
-      if (isMet(need, silence, !sharedKey || !live[1]![b]!)) reach(to, b, silence);
-    }
-    for (const [to, need] of moves[1]![b]!) {
-      if (isMet(need, silence, !sharedKey || !live[0]![a]!)) reach(a, to, silence);
-    }
-  }
-  return { worlds, bothLive };
+  const { pairs, bothLive } = sharedKey ? walkPairs(first, second) : allPairs(first, second);
+  return { worlds: pairs * SILENCES, bothLive };
 }
 
-/** One bit per worker. */
+/** Each of two workers is silent or not. */
 const SILENCES = 4;
 
-function isMet(need: Need, silence: number, keyFree: boolean): boolean {
-  if (need === 'nothing') return true;
-  return need === 'key free' ? keyFree : (silence & need) !== 0;
+/** Without a shared key nothing that one task does depends on the other. */
+function allPairs(first: Graph, second: Graph) {
+  return {
+    pairs: first.tasks.length * second.tasks.length,
+    bothLive: first.tasks.some(isLive) && second.tasks.some(isLive),
+  };
+}
+
+/** Every pair that two tasks with one key can reach, one move at a time. (A rescue or a sweep that takes both is two.) */
+function walkPairs(first: Graph, second: Graph) {
+  const size = second.tasks.length;
+  const seen = new Uint8Array(first.tasks.length * size);
+  const queue = [0];
+  seen[0] = 1;
+  const firstLives = first.tasks.map(isLive);
+  const secondLives = second.tasks.map(isLive);
+  let bothLive = false;
+  let pairs = 0;
+  const reach = (pair: number) => {
+    if (seen[pair]) return;
+    seen[pair] = 1;
+    queue.push(pair);
+  };
+  for (let pair = queue.pop(); pair !== undefined; pair = queue.pop()) {
+    pairs++;
+    const b = pair % size;
+    const a = (pair - b) / size;
+    bothLive ||= firstLives[a]! && secondLives[b]!;
+    for (const { to, needsKey } of first.moves[a]!) if (!needsKey || !secondLives[b]) reach(to * size + b);
+    for (const { to, needsKey } of second.moves[b]!) if (!needsKey || !firstLives[a]) reach(a * size + to);
+  }
+  return { pairs, bothLive };
 }

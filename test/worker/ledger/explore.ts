@@ -15,13 +15,11 @@ export interface Violation {
 export async function explore(ledger: LedgerClass, depth: number): Promise<Explored | Violation> {
   const known = new Set<string>();
   let steps = 0;
-  let level: (readonly Step[])[] = [[]];
+  let level: readonly Reached[] = [{ path: [], possible: possibleIn(new World(ledger)) }];
   for (let taken = 0; taken < depth && level.length > 0; taken++) {
-    const next: (readonly Step[])[] = [];
-    for (const path of level) {
-      const here = play(ledger, path);
-      for (const step of STEPS) {
-        if (!step.isPossible(here)) continue;
+    const next: Reached[] = [];
+    for (const { path, possible } of level) {
+      for (const step of possible) {
         steps += 1;
         const longer = [...path, step];
         const world = play(ledger, longer);
@@ -30,11 +28,11 @@ export async function explore(ledger: LedgerClass, depth: number): Promise<Explo
         const key = keyOf(world);
         if (known.has(key)) continue;
         known.add(key);
-        next.push(longer);
+        next.push({ path: longer, possible: possibleIn(world) });
         const trace = longer.map(({ name }) => name);
         const broken = await brokenPromiseOf(world);
         if (broken !== undefined) return { complaint: broken, trace };
-        const atTheEnd = await drainOf(play(ledger, longer));
+        const atTheEnd = await drainOf(world);
         if (atTheEnd !== undefined) return { complaint: atTheEnd, trace: [...trace, 'drain'] };
       }
     }
@@ -42,6 +40,14 @@ export async function explore(ledger: LedgerClass, depth: number): Promise<Explo
   }
   return { states: known.size, steps };
 }
+
+/** A state: how it was reached, and what can happen next. */
+interface Reached {
+  readonly path: readonly Step[];
+  readonly possible: readonly Step[];
+}
+
+const possibleIn = (world: World) => STEPS.filter(({ isPossible }) => isPossible(world));
 
 function play(ledger: LedgerClass, path: readonly Step[]): World {
   const world = new World(ledger);
