@@ -17,6 +17,6 @@ export async function waitUntil(isSo: () => Promise<boolean>, why: string): Prom
   const end = performance.now() + 40_000;
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(why);
-    await sleep(5);
+    await sleep(20);
   }
 }

@@ -57,7 +57,8 @@ async function createFrom(template: string): Promise<TestDatabase> {
 async function cloneDatabase(name: string, template: string): Promise<void> {
   for (let triesLeft = 20; ; triesLeft--) {
     try {
-      return await administer(`create database ${name} template ${template}`);
+      // Of a small template this costs half of what a copy through the write-ahead log does.
+      return await administer(`create database ${name} template ${template} strategy file_copy`);
     } catch (error) {
       if ((error as pg.DatabaseError).code !== '55006' || triesLeft === 0) throw error;
       await sleep(50);

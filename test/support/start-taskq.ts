@@ -39,7 +39,8 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
   running.add(taskq);
   void taskq.closed.then(() => running.delete(taskq));
   const exit = endOf(taskq);
-  const logs = () => [...parseLines(taskq.stdout()), ...parseLines(taskq.stderr())];
+  const parsed = [parserOf(taskq.stdout), parserOf(taskq.stderr)];
+  const logs = () => parsed.flatMap((lines) => lines());
   return {
     pid: child.pid!,
     logs,
@@ -97,15 +98,24 @@ function waitForLog(
   });
 }
 
-/** Returns the complete lines that are JSON objects; other output is not log. */
-function parseLines(text: string): readonly LogLine[] {
-  const complete = text.slice(0, text.lastIndexOf('\n') + 1);
-  return complete.split('\n').flatMap((line) => {
-    if (!line.startsWith('{')) return [];
-    try {
-      return [JSON.parse(line) as LogLine];
-    } catch {
-      return [];
-    }
-  });
+/** Returns what gives the complete lines so far that are JSON objects, each parsed once; other output is not log. */
+function parserOf(output: () => string): () => readonly LogLine[] {
+  const lines: LogLine[] = [];
+  let done = 0;
+  return () => {
+    const text = output();
+    const end = text.lastIndexOf('\n') + 1;
+    if (end > done) lines.push(...text.slice(done, end).split('\n').flatMap(parseLine));
+    done = Math.max(done, end);
+    return lines;
+  };
+}
+
+function parseLine(line: string): LogLine[] {
+  if (!line.startsWith('{')) return [];
+  try {
+    return [JSON.parse(line) as LogLine];
+  } catch {
+    return [];
+  }
 }
