@@ -1,7 +1,8 @@
 import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
-import type { Claimed, Cursor, Looked, Place } from '../../queue/protocol/claim.ts';
+import type { Claimed, Cursor, Looked } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
+import { Places } from './places.ts';
 
 /** How the next claim searches the levels; see `taskq.claim`. */
 export interface Look {
@@ -51,7 +52,7 @@ const MOST_PLACES = 1000;
  * back. So neither its cost nor its failure delays claims, and no urgent backlog hides what it found.
  */
 export class ClaimCursor {
-  readonly #places = new Map<string, (Place | null)[]>();
+  readonly #places = new Places();
   /** The earliest due time in each queue. */
   #rewinds = new Map<string, number>();
   /** Queues for which it is known what lies before their places. */
@@ -65,21 +66,14 @@ export class ClaimCursor {
 
   /** Start at the slowest of these live workers' cursors: everything that all of them have passed is claimed. */
   startAt(cursors: readonly unknown[], now: number): void {
-    // They may have been stored by workers written in other languages.
-    const [first, ...others] = cursors.map(
-      (one) => new Map<string, unknown>(isObject(one) ? Object.entries(one) : []),
-    );
-    if (first === undefined) return;
-    for (const [queue, flat] of first) {
-      if (!others.every((other) => other.has(queue))) continue;
-      const places = unflatten(flat);
-      for (const other of others) {
-        const theirs = unflatten(other.get(queue));
-        for (let priority = 0; priority < 10; priority++) {
-          places[priority] = earlier(places[priority] ?? null, theirs[priority] ?? null);
-        }
-      }
-      this.#places.set(queue, places);
+    if (cursors.length === 0) return;
+    const stored = cursors.map((one) => new Map<string, unknown>(isObject(one) ? Object.entries(one) : []));
+    for (const queue of stored[0]!.keys()) {
+      if (!stored.every((one) => one.has(queue))) continue;
+      this.#places.startAt(
+        queue,
+        stored.map((one) => one.get(queue)),
+      );
       this.#swept.add(queue);
     }
     this.#sweeps.doneElsewhere(now);
@@ -88,14 +82,8 @@ export class ClaimCursor {
   /** The places that another worker may start from. */
   snapshot(): Record<string, (number | null)[]> {
     if (this.#isReset) return {};
-    return Object.fromEntries(
-      [...this.#places]
-        .filter(([queue]) => this.#swept.has(queue))
-        .map(([queue, places]) => [
-          queue,
-          places.flatMap((place) => (place === null ? [null, null] : [place.availableAtUs, place.id])),
-        ]),
-    );
+    const known = this.#places.queues.filter((queue) => this.#swept.has(queue));
+    return Object.fromEntries(known.map((queue) => [queue, this.#places.stored(queue)]));
   }
 
   /**
@@ -128,8 +116,8 @@ export class ClaimCursor {
     }
     const isWanted = this.#short || this.isBlindIn(queues);
     return (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
-      ? { kind: 'back', cursor: this.#places, lookBackMs: LOOK_BACK_MS }
-      : { kind: 'on', cursor: this.#places, lookBackMs: null };
+      ? { kind: 'back', cursor: this.#places.cursor, lookBackMs: LOOK_BACK_MS }
+      : { kind: 'on', cursor: this.#places.cursor, lookBackMs: null };
   }
 
   /** Decide whether to search now, beside the claims, what they have passed in these queues. */
@@ -138,14 +126,12 @@ export class ClaimCursor {
     this.#applyRewinds();
     if (this.#places.size > MOST_PLACES) this.#forgetAllBut(queues);
     const unswept = queues.filter((queue) => !this.#swept.has(queue));
-    const isPart = unswept.length > 0 && unswept.length < queues.length;
-    const sweep = { cursor: copyOf(this.#places), era: this.#era };
     if (unswept.length > 0 && (!this.#sweeps.hasFailed || this.#sweeps.isDue(now))) {
-      return { ...sweep, queues: unswept, isPart };
+      return this.#sweepOf(unswept, unswept.length < queues.length);
     }
     if (queues.length === 0 || this.#sweepsItself) return undefined;
     const leastMs = this.#short ? SWEEP_WITHOUT_BACKLOG_MS : SWEEP_WITH_BACKLOG_MS;
-    return this.#sweeps.isDue(now, leastMs) ? { ...sweep, queues, isPart: false } : undefined;
+    return this.#sweeps.isDue(now, leastMs) ? this.#sweepOf(queues, false) : undefined;
   }
 
   /** Order the queues for the next claim: each comes first in turn. */
@@ -165,7 +151,7 @@ export class ClaimCursor {
       const { queue, priority, availableAtUs, id } = tasks[nth]!;
       const next = tasks[nth + 1];
       if (next !== undefined && next.priority === priority && next.queue === queue) continue;
-      this.#level(queue)[priority] = { availableAtUs, id: safeId(Number(id)) };
+      this.#places.moveTo(queue, priority, { availableAtUs, id: Number(id) });
     }
     if (looked !== null) this.#lookedTo(looked);
     // A claim that reached its limit has not read the less urgent levels.
@@ -184,22 +170,20 @@ export class ClaimCursor {
   sweptBeside(sweep: Sweep, { first, lookedToUs }: Missed, costMs: number, now: number): void {
     if (!sweep.isPart) this.#sweeps.done(costMs, now);
     if (sweep.era !== this.#era) return;
-    for (const { queue, priority, place } of first) {
-      const places = this.#level(queue);
-      const before = justBefore(place);
-      places[priority] = earlier(places[priority] ?? before, before);
-    }
+    for (const { queue, priority, place } of first) this.#places.goBackBefore(queue, priority, place);
     for (const queue of sweep.queues) {
       this.#swept.add(queue);
-      const places = this.#level(queue);
-      for (let priority = 0; priority < 10; priority++)
-        places[priority] ??= { availableAtUs: lookedToUs, id: 0 };
+      this.#places.beginAt(queue, { availableAtUs: lookedToUs, id: 0 });
     }
   }
 
   /** A sweep failed after `costMs`. */
   sweepFailed(costMs: number, now: number): void {
     this.#sweeps.failed(costMs, now);
+  }
+
+  #sweepOf(queues: readonly string[], isPart: boolean): Sweep {
+    return { queues, cursor: this.#places.copy(), era: this.#era, isPart };
   }
 
   get #sweepsItself(): boolean {
@@ -209,24 +193,15 @@ export class ClaimCursor {
   #lookedTo({ toUs, queues, levels }: Looked): void {
     for (let level = 0; level < levels; level++) {
       const queue = queues[level % queues.length]!;
-      this.#level(queue)[Math.floor(level / queues.length)] = { availableAtUs: toUs, id: 0 };
+      this.#places.moveTo(queue, Math.floor(level / queues.length), { availableAtUs: toUs, id: 0 });
     }
-  }
-
-  #level(queue: string): (Place | null)[] {
-    let places = this.#places.get(queue);
-    if (places === undefined) {
-      places = new Array<Place | null>(10).fill(null);
-      this.#places.set(queue, places);
-    }
-    return places;
   }
 
   /** The next sweep covers them again if they are served. */
   #forgetAllBut(queues: readonly string[]): void {
-    for (const queue of this.#places.keys()) {
+    for (const queue of this.#places.queues) {
       if (queues.includes(queue)) continue;
-      this.#places.delete(queue);
+      this.#places.forget(queue);
       this.#swept.delete(queue);
     }
   }
@@ -241,50 +216,10 @@ export class ClaimCursor {
 
   #applyRewinds(): void {
     for (const [queue, fromUs] of this.#rewinds) {
-      const places = this.#places.get(queue);
       // From the beginning: leave it to a sweep, as for a queue that was never searched.
       if (fromUs <= 0) this.#swept.delete(queue);
-      else if (places !== undefined) {
-        const before = { availableAtUs: fromUs - 1, id: 0 };
-        for (let priority = 0; priority < 10; priority++)
-          places[priority] = earlier(places[priority] ?? before, before);
-      }
+      else if (this.#places.has(queue)) this.#places.goBackToTime(queue, fromUs);
     }
     this.#rewinds.clear();
   }
-}
-
-function copyOf(places: Cursor): Cursor {
-  return new Map([...places].map(([queue, levels]) => [queue, [...levels]]));
-}
-
-/** Null for a time before 1970, which is treated as the beginning. */
-function justBefore({ availableAtUs, id }: Place): Place | null {
-  if (availableAtUs <= 0) return null;
-  return id > Number.MIN_SAFE_INTEGER
-    ? { availableAtUs, id: safeId(id - 1) }
-    : { availableAtUs: availableAtUs - 1, id: 0 };
-}
-
-/** A rounded number beyond these may not be a valid bigint. */
-function safeId(id: number): number {
-  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(id, Number.MAX_SAFE_INTEGER));
-}
-
-/** Null comes before everything. */
-function earlier(a: Place | null, b: Place | null): Place | null {
-  if (a === null || b === null) return null;
-  return a.availableAtUs < b.availableAtUs || (a.availableAtUs === b.availableAtUs && a.id <= b.id) ? a : b;
-}
-
-function unflatten(stored: unknown): (Place | null)[] {
-  const flat: readonly unknown[] = Array.isArray(stored) ? stored : [];
-  return Array.from({ length: 10 }, (_, priority) => {
-    const [availableAtUs = null, id = null] = flat.slice(2 * priority, 2 * priority + 2);
-    return isWhole(availableAtUs) && isWhole(id) ? { availableAtUs, id } : null;
-  });
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value);
 }

@@ -1,0 +1,127 @@
+import type { Cursor, Place } from '../../queue/protocol/claim.ts';
+
+const PRIORITIES = 10;
+
+/** The places in a queue, one for each priority; null: not known yet, or its beginning. */
+type Levels = (Place | null)[];
+
+/** How far each level, a priority of a queue, was searched. */
+export class Places {
+  readonly #byQueue = new Map<string, Levels>();
+
+  /** What a claim starts from. It changes with the places. */
+  get cursor(): Cursor {
+    return this.#byQueue;
+  }
+
+  get queues(): readonly string[] {
+    return [...this.#byQueue.keys()];
+  }
+
+  /** How many queues it knows. */
+  get size(): number {
+    return this.#byQueue.size;
+  }
+
+  has(queue: string): boolean {
+    return this.#byQueue.has(queue);
+  }
+
+  copy(): Cursor {
+    return new Map([...this.#byQueue].map(([queue, levels]) => [queue, [...levels]]));
+  }
+
+  /** A level was searched up to this place. */
+  moveTo(queue: string, priority: number, { availableAtUs, id }: Place): void {
+    this.#levelsOf(queue)[priority] = { availableAtUs, id: safeId(id) };
+  }
+
+  /** Every level of a queue whose place is not known begins here. */
+  beginAt(queue: string, place: Place): void {
+    const levels = this.#levelsOf(queue);
+    for (let priority = 0; priority < PRIORITIES; priority++) levels[priority] ??= place;
+  }
+
+  /** A task at this place was missed: go back to just before it. */
+  goBackBefore(queue: string, priority: number, place: Place): void {
+    goBackTo(this.#levelsOf(queue), priority, justBefore(place));
+  }
+
+  /** A task was missed that is due at this time, in some level of the queue. */
+  goBackToTime(queue: string, dueUs: number): void {
+    const before = { availableAtUs: dueUs - 1, id: 0 };
+    const levels = this.#levelsOf(queue);
+    for (let priority = 0; priority < PRIORITIES; priority++) goBackTo(levels, priority, before);
+  }
+
+  forget(queue: string): void {
+    this.#byQueue.delete(queue);
+  }
+
+  clear(): void {
+    this.#byQueue.clear();
+  }
+
+  /** The places of a queue as numbers, for other workers. */
+  stored(queue: string): (number | null)[] {
+    return this.#levelsOf(queue).flatMap((place) =>
+      place === null ? [null, null] : [place.availableAtUs, place.id],
+    );
+  }
+
+  /** Start where the slowest of these workers, as they have stored their places, is in the queue. */
+  startAt(queue: string, stored: readonly unknown[]): void {
+    const [first, ...others] = stored.map(unflatten);
+    if (first === undefined) return;
+    const slowest = others.reduce<Levels>(
+      (levels, other) => levels.map((place, priority) => earlier(place, other[priority] ?? null)),
+      first,
+    );
+    this.#byQueue.set(queue, slowest);
+  }
+
+  #levelsOf(queue: string): Levels {
+    let levels = this.#byQueue.get(queue);
+    if (levels === undefined) {
+      levels = new Array<Place | null>(PRIORITIES).fill(null);
+      this.#byQueue.set(queue, levels);
+    }
+    return levels;
+  }
+}
+
+function goBackTo(levels: Levels, priority: number, place: Place | null): void {
+  levels[priority] = earlier(levels[priority] ?? place, place);
+}
+
+/** Null for a time before 1970, which is treated as the beginning. */
+function justBefore({ availableAtUs, id }: Place): Place | null {
+  if (availableAtUs <= 0) return null;
+  return id > Number.MIN_SAFE_INTEGER
+    ? { availableAtUs, id: safeId(id - 1) }
+    : { availableAtUs: availableAtUs - 1, id: 0 };
+}
+
+/** A rounded number beyond these may not be a valid bigint. */
+function safeId(id: number): number {
+  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(id, Number.MAX_SAFE_INTEGER));
+}
+
+/** Null comes before everything. */
+function earlier(a: Place | null, b: Place | null): Place | null {
+  if (a === null || b === null) return null;
+  return a.availableAtUs < b.availableAtUs || (a.availableAtUs === b.availableAtUs && a.id <= b.id) ? a : b;
+}
+
+/** They may have been stored by a worker written in another language. */
+function unflatten(stored: unknown): Levels {
+  const flat: readonly unknown[] = Array.isArray(stored) ? stored : [];
+  return Array.from({ length: PRIORITIES }, (_, priority) => {
+    const [availableAtUs = null, id = null] = flat.slice(2 * priority, 2 * priority + 2);
+    return isWhole(availableAtUs) && isWhole(id) ? { availableAtUs, id } : null;
+  });
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
