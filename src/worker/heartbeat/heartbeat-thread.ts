@@ -8,7 +8,7 @@ import { Wakeup } from '../../lib/wakeup.ts';
 import { type HeartbeatAnswer, heartbeat } from '../../queue/protocol/heartbeat.ts';
 import { wakeHintOf } from '../../queue/protocol/wake-hint.ts';
 import type { CancelRequest } from '../isolation/decide-unresponsive.ts';
-import { watch } from '../isolation/watchdog.ts';
+import { Watchdog } from '../isolation/watchdog.ts';
 import { type LeaseRow, LeaseTable, wallClock } from '../lease/lease-table.ts';
 import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-messages.ts';
 import { heartbeatFor, LeaseChange } from './lease-change.ts';
@@ -17,6 +17,9 @@ import { heartbeatFor, LeaseChange } from './lease-change.ts';
  * The entry of a worker's second thread. It renews the leases and listens, on a connection of its own, even while a
  * handler blocks the main thread; and it ends the process if the main thread stays blocked.
  */
+
+/** How often to check whether the main thread answers. */
+const WATCH_MS = 500;
 
 const setup = workerData as HeartbeatSetup;
 const port = parentPort!;
@@ -42,9 +45,10 @@ port.on('message', (message: ToHeartbeat) => {
 
 /** The main thread stays blocked: its leases are no longer renewed, so that other workers can take the tasks. */
 let isLetGo = false;
+const watchdog = new Watchdog(table, setup);
 const watching = setInterval(async () => {
-  isLetGo = await watch(table, setup, cancels);
-}, 500);
+  isLetGo = await watchdog.look(cancels);
+}, WATCH_MS);
 for (let failures = 0; !stop.signal.aborted; ) {
   try {
     await serve(() => {

@@ -1,0 +1,78 @@
+import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { outcomeOf } from '../../domain/outcome.ts';
+import type { Lease } from '../../domain/task.ts';
+import { openDatabase } from '../../lib/database.ts';
+import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
+import { giveBack } from '../../queue/protocol/give-back.ts';
+import { settle } from '../../queue/protocol/settle.ts';
+import { wallClock } from '../lease/lease-table.ts';
+import { EVENTS } from '../log/events.ts';
+import type { Verdict } from './decide-unresponsive.ts';
+
+/** The process whose main thread is blocked. */
+export interface BlockedProcess {
+  readonly databaseUrl: string;
+  readonly synchronousCommit: SynchronousCommit;
+  readonly workerId: number;
+  /** Where to write the last log line, because the main thread cannot. */
+  readonly logDescriptor: number;
+}
+
+type End = Verdict & { readonly kind: 'end' };
+
+/**
+ * Write the outcome of the task to blame under its lease, give back the other tasks, and kill this process, since
+ * nothing in it can answer.
+ */
+export async function endProcess(blocked: BlockedProcess, verdict: End): Promise<void> {
+  // Tasks that could not be written are left until their leases run out.
+  await record(blocked, verdict).catch(() => {});
+  try {
+    writeSync(blocked.logDescriptor, lastLine(blocked, verdict.blamed?.row));
+  } catch {
+    // Nothing reads the log, or not fast enough.
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+async function record(blocked: BlockedProcess, { blamed, givenBack }: End): Promise<void> {
+  const db = openDatabase({
+    databaseUrl: blocked.databaseUrl,
+    synchronousCommit: blocked.synchronousCommit,
+    access: 'write',
+    maxConnections: 1,
+    applicationName: `taskq worker ${blocked.workerId} watchdog`,
+    deadlineMs: 5000,
+  });
+  if (blamed !== undefined) {
+    const { id, leaseNo, startedAt } = blamed.row;
+    const ranMs = wallClock() - startedAt;
+    await whileBusy(() =>
+      settle(db, blocked.workerId, [{ id, leaseNo, ranMs, outcome: outcomeOf(blamed.ended) }]),
+    );
+  }
+  const given = givenBack.map(({ id, leaseNo, startedAt }) => ({ id, leaseNo, started: startedAt > 0 }));
+  await whileBusy(() => giveBack(db, blocked.workerId, given));
+}
+
+/** Retry for at most two seconds: a heartbeat of ours, still in flight, may have locked some of the rows. */
+async function whileBusy(ask: () => Promise<readonly { readonly answer: string }[]>): Promise<void> {
+  for (let asked = 0; asked < 40; asked++) {
+    const answers = await ask();
+    if (!answers.some(({ answer }) => answer === 'busy')) return;
+    await sleep(50);
+  }
+}
+
+function lastLine(blocked: BlockedProcess, blamed: Lease | undefined): string {
+  const [level, msg] = EVENTS['worker.unresponsive'];
+  return `${JSON.stringify({
+    level,
+    time: new Date().toISOString(),
+    event: 'worker.unresponsive',
+    worker_id: blocked.workerId,
+    ...(blamed && { task_id: blamed.id }),
+    msg,
+  })}\n`;
+}
