@@ -1,0 +1,48 @@
+-- Counts the tasks of each queue and type: the live and the dead ones by status; of the waiting ones, those that are
+-- due (`oldest`: since when) and those that have failed before; and by status those that ended since then. `ran`
+-- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`. No row for a queue and
+-- type: none of these. Reads the live and dead tables once, and of history the partitions that can hold that time.
+create or replace function taskq.count_tasks(_since timestamptz, _ts timestamptz)
+returns table (
+  queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
+  due numeric, oldest timestamptz, retrying numeric, completed numeric, cancelled numeric, expired numeric, ran numeric,
+  ran_ms numeric, began_at timestamptz
+)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+  select c.queue, c.type,
+    coalesce(sum(c.tasks) filter (where c.status = 'blocked'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'pending'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'leased'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'running'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'dead'), 0),
+    coalesce(sum(c.due), 0), min(c.oldest), coalesce(sum(c.retrying), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'completed'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'cancelled'), 0),
+    coalesce(sum(c.tasks) filter (where c.status = 'expired'), 0),
+    sum(c.ran) filter (where c.status = 'completed'), sum(c.ran_ms) filter (where c.status = 'completed'),
+    min(c.began_at) filter (where c.status = 'completed')
+  from (
+    select t.queue, t.type, t.status, count(*) as tasks,
+      count(*) filter (where t.lease_owner is null and t.available_at <= _ts) as due,
+      min(t.available_at) filter (where t.lease_owner is null and t.available_at <= _ts) as oldest,
+      count(*) filter (where t.lease_owner is null and t.attempts > 0) as retrying,
+      null::bigint as ran, null::numeric as ran_ms, null::timestamptz as began_at
+    from taskq.tasks t
+    group by t.queue, t.type, t.status
+    union all
+    select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null
+    from taskq.dead_tasks d
+    group by d.queue, d.type
+    union all
+    select f.queue, f.type, f.status, count(*), null, null, null,
+      count(f.started_at), sum(extract(epoch from f.finished_at - f.started_at) * 1000),
+      min(coalesce(f.started_at, f.finished_at))
+    from taskq.finished_tasks f
+    where f.finished_at >= _since and (f.kept_in >= (_since at time zone 'UTC')::date or f.kept_in = '-infinity')
+    group by f.queue, f.type, f.status
+  ) as c
+  group by c.queue, c.type
+$$;

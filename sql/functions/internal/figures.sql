@@ -1,0 +1,36 @@
+-- Counts the tasks of each queue and type as taskq.count_tasks does. Adds whether a live worker handles the type, why no
+-- live worker can take the due ones (reason and worker: see taskq.find_obstacles; null: one can), and how many of them
+-- can run. While no worker is alive, those can whose type one has handled. A worker that is stopping counts as none.
+create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
+returns table (
+  queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
+  due numeric, oldest timestamptz, retrying numeric, completed numeric, cancelled numeric, expired numeric, ran numeric,
+  ran_ms numeric, began_at timestamptz, handled boolean, reason text, worker integer, depth numeric
+)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+  with counted as materialized (
+    select c.* from taskq.count_tasks(_since, _ts) as c
+  ),
+  waiting as (
+    select array_agg(c.queue) as queues, array_agg(c.type) as types from counted c where c.due > 0
+  ),
+  stalled as materialized (
+    select o.* from waiting w cross join lateral taskq.find_obstacles(w.queues, w.types) as o
+  )
+  select c.*, y.name is not null, s.reason, s.worker,
+    case
+      when s.reason is null or (s.reason in ('no_worker', 'workers_stopping') and t.last_seen_at is not null) then c.due
+      else 0
+    end
+  from counted c
+  left join stalled s on s.queue = c.queue and s.type = c.type
+  left join taskq.task_types t on t.name = c.type
+  left join (
+    select distinct unnest(w.types) as name from taskq.workers w
+    where w.stopped_at is null and w.stop_requested_at is null
+      and w.heartbeat_at >= _ts - make_interval(secs => w.lease_ms / 1000.0)
+  ) as y on y.name = c.type
+$$;
