@@ -38,7 +38,7 @@ export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/cre
 export type { Deletion, DiscardAnswer, PurgeAnswer, StillHeldKey } from './library/deletion.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
 export type { TaskCause, TaskExplanation } from './library/explanation.ts';
-export type { Figures, QueueFigures, Stalled, TypeFigures } from './library/figures.ts';
+export type { Figures, QueueFigures, TypeFigures } from './library/figures.ts';
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
 export type { MigrateSettings } from './library/migrate-for.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
@@ -73,6 +73,7 @@ export type {
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
 export type { WorkerObstacle } from './queue/inspect/find-obstacles.ts';
+export type { Stalled } from './queue/inspect/stats.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';
 export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';

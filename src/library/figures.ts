@@ -1,6 +1,4 @@
-import type { FinishedStatus, LiveStatus } from '../domain/task.ts';
-import type { WorkerObstacle } from '../queue/inspect/find-obstacles.ts';
-import type { QueueStats, Stats, TypeStats } from '../queue/inspect/stats.ts';
+import type { QueueStats, Stalled, Stats, TypeStats } from '../queue/inspect/stats.ts';
 
 /** The queues in figures, as `taskq stats` shows them. */
 export interface Figures {
@@ -30,52 +28,14 @@ export interface Figures {
   readonly workers: number;
 }
 
-export interface QueueFigures {
-  readonly queue: string;
-  /** Live and dead tasks by status; 0 for a status without tasks. */
-  readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
-  /** Pending tasks whose time has come. */
-  readonly due: number;
-  /** Those of them that can run. */
-  readonly depth: number;
+export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms'> {
   /** Null: none is due. */
   readonly oldestWaitingMs: number | null;
-  /** Pending tasks with a failed attempt. */
-  readonly retrying: number;
-  /** Tasks that ended in the period, by status. */
-  readonly ended: Readonly<Record<FinishedStatus, number>>;
-  readonly paused: boolean;
 }
 
-export interface TypeFigures {
-  readonly type: string;
-  /** Tasks that have not ended. */
-  readonly live: number;
-  /** Pending tasks whose time has come. */
-  readonly due: number;
-  /** Those of them that can run. */
-  readonly depth: number;
-  /** Dead letters, however old. */
-  readonly dead: number;
-  /** Tasks that ended in the period. */
-  readonly completed: number;
-  readonly cancelled: number;
-  readonly expired: number;
+export interface TypeFigures extends Omit<TypeStats, 'average_ms'> {
   /** Mean run time of those that completed; null: none did. */
   readonly averageMs: number | null;
-  /** Whether a live worker has a handler for it. */
-  readonly handled: boolean;
-}
-
-/** Due tasks of a queue and a type that no live worker can take. */
-export interface Stalled {
-  readonly queue: string;
-  readonly type: string;
-  /** How many. */
-  readonly due: number;
-  readonly reason: 'queue_paused' | WorkerObstacle;
-  /** The id of the paused worker, if no other could take them. */
-  readonly worker: number | null;
 }
 
 /** Converts the answer of `taskq.stats`. */

@@ -6,10 +6,13 @@ export interface QueueStats {
   readonly queue: string;
   /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
+  /** Pending tasks whose time has come. */
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
+  /** Those of them that can run. */
   readonly depth: number;
+  /** Null: none is due. */
   readonly oldest_waiting_ms: number | null;
+  /** Pending tasks with a failed attempt. */
   readonly retrying: number;
   /** Tasks that ended in the period, by status. */
   readonly ended: Readonly<Record<FinishedStatus, number>>;
@@ -18,17 +21,28 @@ export interface QueueStats {
 
 export interface TypeStats {
   readonly type: string;
+  /** Tasks that have not ended. */
   readonly live: number;
+  /** Pending tasks whose time has come. */
   readonly due: number;
-  /** Due tasks that can run: their queue is not paused, and a live worker that is not paused handles them. */
+  /** Those of them that can run. */
   readonly depth: number;
+  /** Dead letters, however old. */
   readonly dead: number;
+  /** Tasks that ended in the period. */
   readonly completed: number;
   readonly cancelled: number;
   readonly expired: number;
-  /** Null: none completed. */
+  /** Mean run time of those that completed; null: none did. */
   readonly average_ms: number | null;
+  /** Whether a live worker has a handler for it. */
   readonly handled: boolean;
+}
+
+/** Due tasks of a queue and a type that no live worker can take. */
+export interface Stalled extends Obstacle {
+  /** How many. */
+  readonly due: number;
 }
 
 export interface Stats {
@@ -44,7 +58,7 @@ export interface Stats {
   readonly completed_per_minute: number;
   readonly unhandled_types: readonly string[];
   /** Due tasks that no live worker can take. */
-  readonly stalled: readonly (Obstacle & { readonly due: number })[];
+  readonly stalled: readonly Stalled[];
   readonly workers: number;
 }
 
