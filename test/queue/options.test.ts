@@ -315,6 +315,27 @@ test.each([
   await queue.admin.rows(`insert into ${into}`, JSON.stringify({ kind: 'fixed', base_ms: 5 }));
 });
 
+test.each([
+  "enqueue('wrok')",
+  "enqueue('')",
+  `enqueue('work', '{}', '{"priority": "hgh"}')`,
+  `enqueue('wrok', '{}', '{"key": "k"}')`,
+  `enqueue_many('[{"type": "wrok"}]')`,
+  `enqueue_many('[{"type": "work", "delay_ms": 1}, {"type": "work", "delay_ms": -1}]')`,
+  `cancel('{1}', null, '{"notify_done": 5}')`,
+  `revive('{1}', '{"delay_ms": -5}')`,
+  `rerun('{1}', '{"dely_ms": 5}')`,
+  `purge('{1}', '{"by": ""}')`,
+  `set_queue('mail', '{"max_attempts": 0}')`,
+  `set_type('work', '{"retries": 5}')`,
+  "pause_queue('')",
+])('psql shows a screen of context at most with what is refused: %s', async (call) => {
+  const error = await queue.admin
+    .rows(`select taskq.${call}`)
+    .catch((refused: { where?: string }) => refused);
+  expect((error as { where: string }).where.split('\n').length).toBeLessThanOrEqual(11);
+});
+
 const json = fc.jsonValue({ maxDepth: 1 });
 const ms = fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 3_155_760_000_000 }));
 const number = fc.oneof(fc.double({ min: 1, max: 100, noNaN: true }), fc.constantFrom(0, 100.5, 1e300));

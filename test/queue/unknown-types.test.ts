@@ -86,6 +86,24 @@ describe('an unknown type', () => {
     expect(await enqueue(queue.admin, task('fresh'))).toMatchObject({ created: true });
   });
 
+  test('is taken where it becomes known while it is looked up', async () => {
+    await queue.admin.client.query(`
+      create function public.register() returns trigger language plpgsql as
+        $$ begin perform taskq.add_types('{late}'); return null; end $$;
+      create trigger register after insert on taskq.tasks for each statement execute function public.register();
+    `);
+    try {
+      const made = await queue.admin.row<{ id: string; created: boolean }>(
+        `select id, created from taskq.enqueue('late', '{"n": 1}', '{"priority": 7}')`,
+      );
+      expect(made!.created).toBe(true);
+      const stored = await queue.admin.rows('select id, type, payload, priority from taskq.tasks');
+      expect(stored).toEqual([{ id: made!.id, type: 'late', payload: { n: 1 }, priority: 7 }]);
+    } finally {
+      await queue.admin.client.query('drop trigger register on taskq.tasks; drop function public.register()');
+    }
+  });
+
   test('is refused also where its key is held', async () => {
     await enqueue(queue.admin, { type: 'work', payload: '{}', options: { key: 'k' } });
     await expect(

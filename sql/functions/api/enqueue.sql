@@ -17,6 +17,7 @@ declare
   its_queue text;
   due timestamptz;
   is_awaited boolean;
+  task jsonb;
 begin
   -- Check the options here, cheaply: a call that must be refused or rewritten is rare. In steps, because every
   -- transaction prepares an expression again, and only when it reaches it: most calls give only a queue and a priority.
@@ -36,18 +37,18 @@ begin
   end if;
 
   if options ? 'key' then
+    task := jsonb_build_object(
+      -- Check here: the error must not call a single task the first of several.
+      'type', case
+        when octet_length(_type) between 1 and 200 and octet_length(_payload::text) <= 1048576 then _type
+        else taskq.checked_type(_type, _payload, null)
+      end,
+      'payload', _payload
+    );
     return query
     select e.id, e.created, e.extra
     from taskq.enqueue_keyed(
-      jsonb_build_array(jsonb_build_object(
-        -- Check here: the error must not call a single task the first of several.
-        'type', case
-          when octet_length(_type) between 1 and 200 and octet_length(_payload::text) <= 1048576 then _type
-          else taskq.checked_type(_type, _payload, null)
-        end,
-        'payload', _payload
-      )), options,
-      case when coalesce(_payload, 'null') = 'null' then '{1}'::bigint[] end,
+      jsonb_build_array(task), options, case when coalesce(_payload, 'null') = 'null' then '{1}'::bigint[] end,
       taskq.enqueue_settings()
     ) as e;
     return;
@@ -58,12 +59,7 @@ begin
     timeout_ms, tags, retention, backoff, traceparent, notify_done, source
   )
   select
-    t.queue,
-    case
-      when t.is_known and t.payload_bytes <= 1048576 then _type
-      else taskq.known_type(_type, _payload, options)
-    end,
-    t.priority, coalesce(_payload, 'null'), t.payload_bytes, t.due, t.due, ts,
+    t.queue, _type, t.priority, coalesce(_payload, 'null'), t.payload_bytes, t.due, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
       t.expires_ms, (select q.expires_ms from taskq.queues q where q.name = t.queue),
       (select d.expires_ms from taskq.defaults d)
@@ -85,6 +81,11 @@ begin
     -- `offset 0`: compute each of these once.
     offset 0
   ) as t
+  -- A refused task leaves no row, because psql would show all of this statement with an error raised in it.
+  where t.payload_bytes <= 1048576 and (
+    t.is_known or octet_length(_type) between 1 and 200
+      and (options -> 'allow_unknown' = 'true' or options -> 'allow_unknown' ? _type)
+  )
   returning
     tasks.id, tasks.queue, tasks.available_at,
     exists (
@@ -94,6 +95,12 @@ begin
     )
   into id, its_queue, due, is_awaited;
 
+  if id is null then
+    task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);
+    -- No error: the type has just become known.
+    return query select e.id, e.created, e.extra from taskq.enqueue_many(jsonb_build_array(task), options) as e;
+    return;
+  end if;
   created := true;
   return next;
   if is_awaited and coalesce((options ->> 'notify')::boolean, true) then

@@ -5,42 +5,7 @@ returns void
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-declare
-  value constant text := _value::text;
-  duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
-  expected constant text := case
-    when _option in ('queue', 'type', 'name') then 'text of 1 to 200 bytes'
-    when _option in ('key', 'traceparent', 'source') then 'text of 1 to 500 bytes'
-    when _option = 'by' then 'text of 1 to 200 characters'
-    when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
-    when _option = 'delay_ms' then 'milliseconds, a whole number from 0 to 3155760000000 (100 years)'
-    when _option in ('timeout_ms', 'expires_ms', 'ms') then duration
-    when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
-    when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
-    when _option = 'max_attempts' then 'a whole number from 1 to 2147483647 (unlimited)'
-    when _option = 'concurrency' then 'a whole number from 1 to 10000'
-    when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
-    when _option = 'tags' then 'an object whose values are text'
-    when _option in ('notify_done', 'notify', 'by_hand') then 'true or false'
-    when _option = 'allow_unknown' then 'true, or an array of types'
-    when _option = 'queues' then 'an array of names, or null for every queue'
-    when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'
-    when _option = 'at' then 'a date and time before the year 10000, such as 2030-01-31T09:00:00Z'
-    when _option in ('retention', 'errors_retention') then 'none, ever, or whole days such as 7d'
-    when _option = 'dead_retention' then 'ever, or whole days such as 90d'
-    when _option = 'backoff' then
-      'an object such as {"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}: '
-      || 'kind fixed, linear, quadratic or exponential, base_ms and max_ms 0 to 3155760000000, factor 1 to 100, '
-      || 'jitter 0 to 1'
-  end;
 begin
-  raise exception '%: % %: expected %', _of, _option,
-    case when length(value) > 200 then left(value, 200) || '…' else value end,
-    expected || case
-      when _option = 'priority' and jsonb_typeof(_value) = 'string'
-      then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
-      else ''
-    end
-    using errcode = 'invalid_parameter_value';
+  raise exception '%: %', _of, taskq.bad_option(_option, _value) using errcode = 'invalid_parameter_value';
 end
 $$;
