@@ -1,5 +1,6 @@
+import { badOption } from '../lib/bad-option.ts';
 import { toDurationMs } from '../lib/duration.ts';
-import { TaskqError } from '../lib/errors.ts';
+import type { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 import { type Backoff, normaliseBackoff, type StoredBackoff } from './backoff.ts';
@@ -78,9 +79,9 @@ export function normaliseEnqueueOptions(
     Object.assign(stored, WRITERS[name](value, nameOf(name)));
   }
   if (stored.at !== undefined && stored.delay_ms !== undefined)
-    throw refused(`give either ${nameOf('at')} or ${nameOf('delay')}, not both`);
+    throw badOption(`give either ${nameOf('at')} or ${nameOf('delay')}, not both`);
   if (stored.key_for !== undefined && stored.key === undefined)
-    throw refused(`${nameOf('keyFor')} needs ${nameOf('key')}`);
+    throw badOption(`${nameOf('keyFor')} needs ${nameOf('key')}`);
   return stored;
 }
 
@@ -122,13 +123,13 @@ export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
 }
 
 function noAttempts(input: unknown, what: string): TaskqError {
-  return refused(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
+  return badOption(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
 }
 
 function someTime(value: unknown, what: string): number {
   const ms = toDurationMs(value, what);
   if (ms > 0) return ms;
-  throw refused(`${what} ${shown(value)}: expected more than 0`);
+  throw badOption(`${what} ${shown(value)}: expected more than 0`);
 }
 
 const INSTANT =
@@ -140,10 +141,10 @@ function instantOf(value: unknown, what: string): string {
   const match = typeof value === 'string' ? INSTANT.exec(value) : null;
   const example = 'such as 2030-01-31T09:00:00Z or 2030-01-31T09:00:00+01:00';
   if (match === null || !isDay(match[0].slice(0, 10)) || !isTime(match[0].slice(11, 19))) {
-    throw refused(`${what} ${shown(value)}: expected a date and time ${example}`);
+    throw badOption(`${what} ${shown(value)}: expected a date and time ${example}`);
   }
   if (match.groups?.offset === undefined) {
-    throw refused(`${what} ${shown(value)}: expected Z or an offset at the end, ${example}`);
+    throw badOption(`${what} ${shown(value)}: expected Z or an offset at the end, ${example}`);
   }
   return match[0];
 }
@@ -163,13 +164,13 @@ function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
   try {
     return someTime(value, what);
   } catch {
-    throw refused(`${what} ${shown(value)}: expected live, ever, or a duration such as 3d`);
+    throw badOption(`${what} ${shown(value)}: expected live, ever, or a duration such as 3d`);
   }
 }
 
 function tagsOf(value: unknown, what: string): Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw refused(`${what} ${shown(value)}: expected an object whose values are text`);
+    throw badOption(`${what} ${shown(value)}: expected an object whose values are text`);
   }
   const tags = Object.entries(value).map(([name, text]) => [checkedName('tag', name), tagTextOf(name, text)]);
   return Object.fromEntries(tags);
@@ -178,7 +179,7 @@ function tagsOf(value: unknown, what: string): Record<string, string> {
 function tagTextOf(name: string, text: unknown): string {
   if (typeof text === 'string' && text.length <= MAX_TAG_LENGTH && storableText(text) === text) return text;
   const expected = `expected a text of at most ${MAX_TAG_LENGTH} characters without NUL and lone surrogates`;
-  throw refused(`tag "${name}": ${expected}`);
+  throw badOption(`tag "${name}": ${expected}`);
 }
 
 const MAX_TAG_LENGTH = 500;
@@ -186,13 +187,9 @@ const MAX_TAG_LENGTH = 500;
 function traceparentOf(value: unknown, what: string): string {
   if (typeof value === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(value))
     return value;
-  throw refused(`${what} ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`);
+  throw badOption(`${what} ${shown(value)}: expected the form of W3C Trace Context, 00-<32 hex>-<16 hex>-01`);
 }
 
 function unknownOption(name: string): TaskqError {
-  return refused(`unknown option "${name.slice(0, 60)}"${didYouMean(name, Object.keys(WRITERS))}`);
-}
-
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
+  return badOption(`unknown option "${name.slice(0, 60)}"${didYouMean(name, Object.keys(WRITERS))}`);
 }

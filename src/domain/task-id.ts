@@ -1,4 +1,4 @@
-import { TaskqError } from '../lib/errors.ts';
+import { badOption } from '../lib/bad-option.ts';
 
 /**
  * Returns a task's id if it is valid: a bigint from 1, as text. Throws TaskqError `bad_option`, which calls it `what`.
@@ -8,7 +8,7 @@ export function checkedTaskId(text: unknown, what = 'id'): string {
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;
   const expected =
     typeof text === 'string' ? 'the number of a task, such as 12' : "the id as text, such as '12'";
-  throw new TaskqError('bad_option', `${what} ${shown}: expected ${expected}`);
+  throw badOption(`${what} ${shown}: expected ${expected}`);
 }
 
 const MAX_ID = 2n ** 63n - 1n;

@@ -1,5 +1,5 @@
+import { badOption } from '../lib/bad-option.ts';
 import { toDurationMs } from '../lib/duration.ts';
-import { TaskqError } from '../lib/errors.ts';
 import { normaliseBackoff } from './backoff.ts';
 import { parseMaxAttempts } from './enqueue-options.ts';
 import { checkedName } from './names.ts';
@@ -22,13 +22,10 @@ export const VALUE_CHECKS = {
 /** Refuses `none`: a dead letter waits for someone to decide on it, and would have no time for that. */
 function deadRetention(value: unknown): void {
   if (parseRetention(value, 'deadRetention') === 'none')
-    throw refused('deadRetention "none": expected ever, or whole days such as 90d');
+    throw badOption('deadRetention "none": expected ever, or whole days such as 90d');
 }
 
 function someTime(value: unknown, what: string): void {
-  if (toDurationMs(value, what) <= 0) throw refused(`${what} ${JSON.stringify(value)}: expected more than 0`);
-}
-
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
+  if (toDurationMs(value, what) <= 0)
+    throw badOption(`${what} ${JSON.stringify(value)}: expected more than 0`);
 }

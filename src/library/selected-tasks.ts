@@ -1,8 +1,8 @@
 import { InvalidPayloadError } from '../domain/errors.ts';
 import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
+import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
-import { TaskqError } from '../lib/errors.ts';
 import { findIds, findPages, findTasks } from '../queue/inspect/find-tasks.ts';
 import {
   type BulkVerb,
@@ -148,16 +148,16 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   /** Returns the filter for all tasks that an action is for. Throws TaskqError. */
   #filterOf(verb: BulkVerb, { limit, all, signal: _, ...unknown }: Omit<BulkSettings, 'by'>): TaskFilter {
     const [name] = Object.keys(unknown);
-    if (name !== undefined) throw refused(`unknown option "${name}"`);
+    if (name !== undefined) throw badOption(`unknown option "${name}"`);
     const filtered: Filtered = FILTERED[verb];
-    // A status that the action is for anyway says nothing else.
+    // A status that the action is for anyway is no filter.
     const { status, ...rest } = this.#given;
-    const says = [status ?? []].flat().every((one) => filtered.statuses.includes(one));
-    const filter = bulkFilter('status' in filtered.not && says ? rest : this.#given, filtered);
+    const isImplied = [status ?? []].flat().every((one) => filtered.statuses.includes(one));
+    const filter = bulkFilter('status' in filtered.not && isImplied ? rest : this.#given, filtered);
     if (Object.keys(this.#filter).length === 0 && all !== true)
-      throw refused(`this would ${EVERY[verb]}: give the list a filter, or say { all: true }`);
+      throw badOption(`this would ${EVERY[verb]}: give the list a filter, or say { all: true }`);
     if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
-      throw refused(`limit ${String(limit)}: expected a whole number from 1 on`);
+      throw badOption(`limit ${String(limit)}: expected a whole number from 1 on`);
     return filter;
   }
 
@@ -204,9 +204,5 @@ function checkedPlace(after: string): string {
 
 function checkedLimit(limit: unknown): number {
   if (Number.isInteger(limit) && (limit as number) >= 1 && (limit as number) <= MOST) return limit as number;
-  throw refused(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
-}
-
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
+  throw badOption(`limit ${String(limit)}: expected a whole number from 1 to ${MOST}`);
 }

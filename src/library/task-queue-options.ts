@@ -1,6 +1,6 @@
 import type { EnqueueOptions } from '../domain/enqueue-options.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
-import { TaskqError } from '../lib/errors.ts';
+import { badOption } from '../lib/bad-option.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import type { PgClient, PgPool } from '../lib/pg-client.ts';
 import { SYNCHRONOUS_COMMITS, type SynchronousCommit } from '../lib/synchronous-commit.ts';
@@ -106,8 +106,4 @@ export function checkedCommit(given: SynchronousCommit | undefined): Synchronous
   throw badOption(
     `synchronousCommit ${JSON.stringify(given)}: expected one of ${SYNCHRONOUS_COMMITS.join(', ')}`,
   );
-}
-
-export function badOption(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
 }

@@ -6,6 +6,7 @@ import { checkedName } from '../domain/names.ts';
 import { storedPayload } from '../domain/payload.ts';
 import type { StandardSchema } from '../domain/standard-schema.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
+import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
@@ -42,7 +43,6 @@ import { SelectedTasks } from './selected-tasks.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
 import type { TaskList } from './task-list.ts';
 import {
-  badOption,
   checkedCommit,
   checkedOptions,
   type EnqueueArguments,

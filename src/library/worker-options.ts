@@ -9,6 +9,7 @@ import {
 import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
 import { VALUE_CHECKS } from '../domain/value-checks.ts';
+import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { TaskqError } from '../lib/errors.ts';
 import type { Level } from '../lib/level.ts';
@@ -100,11 +101,11 @@ export type WorkerSettings = Omit<WorkerOptions, 'handlers' | 'events' | 'stop' 
 export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
   // An untyped caller may pass no options at all.
   const unknown = Object.keys(options ?? {}).find((key) => !KEYS.includes(key));
-  if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
+  if (unknown !== undefined) throw badOption(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
   const { databaseUrl, directUrl, name, maxTasks, handlers } = options ?? {};
-  if (databaseUrl === undefined) throw refused('databaseUrl is missing');
+  if (databaseUrl === undefined) throw badOption('databaseUrl is missing');
   if (typeof handlers !== 'string' && (typeof handlers !== 'object' || handlers === null)) {
-    throw refused('handlers are missing: pass a map by type, or the directory of their files');
+    throw badOption('handlers are missing: pass a map by type, or the directory of their files');
   }
   const leaseMs = read(options, 'leaseMs', 'lease') as number;
   return {
@@ -148,11 +149,11 @@ function sectionOf<Section extends object>(
 ): Section | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null)
-    throw refused(`${key}: expected an object of options by name`);
+    throw badOption(`${key}: expected an object of options by name`);
   try {
     check(given, VALUE_CHECKS);
   } catch (error) {
-    throw error instanceof TaskqError ? refused(`${key}: ${error.message}`) : error;
+    throw error instanceof TaskqError ? badOption(`${key}: ${error.message}`) : error;
   }
   return given;
 }
@@ -209,21 +210,17 @@ function read(options: CreateWorkerOptions, field: SettingField, key: keyof Crea
   if (given === undefined) return setting.default;
   const value = setting.parse(given);
   if (value !== undefined) return value;
-  throw refused(`${key} ${JSON.stringify(given)}: expected ${setting.expects}`);
+  throw badOption(`${key} ${JSON.stringify(given)}: expected ${setting.expects}`);
 }
 
 function heartbeatOf(options: CreateWorkerOptions, leaseMs: number): number {
   if (options.heartbeat === undefined) return Math.floor(leaseMs / 3);
   const heartbeatMs = read(options, 'heartbeatMs', 'heartbeat') as number;
   if (heartbeatMs <= leaseMs / 3) return heartbeatMs;
-  throw refused(`heartbeat ${JSON.stringify(options.heartbeat)}: expected at most a third of the lease`);
+  throw badOption(`heartbeat ${JSON.stringify(options.heartbeat)}: expected at most a third of the lease`);
 }
 
 function maxTasksOf(maxTasks: number): number {
   if (Number.isSafeInteger(maxTasks) && maxTasks >= 1) return maxTasks;
-  throw refused(`maxTasks ${String(maxTasks)}: expected a number from 1 on`);
-}
-
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
+  throw badOption(`maxTasks ${String(maxTasks)}: expected a number from 1 on`);
 }

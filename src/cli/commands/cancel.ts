@@ -1,8 +1,8 @@
+import { badOption } from '../../lib/bad-option.ts';
 import { countOf } from '../../lib/count.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { FILTERED } from '../../queue/inspect/task-filter.ts';
 import { cancel as cancelTasks } from '../../queue/operate/cancel.ts';
-import { badOption } from '../run/bad-option.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import {

@@ -1,4 +1,4 @@
-import { TaskqError } from '../../lib/errors.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { type Completion, complete } from '../completion/complete.ts';
 import { namesFrom } from '../completion/names.ts';
@@ -41,7 +41,7 @@ In ~/.config/fish/config.fish:   taskq completion fish | source`;
 function shellNamed(name: string): Shell {
   if (Object.hasOwn(SHELLS, name)) return name as Shell;
   const message = `shell ${JSON.stringify(name)}: expected one of ${NAMES.join(', ')}${didYouMean(name, NAMES)}`;
-  throw new TaskqError('bad_option', message);
+  throw badOption(message);
 }
 
 function documentOf(completed: Completion): object {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
-import { badOption } from '../run/bad-option.ts';
 import type { CliCommand } from '../run/command.ts';
 import { collect } from '../select/task-filter.ts';
 

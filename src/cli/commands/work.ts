@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load-config.ts';
 import type { SettingSource } from '../../config/setting.ts';
 import type { Config } from '../../config/settings.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { badOption } from '../../lib/bad-option.ts';
+import { EXIT, type TaskqError } from '../../lib/errors.ts';
 import type { TaskSettings } from '../../worker/configured-settings.ts';
 import type { FromSupervised } from '../../worker/supervise/supervised-messages.ts';
 import type { Call, CliCommand } from '../run/command.ts';
@@ -160,13 +161,13 @@ function notifySupervisor(message: FromSupervised): void {
 
 function notWithProcesses(processes: number, source: SettingSource): TaskqError {
   const message = `--max-tasks works with one process, and there are ${processes} (${source})`;
-  return new TaskqError('bad_option', message, { hint: 'add --processes 1' });
+  return badOption(message, 'add --processes 1');
 }
 
 function maxTasksOf(text: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && count >= 1 && Number.isSafeInteger(count)) return count;
-  throw new TaskqError('bad_option', `--max-tasks ${text}: expected a number from 1 on`);
+  throw badOption(`--max-tasks ${text}: expected a number from 1 on`);
 }
 
 /** Once hurried, wait no longer than this for a database that does not answer. */

@@ -1,4 +1,4 @@
-import { badOption } from '../run/bad-option.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { type InputItem, MAX_ITEM_BYTES } from './input-item.ts';
 import { splitArray } from './split-array.ts';
 import { splitLines } from './split-lines.ts';

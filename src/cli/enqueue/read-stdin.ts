@@ -1,5 +1,5 @@
 import { MAX_PAYLOAD_BYTES } from '../../domain/payload.ts';
-import { badOption } from '../run/bad-option.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import type { Context } from '../run/context.ts';
 
 /** Escapes can make a text six times as long as what is stored. */

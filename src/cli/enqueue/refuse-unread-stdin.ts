@@ -1,5 +1,5 @@
 import { fstatSync, type Stats } from 'node:fs';
-import { badOption } from '../run/bad-option.ts';
+import { badOption } from '../../lib/bad-option.ts';
 
 /** How long a pipe may take to deliver data, or to close. */
 const PATIENCE_MS = 2000;

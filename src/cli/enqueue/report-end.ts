@@ -34,11 +34,11 @@ export async function reportEnd(
 function failureOf({ id, status, reason, error }: EndRow): string {
   const why = reason === null ? '' : `: ${reason}`;
   const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
-  const outcome = SAID[status] ?? `is ${status}`;
+  const outcome = STATUS_TEXTS[status] ?? `is ${status}`;
   return printable(`task ${id} ${outcome}${why}${what} — see taskq show ${id}`);
 }
 
-const SAID: Readonly<Record<string, string>> = {
+const STATUS_TEXTS: Readonly<Record<string, string>> = {
   dead: 'is dead',
   cancelled: 'was cancelled',
   expired: 'expired before it started',

@@ -4,9 +4,9 @@ import { parseMaxAttempts } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
 import { PRIORITY_NAMES, parsePriority } from '../../domain/priority.ts';
 import { parseRetention } from '../../domain/retention.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
-import { badOption } from '../run/bad-option.ts';
 
 /** The settings for tasks: for all, for those of a type, or for those of a queue. */
 export interface SettingOptions {

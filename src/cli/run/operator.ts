@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
-import { badOption } from './bad-option.ts';
+import { badOption } from '../../lib/bad-option.ts';
 
 export interface ActingOptions {
   readonly by?: string;

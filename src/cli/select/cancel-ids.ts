@@ -41,7 +41,7 @@ export async function cancelIds(
   await context.output.answer({ ...countsOf(tasks), tasks }, () =>
     tasks
       .flatMap(({ id, answer }) => {
-        const answerText = answer === 'requested' && expired.has(id) ? LEASE_EXPIRED : SAID[answer];
+        const answerText = answer === 'requested' && expired.has(id) ? LEASE_EXPIRED : ANSWER_TEXTS[answer];
         return answerText === undefined ? [] : `${id} ${answerText}`;
       })
       .join('\n'),
@@ -90,7 +90,7 @@ function whatBecameOf({ id, answer, status }: CancelAnswer, waited: Waited | und
 }
 
 /** The texts for stdout. The other answers go to stderr. */
-const SAID: Partial<Record<Cancelled['answer'], string>> = {
+const ANSWER_TEXTS: Partial<Record<Cancelled['answer'], string>> = {
   cancelled: 'cancelled',
   killed: 'cancelled: its handler did not end in time and was killed',
   worker_lost: 'cancelled: its worker was lost',

@@ -3,6 +3,7 @@ import { checkedName } from '../../domain/names.ts';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import {
   FILTER_NAMES,
   type Filtered,
@@ -10,7 +11,6 @@ import {
   type ListFilter,
   type TaskFilter,
 } from '../../queue/inspect/task-filter.ts';
-import { badOption } from '../run/bad-option.ts';
 import type { Suggestions } from '../run/command.ts';
 
 /** The options that select tasks, wherever tasks are listed or acted on. */

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { badOption } from '../../lib/bad-option.ts';
 import {
   type BulkVerb,
   bulkFilter,
@@ -7,7 +8,6 @@ import {
   type FilterName,
   type TaskFilter,
 } from '../../queue/inspect/task-filter.ts';
-import { badOption } from '../run/bad-option.ts';
 import {
   declareFilter,
   type FilterOptions,

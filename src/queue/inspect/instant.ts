@@ -1,5 +1,6 @@
+import { badOption } from '../../lib/bad-option.ts';
 import { parseDuration } from '../../lib/duration.ts';
-import { TaskqError } from '../../lib/errors.ts';
+import type { TaskqError } from '../../lib/errors.ts';
 
 /**
  * Read an instant: a duration back from now, a date or an instant as text, or a Date. Returns ISO 8601. Throws
@@ -25,5 +26,5 @@ function agoMs(given: string, what: string): number {
 function refused(what: string, given: string | Date): TaskqError {
   const expected =
     'expected a time such as 2030-01-31 or 2030-01-31T09:00:00Z, or a duration back from now such as 2h';
-  return new TaskqError('bad_option', `${what} ${JSON.stringify(given)}: ${expected}`);
+  return badOption(`${what} ${JSON.stringify(given)}: ${expected}`);
 }

@@ -1,7 +1,7 @@
 import { checkedName } from '../../domain/names.ts';
 import { parsePriority } from '../../domain/priority.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../domain/task.ts';
-import { TaskqError } from '../../lib/errors.ts';
+import { badOption } from '../../lib/bad-option.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { instantOf } from './instant.ts';
 
@@ -114,15 +114,15 @@ export function storedFilter(
   const stored: TaskFilter[] = [];
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
-    if (!isFilterName(name)) throw refused(`unknown filter "${name}"${didYouMean(name, FILTER_NAMES)}`);
+    if (!isFilterName(name)) throw badOption(`unknown filter "${name}"${didYouMean(name, FILTER_NAMES)}`);
     const why = not[name];
-    if (why !== undefined) throw refused(`${called(name)}: ${why}`);
+    if (why !== undefined) throw badOption(`${called(name)}: ${why}`);
     const read: (value: never, called: string, statuses: readonly TaskStatus[]) => TaskFilter = FIELDS[name];
     stored.push(read(value as never, called(name), statuses));
   }
   const filter: TaskFilter = Object.assign({}, ...stored);
   if (filter.since !== undefined && filter.before !== undefined && filter.since >= filter.before)
-    throw refused(`${called('before')} is not after ${called('since')}: no task can match`);
+    throw badOption(`${called('before')} is not after ${called('since')}: no task can match`);
   return filter;
 }
 
@@ -170,11 +170,7 @@ function isFilterName(name: string): name is FilterName {
 
 function checkedStatus(status: string, called: string, known: readonly TaskStatus[]): string {
   if (known.some((name) => name === status)) return status;
-  throw refused(
+  throw badOption(
     `${called} ${JSON.stringify(status)}: expected one of ${known.join(', ')}${didYouMean(status, known)}`,
   );
-}
-
-function refused(problem: string): TaskqError {
-  return new TaskqError('bad_option', problem);
 }

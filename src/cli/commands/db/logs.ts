@@ -1,6 +1,6 @@
+import { badOption } from '../../../lib/bad-option.ts';
 import { TaskqError } from '../../../lib/errors.ts';
 import { printable } from '../../present/printable.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { embeddedOptions } from '../../run/embedded-database.ts';
 

@@ -1,6 +1,6 @@
+import { badOption } from '../../../lib/bad-option.ts';
 import { TaskqError } from '../../../lib/errors.ts';
 import { addDead as addDeadLetter } from '../../../queue/operate/add-dead.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { parseId } from '../../select/task-filter.ts';

@@ -1,7 +1,7 @@
 import { checkedName } from '../../../domain/names.ts';
+import { badOption } from '../../../lib/bad-option.ts';
 import { type ListedKey, listKeys } from '../../../queue/operate/keys.ts';
 import { formatKeys } from '../../present/format-keys.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 
 interface ListOptions {

@@ -1,4 +1,5 @@
 import { checkedName } from '../../../domain/names.ts';
+import { badOption } from '../../../lib/bad-option.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { didYouMean } from '../../../lib/nearest.ts';
 import { hasHadTasks } from '../../../queue/inspect/has-had-tasks.ts';
@@ -6,7 +7,6 @@ import { listQueues } from '../../../queue/inspect/list-queues.ts';
 import { pauseQueue } from '../../../queue/operate/pause-queue.ts';
 import { pauseText } from '../../present/pause-text.ts';
 import { printable } from '../../present/printable.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 

@@ -1,5 +1,5 @@
+import { badOption } from '../../../lib/bad-option.ts';
 import { listWorkersNow } from '../../../queue/inspect/list-workers.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { parseLimit } from '../../select/task-filter.ts';
 

@@ -1,8 +1,8 @@
 import { SETTINGS } from '../../../config/settings.ts';
 import { checkedName } from '../../../domain/names.ts';
+import { badOption } from '../../../lib/bad-option.ts';
 import { setWorker, type WorkerSettings } from '../../../queue/operate/set-worker.ts';
 import { durationText } from '../../present/settings-text.ts';
-import { badOption } from '../../run/bad-option.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
