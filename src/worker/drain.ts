@@ -5,19 +5,18 @@ import type { WorkerOptions } from './worker-options.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** How long a handler may take to end after the shutdown aborts it. */
-const LAST_WORDS_MS = 500;
+const AFTER_ABORT_MS = 500;
 /** How long the last reports, and a claim in flight, may take once no handler runs. */
 const LAST_REPORTS_MS = 5000;
 const LAST_REPORTS_HURRIED_MS = 1000;
 
 /**
- * End everything the worker has begun.
+ * End everything the worker has begun, within the grace and 5.5 s, whatever the database does.
  *
  * First, nothing more starts, and waiting tasks are given back, including those that a claim in flight still brings.
  * Running tasks may end within the grace, or until `hurry`; the rest are aborted and given back without counting an
- * attempt. Then every task is reported. Tasks that another transaction keeps locked until the end, that the
- * database refuses, or all that it does not answer for, are logged and left until their leases run out. Takes at most the grace and 5.5 s,
- * whatever the database does.
+ * attempt. Then every task is reported. A task whose report is not taken by the end is logged and left until its lease
+ * runs out: its row is locked, the database refuses it, or does not answer.
  */
 export async function drain(
   state: WorkerState,
@@ -38,7 +37,7 @@ export async function drain(
 
   await within(graceMs, ledger.untilNoneRuns(), { hurry });
   executor.abortAll('shutdown');
-  await within(LAST_WORDS_MS, ledger.untilNoneRuns());
+  await within(AFTER_ABORT_MS, ledger.untilNoneRuns());
 
   // The process ends as soon as the last reports are written.
   if (ledger.abandoned > 0) shutdown.fail();

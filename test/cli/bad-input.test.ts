@@ -114,8 +114,8 @@ describe('bad input', () => {
     [['dead', 'add', '1'], "required option '--reason <text>' not specified"],
     [['db', 'logs', '--lines', 'all'], '--lines "all": expected a whole number from 1'],
     [['list', '--config', 'nowhere.json'], 'nowhere.json: no such file'],
-  ])('taskq %j is refused with the reason, exit 2', async (args, said) => {
-    expect(await refused(args)).toContain(said);
+  ])('taskq %j is refused with the reason, exit 2', async (args, problem) => {
+    expect(await refused(args)).toContain(problem);
   });
 
   test('a setting of the configuration file: its name, the file and what was expected', async () => {

@@ -150,8 +150,11 @@ test.each([
   [['tcsh'], 'shell "tcsh": expected one of bash, zsh, fish'],
   [['fih'], 'shell "fih": expected one of bash, zsh, fish (did you mean "fish"?)'],
   [[], "missing required argument 'shell' — see taskq completion --help"],
-])('taskq completion %j names the supported shells, exit 2', async (args, said) => {
-  expect(await runCommand(['completion', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
+])('taskq completion %j names the supported shells, exit 2', async (args, expected) => {
+  expect(await runCommand(['completion', ...args])).toMatchObject({
+    code: 2,
+    stderr: `taskq: ${expected}\n`,
+  });
 });
 
 /** In CI each shell must be there. */

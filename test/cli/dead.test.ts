@@ -81,10 +81,10 @@ describe('taskq dead', () => {
 
   test('a misspelt type of a filter is named, with the nearest known one', async () => {
     await project.run(['types', 'add', 'send-email']);
-    const said = 'type "send-emial" is not known: did you mean "send-email"?\n';
+    const expected = 'type "send-emial" is not known: did you mean "send-email"?\n';
     for (const command of [['dead', 'revive'], ['list']]) {
       const { code, stderr } = await project.run([...command, '--type', 'send-emial']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(said) });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(expected) });
     }
     expect((await project.run(['list', '--type', 'send-email'])).stderr).toBe('no task matches\n');
   });

@@ -147,9 +147,11 @@ describe('taskq enqueue --file', () => {
   });
 
   test('--envelope: a value of another type than its option has is refused with its line', async () => {
-    const said = WRONG_JSON.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));
-    for (let from = 0; from < said.length; from += 20) {
-      const some = said.slice(from, from + 20);
+    const wrong = WRONG_JSON.flatMap(([option, ...values]) =>
+      values.map((value) => [option, value] as const),
+    );
+    for (let from = 0; from < wrong.length; from += 20) {
+      const some = wrong.slice(from, from + 20);
       const lines = some.map(([option, value]) => JSON.stringify({ payload: 1, [option]: value }));
       const args = ['enqueue', 'double', '--file', '-', '--envelope', '--queue', 'wrong'];
       const { code, stderr } = await project.run(args, { input: lines.join('\n') });

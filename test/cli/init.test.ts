@@ -98,8 +98,8 @@ next:
 `);
     expect((await goOn(cwd, stdout, unmigrated)).stdout).toMatch(/^# pass 1$/m);
     const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
-    const said = await promisify(execFile)(process.execPath, [tsc, '-p', cwd]).catch((error) => error);
-    expect(said.stdout).toBe('');
+    const compiled = await promisify(execFile)(process.execPath, [tsc, '-p', cwd]).catch((error) => error);
+    expect(compiled.stdout).toBe('');
     await unmigrated.drop();
   });
 

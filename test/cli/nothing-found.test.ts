@@ -29,11 +29,11 @@ test.each([...LISTS, ...VERBS])(
       'type "doubel" is not known: did you mean "double"?',
       'queue "leters" is not known: did you mean "letters"?',
     ];
-    const told = lines.map((line) => `${line}\n`).join('');
+    const printed = lines.map((line) => `${line}\n`).join('');
     expect({ code, stdout, stderr }).toEqual(
       LISTS.includes(command)
-        ? { code: 0, stdout: '', stderr: `${answer}${told}` }
-        : { code: 0, stdout: answer, stderr: told },
+        ? { code: 0, stdout: '', stderr: `${answer}${printed}` }
+        : { code: 0, stdout: answer, stderr: printed },
     );
   },
 );

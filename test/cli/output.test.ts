@@ -74,10 +74,10 @@ describe('output', () => {
   test('--json prints an error as a document on stderr', async () => {
     const { code, stdout, stderr } = await project.run(['show', 'x', '--json']);
     const message = 'id "x": expected the number of a task, such as 12';
-    expect({ code, stdout, said: JSON.parse(stderr) }).toEqual({
+    expect({ code, stdout, printed: JSON.parse(stderr) }).toEqual({
       code: 2,
       stdout: '',
-      said: { error: { code: 'bad_option', message, hint: null } },
+      printed: { error: { code: 'bad_option', message, hint: null } },
     });
   });
 });

@@ -59,8 +59,8 @@ export async function createProject(): Promise<Project> {
     runCommand(args, { cwd: directory, ...options, env: { DATABASE_URL: url, ...options.env } });
   const enqueue = async (options: object = {}) => {
     const text = `select id from taskq.enqueue('double', '{"n": 1}', $1)`;
-    const told = { allow_unknown: true, ...options };
-    return (await client.query<{ id: string }>(text, [JSON.stringify(told)])).rows[0]!.id;
+    const given = { allow_unknown: true, ...options };
+    return (await client.query<{ id: string }>(text, [JSON.stringify(given)])).rows[0]!.id;
   };
   return {
     directory,

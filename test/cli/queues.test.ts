@@ -28,7 +28,7 @@ describe('taskq queues', () => {
 
   test('pause and list say who paused it, why and until when, until it is resumed', async () => {
     await project.enqueue({ queue: 'mail' });
-    const said =
+    const expected =
       /paused until \d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \(2h\) by \w+ \(\S+@\S+\), (?:now|\S+ ago): deploy of ann/;
     const { code, stdout } = await project.run([
       'queues',
@@ -40,7 +40,7 @@ describe('taskq queues', () => {
       '2h',
     ]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^mail is ${said.source}\n$`));
+    expect(stdout).toMatch(new RegExp(`^mail is ${expected.source}\n$`));
     const listed = await project.run(['queues']);
     const [head, row] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(
@@ -142,11 +142,11 @@ describe('taskq queues', () => {
     ],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
-  ])('taskq queues %j is refused with what was expected, exit 2', async (args, said) => {
+  ])('taskq queues %j is refused with what was expected, exit 2', async (args, expected) => {
     expect(await project.run(['queues', ...args])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `taskq: ${said}\n`,
+      stderr: `taskq: ${expected}\n`,
     });
     expect((await project.json(['queues'])).queues.map(({ name }: { name: string }) => name)).not.toContain(
       'q',

@@ -92,7 +92,7 @@ taskq: no task 999999: it never existed, or was deleted by purge, discard or its
       'give either ids of tasks or a filter: --failed, --type, --queue, --tag, --key, --priority, --since, --before or --all',
     ],
     [['one'], 'id "one": expected the number of a task, such as 12'],
-  ])('taskq retry %j asks for what it needs, exit 2', async (args, said) => {
-    expect(await project.run(['retry', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${said}\n` });
+  ])('taskq retry %j asks for what it needs, exit 2', async (args, expected) => {
+    expect(await project.run(['retry', ...args])).toMatchObject({ code: 2, stderr: `taskq: ${expected}\n` });
   });
 });

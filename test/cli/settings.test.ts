@@ -73,12 +73,12 @@ describe('what the configuration says of tasks', () => {
     const { id } = await project.json(['enqueue', 'double', '{"n": 1}']);
     expect(await queue.get(id)).toMatchObject({ queue: 'ops', priority: 3 });
     const { stdout } = await work();
-    const told = stdout
+    const printed = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
       .filter(({ event }) => event === 'setting.overruled');
-    expect(told).toMatchObject([
+    expect(printed).toMatchObject([
       { level: 'warn', setting: 'max_attempts', value: 9, other: 4 },
       { level: 'warn', queue: 'mail', setting: 'timeout_ms', value: 7000, other: 8000 },
       { level: 'warn', type: 'double', setting: 'queue', value: 'q9', other: 'ops' },
@@ -91,12 +91,12 @@ describe('what the configuration says of tasks', () => {
       JSON.stringify({ ...about, types: { double: { max_attempts: 7 } }, defaults: { timeout_ms: 1 } }),
     ]);
     const { stdout } = await work();
-    const told = stdout
+    const printed = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
       .filter(({ event, setting }) => event === 'setting.disputed' && setting !== 'backoff');
-    expect(told).toMatchObject([
+    expect(printed).toMatchObject([
       { setting: 'timeout_ms', value: 5000, other: 1, other_worker: 'other:1:u' },
       { type: 'double', setting: 'expires_ms', value: 7_200_000, other: null, other_worker: 'other:1:u' },
       { type: 'double', setting: 'max_attempts', value: 2, other: 7, other_worker: 'other:1:u' },

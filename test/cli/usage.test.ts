@@ -35,8 +35,8 @@ describe('a command line that is wrong', () => {
     ],
     [['purge', '--since', '2d', '--before', '30d'], '--before is not after --since: no task can match'],
     [['purge', '1', '--limit', '3'], '--limit needs a filter or --all'],
-  ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, said) => {
-    expect(await runCommand(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${said}\n` });
+  ])('taskq %j says what is wrong with the nearest suggestion, and exits 2', async (args, printed) => {
+    expect(await runCommand(args)).toMatchObject({ code: 2, stdout: '', stderr: `taskq: ${printed}\n` });
   });
 
   test('with --json the error is one JSON document on stderr', async () => {
@@ -46,7 +46,7 @@ describe('a command line that is wrong', () => {
       message: "unknown command 'lisst' (did you mean list?)",
       hint: 'see taskq --help',
     };
-    expect({ code, said: JSON.parse(stderr) }).toEqual({ code: 2, said: { error } });
+    expect({ code, printed: JSON.parse(stderr) }).toEqual({ code: 2, printed: { error } });
   });
 
   test('a command without its subcommand prints its help on stderr and exits 2', async () => {

@@ -90,8 +90,8 @@ worker ${b} (b:7:ab12) claims nothing until resumed
     ];
     await ended(over);
     const { stdout } = await project.run(['workers', 'pause', 'mailer', first]);
-    const said = (id: string) => `worker ${id} (mailer:7:ab12) claims nothing until resumed`;
-    expect(stdout.trimEnd().split('\n').toSorted()).toEqual([first, second].map(said).toSorted());
+    const expected = (id: string) => `worker ${id} (mailer:7:ab12) claims nothing until resumed`;
+    expect(stdout.trimEnd().split('\n').toSorted()).toEqual([first, second].map(expected).toSorted());
     expect((await project.run(['workers'])).stdout).toMatch(new RegExp(`^ *${first} +mailer +paused `, 'm'));
   });
 
@@ -178,11 +178,11 @@ worker ${b} (b:7:ab12) claims nothing until resumed
     [['set', '1', '--queues', ','], '--queues ",": expected a list of names, or names separated by commas'],
     [['set', '1', '--queues', 'a', '--all-queues'], 'give either --queues or --all-queues, not both'],
     [['list', '--after', 'x'], '--after "x": expected the number of a worker, such as 1406218731'],
-  ])('taskq workers %j is refused with what was expected, exit 2', async (args, said) => {
+  ])('taskq workers %j is refused with what was expected, exit 2', async (args, expected) => {
     expect(await project.run(['workers', ...args])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: `taskq: ${said}\n`,
+      stderr: `taskq: ${expected}\n`,
     });
   });
 });

@@ -55,14 +55,14 @@ export async function runInProcess(built: string, program: string): Promise<stri
   const module = `import * as ours from ${JSON.stringify(url)};\n${program}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', module]);
   children.add(child);
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
-    said.stdout += chunk;
+    output.stdout += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    said.stderr += chunk;
+    output.stderr += chunk;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${built} ended with ${code ?? child.signalCode}: ${said.stderr}`);
-  return said.stdout.trim();
+  if (code !== 0) throw new Error(`${built} ended with ${code ?? child.signalCode}: ${output.stderr}`);
+  return output.stdout.trim();
 }

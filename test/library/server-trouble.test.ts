@@ -27,7 +27,7 @@ const TROUBLES: readonly (readonly [state: string, code: string, hint: RegExp])[
   ['XX002', 'database_trouble', /reindex/],
 ];
 
-const SAID = "could not do it: it's 'so'";
+const MESSAGE = "could not do it: it's 'so'";
 const FUNCTIONS = ['enqueue', 'enqueue_many', 'stats', 'claim'];
 
 /** Its own words of the functions, to be put back. */
@@ -49,7 +49,7 @@ afterEach(async () => {
 
 /** Have every call of these functions fail so. */
 async function fail(state: string): Promise<void> {
-  const broken = `begin raise exception using errcode = '${state}', message = '${SAID.replaceAll("'", "''")}'; end`;
+  const broken = `begin raise exception using errcode = '${state}', message = '${MESSAGE.replaceAll("'", "''")}'; end`;
   for (const text of before) {
     await library.admin.rows(text.replace(/\bAS \$function\$[\s\S]*/, `AS $function$${broken}$function$`));
   }
@@ -80,13 +80,13 @@ describe('what the server says of itself', () => {
     await client.query('begin');
     await expect(queue.enqueue('report', {}, { client })).rejects.toMatchObject({
       code: '57014',
-      message: SAID,
+      message: MESSAGE,
     });
     await client.query('rollback');
     client.release();
     await expect(queue.enqueue('report')).rejects.toMatchObject({
       code: 'database_trouble',
-      message: `the database: ${SAID}`,
+      message: `the database: ${MESSAGE}`,
     });
     await pool.end();
   });

@@ -218,15 +218,15 @@ describe('a worker inside an application', () => {
       env: { ...process.env, DATABASE_URL: library.url, GATE: gate },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let said = '';
+    let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
     try {
-      await waitUntil(async () => said.includes('worker.started'), 'it did not start');
+      await waitUntil(async () => output.includes('worker.started'), 'it did not start');
       const queue = library.open();
       const { id } = await queue.enqueue('block');
-      await waitUntil(async () => said.includes('task.started'), 'the task did not start');
+      await waitUntil(async () => output.includes('task.started'), 'the task did not start');
       const { worker: other } = make({
         rescue: '100ms',
         heartbeat: '100ms',
@@ -236,7 +236,7 @@ describe('a worker inside an application', () => {
       expect(await queue.wait(id)).toMatchObject({ status: 'completed', result: 'taken' });
       await writeFile(gate, '');
       await once(child, 'close');
-      expect(said).toMatch(/lease\.lost\n(.+\n)*worker\.stopped\n$/);
+      expect(output).toMatch(/lease\.lost\n(.+\n)*worker\.stopped\n$/);
       expect(child.exitCode).toBe(0);
     } finally {
       child.kill('SIGKILL');

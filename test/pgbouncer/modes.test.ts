@@ -105,7 +105,7 @@ describe('behind PgBouncer', () => {
           }),
         ),
       );
-      const heard = await Promise.all(
+      const received = await Promise.all(
         listeners.map(async ({ receivesNotifications, query }) => {
           let answer: boolean | undefined;
           void receivesNotifications.then((it) => (answer = it));
@@ -114,7 +114,7 @@ describe('behind PgBouncer', () => {
         }),
       );
       await Promise.all(listeners.map((listener) => listener.close()));
-      expect(heard).toEqual(listeners.map(() => false));
+      expect(received).toEqual(listeners.map(() => false));
     });
 
     test('it holds no lock that a session would have to keep', async () => {

@@ -25,8 +25,8 @@ test('for a held task the request is stored and its worker is notified', async (
   const worker = await registerWorker(queue.admin);
   const [claimed] = await worker.claim({ start: 1, ahead: 1 });
   const listener = await queue.directSession();
-  const told: (string | undefined)[] = [];
-  listener.client.on('notification', ({ payload }) => told.push(payload));
+  const received: (string | undefined)[] = [];
+  listener.client.on('notification', ({ payload }) => received.push(payload));
   await listener.rows('listen taskq_cancel');
   expect(await cancel(queue.admin, [running!, ahead!], 'why')).toEqual([
     { id: running, answer: 'requested', status: null },
@@ -38,8 +38,8 @@ test('for a held task the request is stored and its worker is notified', async (
     lease_no: claimed!.lease_no,
   });
   expect(await liveRow(queue.admin, ahead!)).toMatchObject({ status: 'leased', cancel_reason: 'why' });
-  await waitUntil(async () => told.length > 0, 'the worker was not told');
-  expect(told).toEqual([String(worker.id)]);
+  await waitUntil(async () => received.length > 0, 'the worker was not told');
+  expect(received).toEqual([String(worker.id)]);
 });
 
 test('asked twice, the first time and the last reason stand', async () => {
@@ -76,12 +76,12 @@ test('what is finished, dead, or unknown is not live, and every id is answered o
 test('a waiter is notified that the task has ended', async () => {
   const id = await enqueue(queue.admin, { notify_done: true, retention: 'none' });
   const listener = await queue.directSession();
-  const told: (string | undefined)[] = [];
-  listener.client.on('notification', ({ payload }) => told.push(payload));
+  const received: (string | undefined)[] = [];
+  listener.client.on('notification', ({ payload }) => received.push(payload));
   await listener.rows('listen taskq_done');
   await cancel(queue.admin, [id]);
-  await waitUntil(async () => told.length > 0, 'the waiter was not told');
-  expect(told).toEqual([id]);
+  await waitUntil(async () => received.length > 0, 'the waiter was not told');
+  expect(received).toEqual([id]);
   expect(await queue.admin.rows('select id, status, reason, live from taskq.get_ends($1)', [id])).toEqual([
     { id, status: 'cancelled', reason: null, live: false },
   ]);
@@ -104,8 +104,8 @@ describe('who waits for the end of a running one', () => {
     const done = await listenTo(queue, 'taskq_done');
     await cancel(queue.admin, [id], null, { notifyDone: true });
     await worker.settle(outcome(task, 'cancelled'));
-    await done.heard();
-    expect(done.told).toEqual([id]);
+    await done.untilReceived();
+    expect(done.received).toEqual([id]);
     expect(await getEnds(queue.admin, [id])).toMatchObject([
       { status: 'cancelled', ending: null, live: false },
     ]);

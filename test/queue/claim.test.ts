@@ -454,12 +454,12 @@ describe('of large payloads', () => {
 
   test('claims that have passed the rows a claim leaves out are sent back to them', async () => {
     await enqueueLarge(20, random);
-    const { told, heard } = await listenTo(queue, 'taskq_wake');
+    const { received, untilReceived } = await listenTo(queue, 'taskq_wake');
     const worker = await registerWorker(queue.admin);
     const [first, ...others] = (await worker.claim({ ahead: 1000 })).toSorted(byUrgency);
     expect(others).toHaveLength(15);
-    await heard();
-    const hint = JSON.parse(told[0]!);
+    await untilReceived();
+    const hint = JSON.parse(received[0]!);
     expect(hint.queue).toBe('default');
     const left = await queue.admin.value<string>(
       'select min((extract(epoch from available_at) * 1000000)::bigint) from taskq.tasks where lease_owner is null',

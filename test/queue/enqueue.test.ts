@@ -43,24 +43,24 @@ async function complete(id: string): Promise<void> {
 test('a bulk is what its tasks are one by one, whatever they say alike', async () => {
   const backoff = { kind: 'fixed', base_ms: 1000 } as unknown as StoredBackoff;
   const alike = { queue: 'mail', priority: 3, tags: { of: 'all' }, backoff };
-  const sayings: NewTask['options'][] = [
+  const givenOptions: NewTask['options'][] = [
     { ...alike, max_attempts: 1, key: 'a' },
     { ...alike, tags: { of: 'all' }, max_attempts: 2, timeout_ms: 5 },
     { ...alike, backoff: { ...backoff }, max_attempts: 1 },
   ];
   const sets: NewTask['options'][][] = [
-    sayings,
-    sayings.slice(0, 1),
+    givenOptions,
+    givenOptions.slice(0, 1),
     [undefined, undefined],
     [undefined, alike],
     [alike, alike],
   ];
   for (const [set, options] of sets.entries()) {
     const type = (index: number) => (set === 2 && index === 1 ? 'other' : 'work');
-    const tasks = options.map((said, index) => ({
+    const tasks = options.map((given, index) => ({
       type: type(index),
       payload: `{"n": ${index}}`,
-      ...(said && { options: said }),
+      ...(given && { options: given }),
     }));
     const rowsOf = async (ids: readonly string[]) => {
       const rows = await Promise.all(ids.map((id) => liveRow(queue.admin, id)));
@@ -73,7 +73,7 @@ test('a bulk is what its tasks are one by one, whatever they say alike', async (
     for (const task of tasks) single.push((await enqueueAlone(queue.admin, task, true)).id);
     expect(inBulk).toEqual(await rowsOf(single));
     expect(await enqueueCounted(queue.admin, bulkOf([...tasks, ...tasks], true))).toBe(
-      tasks.length * 2 - options.filter((said) => said?.key !== undefined).length,
+      tasks.length * 2 - options.filter((given) => given?.key !== undefined).length,
     );
     await queue.admin.rows('delete from taskq.tasks');
   }
@@ -81,7 +81,7 @@ test('a bulk is what its tasks are one by one, whatever they say alike', async (
 
 test('a task that is enqueued alone is what it is in a bulk, whatever it says', async () => {
   await queue.admin.rows("select from taskq.set_queue('hasty', jsonb_build_object('expires_ms', 5000))");
-  const sayings: readonly object[] = [
+  const givenOptions: readonly object[] = [
     {},
     { queue: 'mail', priority: 9, max_attempts: 7, timeout_ms: 1500, tags: { tenant: 'a' }, source: 'test' },
     {
@@ -111,16 +111,16 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     { key: '' },
   ];
   const cases = [
-    ...sayings.map((said) => ({ type: 'work', payload: '{"n": 1}', said })),
+    ...givenOptions.map((given) => ({ type: 'work', payload: '{"n": 1}', given })),
     ...['null', '[]', '"text"', null].flatMap((payload) => [
-      { type: 'work', payload, said: {} },
-      { type: 'work', payload, said: { key: 'k' } },
+      { type: 'work', payload, given: {} },
+      { type: 'work', payload, given: { key: 'k' } },
     ]),
-    { type: 'work', payload: JSON.stringify('x'.repeat(1_048_576)), said: {} },
-    { type: 'unheard-of', payload: '{}', said: { allow_unknown: ['another'] } },
-    { type: 't'.repeat(201), payload: '{}', said: { allow_unknown: true } },
-    { type: '', payload: '{}', said: { allow_unknown: true } },
-    { type: 'work', payload: '{}', said: null },
+    { type: 'work', payload: JSON.stringify('x'.repeat(1_048_576)), given: {} },
+    { type: 'unheard-of', payload: '{}', given: { allow_unknown: ['another'] } },
+    { type: 't'.repeat(201), payload: '{}', given: { allow_unknown: true } },
+    { type: '', payload: '{}', given: { allow_unknown: true } },
+    { type: 'work', payload: '{}', given: null },
   ];
   const comesTo = async (statement: string, ...values: unknown[]) => {
     const row = await queue.admin
@@ -131,16 +131,16 @@ test('a task that is enqueued alone is what it is in a bulk, whatever it says', 
     await queue.admin.rows('delete from taskq.tasks');
     return row;
   };
-  for (const { type, payload, said } of cases) {
-    const alone = await comesTo('select from taskq.enqueue($1, $2, $3)', type, payload, said);
+  for (const { type, payload, given } of cases) {
+    const alone = await comesTo('select from taskq.enqueue($1, $2, $3)', type, payload, given);
     expect(alone).toBeDefined();
-    expect({ said, comesTo: alone }).toEqual({
-      said,
+    expect({ given, comesTo: alone }).toEqual({
+      given,
       comesTo: await comesTo(
         "select from taskq.enqueue_many(jsonb_build_array(jsonb_build_object('type', $1::text, 'payload', $2::jsonb)), $3)",
         type,
         payload,
-        said,
+        given,
       ),
     });
   }

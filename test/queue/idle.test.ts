@@ -8,23 +8,23 @@ import { registerWorker } from './worker.ts';
 const queue = useDatabase();
 
 interface Listener {
-  readonly told: { queue: string; from_us: number }[];
+  readonly received: { queue: string; from_us: number }[];
   /** Waits for a notification sent after all others. */
   caughtUp(): Promise<void>;
 }
 
 async function listen(): Promise<Listener> {
   const session: Session = await queue.directSession();
-  const told: Listener['told'] = [];
+  const received: Listener['received'] = [];
   let marks = 0;
   session.client.on('notification', ({ channel, payload }) => {
     if (channel === 'mark') marks++;
-    else told.push(JSON.parse(payload!));
+    else received.push(JSON.parse(payload!));
   });
   await session.rows('listen taskq_wake');
   await session.rows('listen mark');
   return {
-    told,
+    received,
     async caughtUp() {
       const before = marks;
       await queue.admin.rows('notify mark');
@@ -37,7 +37,7 @@ test('without a sleeping worker no notification is sent', async () => {
   const listener = await listen();
   await enqueue(queue.admin);
   await listener.caughtUp();
-  expect(listener.told).toEqual([]);
+  expect(listener.received).toEqual([]);
 });
 
 test('a sleeping worker of the queue is notified once per transaction, with the earliest time', async () => {
@@ -53,7 +53,7 @@ test('a sleeping worker of the queue is notified once per transaction, with the 
     "select distinct (extract(epoch from date_trunc('second', available_at)) * 1000000)::bigint as us from taskq.tasks where queue = 'default' order by 1",
   );
   // One, unless a second began in between.
-  expect(listener.told).toEqual(dues.map((due) => ({ queue: 'default', from_us: Number(due.us) })));
+  expect(listener.received).toEqual(dues.map((due) => ({ queue: 'default', from_us: Number(due.us) })));
 });
 
 test('a task that is due after the sleep is no reason to wake', async () => {
@@ -62,10 +62,10 @@ test('a task that is due after the sleep is no reason to wake', async () => {
   await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
   await enqueue(queue.admin, { delay_ms: 600_000 });
   await listener.caughtUp();
-  expect(listener.told).toEqual([]);
+  expect(listener.received).toEqual([]);
   await enqueue(queue.admin, { delay_ms: 2000 });
   await listener.caughtUp();
-  expect(listener.told).toMatchObject([{ queue: 'default' }]);
+  expect(listener.received).toMatchObject([{ queue: 'default' }]);
 });
 
 test('an awake worker, or one whose sleep is over, is not notified', async () => {
@@ -78,7 +78,7 @@ test('an awake worker, or one whose sleep is over, is not notified', async () =>
   await queue.admin.rows('select taskq.unmark_idle($1)', worker.id);
   await enqueue(queue.admin);
   await listener.caughtUp();
-  expect(listener.told).toEqual([]);
+  expect(listener.received).toEqual([]);
 });
 
 test('what keeps its old place always wakes: given back, or rescued', async () => {
@@ -90,7 +90,7 @@ test('what keeps its old place always wakes: given back, or rescued', async () =
   await queue.admin.rows("update taskq.tasks set lease_expires_at = clock_timestamp() - interval '1 ms'");
   await queue.admin.rows('select taskq.rescue(0, 1000, $1)', worker.id);
   await listener.caughtUp();
-  expect(listener.told).toMatchObject([{ queue: 'default' }, { queue: 'default' }]);
+  expect(listener.received).toMatchObject([{ queue: 'default' }, { queue: 'default' }]);
 });
 
 test('a worker that marks itself idle gets the time when the next task of its queues is due', async () => {

@@ -60,18 +60,18 @@ function refused(of: string, option: string, value: unknown) {
 describe('a value of another type of JSON than its option has is refused by name, and nothing is enqueued', () => {
   test.each(wrong)('%s %j', async (option, value) => {
     const one = "select from taskq.enqueue('work', '{}', $1)";
-    const said = { [option]: value };
-    expect(await refusalOf(one, said)).toEqual(refused('enqueue', option, value));
-    expect(await refusalOf(one, { source: 's', ...said })).toEqual(refused('enqueue', option, value));
+    const given = { [option]: value };
+    expect(await refusalOf(one, given)).toEqual(refused('enqueue', option, value));
+    expect(await refusalOf(one, { source: 's', ...given })).toEqual(refused('enqueue', option, value));
     for (const common of [{ type: 'work' }, { type: 'work', key: 'k' }]) {
-      expect(await refusalOf(MANY, said, common)).toEqual(
+      expect(await refusalOf(MANY, given, common)).toEqual(
         refused('task 2 cannot be enqueued', option, value),
       );
-      expect(await refusalOf(MANY, { type: 'work' }, { ...common, ...said })).toEqual(
+      expect(await refusalOf(MANY, { type: 'work' }, { ...common, ...given })).toEqual(
         refused('enqueue_many', option, value),
       );
     }
-    expect(await refusalOf('select from taskq.enqueue_many(jsonb_build_array($1::jsonb))', said)).toEqual(
+    expect(await refusalOf('select from taskq.enqueue_many(jsonb_build_array($1::jsonb))', given)).toEqual(
       refused('task 1 cannot be enqueued', option, value),
     );
   });
@@ -102,13 +102,13 @@ test.each(['queue', 'key', 'traceparent', 'source'])(
   'a text that looks like JSON is a text like any other: %s',
   async (option) => {
     for (const text of ['["x"]', '[', '5', 'true', '{}', 'null']) {
-      const said = JSON.stringify({ [option]: text });
+      const given = JSON.stringify({ [option]: text });
       const column = option === 'key' ? 'unique_key' : option;
-      await queue.admin.rows("select from taskq.enqueue('work', '{}', $1)", said);
+      await queue.admin.rows("select from taskq.enqueue('work', '{}', $1)", given);
       await queue.admin.rows("delete from taskq.tasks where $1 <> ''", text);
       await queue.admin.rows(
         `select from taskq.enqueue_many(jsonb_build_array($1::jsonb, '{}'::jsonb), '{"type":"work"}')`,
-        said,
+        given,
       );
       expect(
         await queue.admin.value(`select count(*)::int from taskq.tasks where ${column} = $1`, text),
@@ -124,14 +124,14 @@ test('what a type, a queue or all tasks are set to is judged the same', async ()
     "select taskq.set_queue('q', $1)",
     'select taskq.set_defaults($1)',
   ]) {
-    for (const said of [
+    for (const given of [
       { max_attempts: '5' },
       { timeout_ms: '5' },
       { retention: ['7d'] },
       { backoff: 'fixed' },
     ]) {
-      const [option] = Object.keys(said);
-      await expect(queue.admin.rows(text, JSON.stringify(said))).rejects.toMatchObject({
+      const [option] = Object.keys(given);
+      await expect(queue.admin.rows(text, JSON.stringify(given))).rejects.toMatchObject({
         code: '22023',
         message: expect.stringMatching(new RegExp(`: ${option} .*: expected `)),
       });

@@ -1,16 +1,16 @@
 import type { useDatabase } from './session.ts';
 import { waitUntil } from './waiting.ts';
 
-/** Hears a channel in a session of its own. */
+/** Listens to a channel in a session of its own. */
 export async function listenTo(queue: ReturnType<typeof useDatabase>, channel: string) {
-  // Past a pooler: what is behind one hears nothing.
+  // Past a pooler: behind one, nothing arrives.
   const session = await queue.directSession();
-  const told: string[] = [];
-  session.client.on('notification', ({ payload = '' }) => told.push(payload));
+  const received: string[] = [];
+  session.client.on('notification', ({ payload = '' }) => received.push(payload));
   await session.rows(`listen ${channel}`);
   return {
-    told,
-    /** Waits until something was told. */
-    heard: () => waitUntil(async () => told.length > 0, `nothing was told on ${channel}`),
+    received,
+    /** Waits until something was received. */
+    untilReceived: () => waitUntil(async () => received.length > 0, `nothing was received on ${channel}`),
   };
 }

@@ -48,7 +48,7 @@ describe('an option that cannot be is refused with its name and its value, where
   const cases = BAD.flatMap(([option, ...values]) => values.map((value) => [option, value] as const));
 
   test.each(cases)('%s %j', async (option, value) => {
-    const said = { key: 'k', [option]: value };
+    const given = { key: 'k', [option]: value };
     const expected = (of: string) => ({
       code: '22023',
       message: expect.stringMatching(
@@ -60,19 +60,19 @@ describe('an option that cannot be is refused with its name and its value, where
         () => 'taken',
         (error: Error & { code: string }) => ({ code: error.code, message: error.message }),
       );
-    expect(await refusal("select from taskq.enqueue('work', '{}', $1)", said)).toEqual(expected('enqueue'));
-    const { key: _, ...keyless } = said;
+    expect(await refusal("select from taskq.enqueue('work', '{}', $1)", given)).toEqual(expected('enqueue'));
+    const { key: _, ...keyless } = given;
     if (option !== 'key') {
       expect(await refusal("select from taskq.enqueue('work', '{}', $1)", keyless)).toEqual(
         expected('enqueue'),
       );
     }
-    for (const element of [said, option === 'key' ? said : keyless]) {
+    for (const element of [given, option === 'key' ? given : keyless]) {
       expect(await refusal(MANY, { type: 'work', ...element }, {})).toEqual(
         expected('task 2 cannot be enqueued'),
       );
     }
-    expect(await refusal(MANY, { type: 'work' }, option === 'key' ? said : keyless)).toEqual(
+    expect(await refusal(MANY, { type: 'work' }, option === 'key' ? given : keyless)).toEqual(
       expected('enqueue_many'),
     );
     if (['max_attempts', 'delay_ms'].includes(option)) {
@@ -260,9 +260,9 @@ test('null says nothing: as the options, and as the value of each', async () => 
 test.each(['priority', 'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms'])(
   'a whole number with a point is refused by name, as no column reads it: %s',
   async (option) => {
-    for (const said of [`{"${option}": 1.0}`, `{"source": "s", "${option}": 1.0}`]) {
+    for (const given of [`{"${option}": 1.0}`, `{"source": "s", "${option}": 1.0}`]) {
       await expect(
-        queue.admin.rows("select from taskq.enqueue('work', '{}', $1)", said),
+        queue.admin.rows("select from taskq.enqueue('work', '{}', $1)", given),
       ).rejects.toMatchObject({
         code: '22023',
         message: expect.stringMatching(`^enqueue: ${option} 1[.]0: expected `),
@@ -380,9 +380,9 @@ test('what enqueue takes, a worker can fail, retry and end without trouble; and 
   let taken = 0;
   await fc.assert(
     fc.asyncProperty(anyOptions, async (options) => {
-      const said = JSON.stringify(options);
+      const given = JSON.stringify(options);
       const tries = (text: string) =>
-        queue.admin.rows(text, said).then(
+        queue.admin.rows(text, given).then(
           () => true,
           (error: { code: string; message: string }) => {
             if (/\\u0000|surrogate/.test(error.message)) return false;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { stats } from '../../src/queue/inspect/stats.ts';
 import { beginHousekeeping, maintain } from '../../src/queue/protocol/maintain.ts';
-import { explained, tellPlans } from '../sql/explained.ts';
+import { explained, reportPlans } from '../sql/explained.ts';
 import { enqueue, enqueueSome, finishedRow, lapse, type Row, rescueAll, silence, statusOf } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
@@ -153,7 +153,7 @@ test('figures are taken of the partitions that can hold the time they are of, an
   const [id] = await enqueueSome(queue.admin, 1);
   await queue.admin.rows('select * from taskq.cancel($1)', [id]);
   const session = await queue.directSession();
-  await tellPlans(session);
+  await reportPlans(session);
   const { result, scanned } = await explained(session, () => stats(session, 3_600_000));
   expect(result.queues).toMatchObject([{ ended: { cancelled: 1 } }]);
   expect(scanned).toContain('finished_tasks_unplaced');

@@ -33,12 +33,12 @@ test('resumed it goes on, its workers are woken from its beginning, and its sett
   const worker = await registerWorker(queue.admin);
   await pauseQueue(queue.admin, 'default', pause);
   const listener = await queue.directSession();
-  const told: (string | undefined)[] = [];
-  listener.client.on('notification', ({ payload }) => told.push(payload));
+  const received: (string | undefined)[] = [];
+  listener.client.on('notification', ({ payload }) => received.push(payload));
   await listener.rows('listen taskq_wake');
   expect(await resumeQueue(queue.admin, 'default')).toBe(true);
-  await waitUntil(async () => told.length > 0, 'nobody was woken');
-  expect(told.map((payload) => JSON.parse(payload!))).toEqual([{ queue: 'default', from_us: 0 }]);
+  await waitUntil(async () => received.length > 0, 'nobody was woken');
+  expect(received.map((payload) => JSON.parse(payload!))).toEqual([{ queue: 'default', from_us: 0 }]);
   expect(await worker.claim()).toMatchObject([{ id }]);
   expect(await queue.admin.value('select max_attempts from taskq.queues')).toBe(9);
 });

@@ -27,33 +27,33 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     ({ id, lease_no: leaseNo }) => ({ id, leaseNo, type: 'work', losses: 0 }) as ClaimedTask,
   );
   ledger.claimed(ledger.reserve(count)!, tasks, 0);
-  const told: string[] = [];
+  const ends: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
-    onSettled: ({ id }, { answer }) => told.push(`${answer} ${id}`),
-    onGivenBack: ({ id }) => told.push(`given back ${id}`),
-    onNotStored: ({ id }) => told.push(`not stored ${id}`),
-    onRefused: ({ id }) => told.push(`refused ${id}`),
+    onSettled: ({ id }, { answer }) => ends.push(`${answer} ${id}`),
+    onGivenBack: ({ id }) => ends.push(`given back ${id}`),
+    onNotStored: ({ id }) => ends.push(`not stored ${id}`),
+    onRefused: ({ id }) => ends.push(`refused ${id}`),
     onStatementFailed: (error) => troubles.push(error),
     onSent: () => {},
   });
   const held = ledger.held();
-  return { worker, ledger, reporter, told, troubles, held, ids: held.map(({ id }) => id) };
+  return { worker, ledger, reporter, ends, troubles, held, ids: held.map(({ id }) => id) };
 }
 
 test('outcomes and tasks to be given back go to the database, and the ledger is empty when all are answered', async () => {
-  const { ledger, reporter, told, held, ids } = await holding();
+  const { ledger, reporter, ends, held, ids } = await holding();
   ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
   ledger.release(held[1]!);
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
-  expect(told.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
+  expect(ends.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
   expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ status: 'pending', releases: 0 });
 });
 
 test('what the database does not answer is sent again until it does', async () => {
   let failures = 2;
-  const { ledger, reporter, told, troubles, held, ids } = await holding({
+  const { ledger, reporter, ends, troubles, held, ids } = await holding({
     async query(statement) {
       if (failures-- > 0) throw new Error('the connection is gone');
       return queue.admin.query(statement);
@@ -63,12 +63,12 @@ test('what the database does not answer is sent again until it does', async () =
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
   expect(troubles).toHaveLength(2);
-  expect(told.toSorted()).toEqual(ids.map((id) => `given back ${id}`).toSorted());
+  expect(ends.toSorted()).toEqual(ids.map((id) => `given back ${id}`).toSorted());
 });
 
 test('a task whose answer was lost is not counted as a lost lease when it is sent again', async () => {
   let isLost = true;
-  const { ledger, reporter, told, held, ids } = await holding({
+  const { ledger, reporter, ends, held, ids } = await holding({
     async query(statement) {
       const rows = await queue.admin.query(statement);
       if (!isLost) return rows as never;
@@ -80,7 +80,7 @@ test('a task whose answer was lost is not counted as a lost lease when it is sen
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
-  expect(told.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
+  expect(ends.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
 });
 
 test('what was never sent, for want of a connection, is lost if its lease is over by then', async () => {
@@ -90,7 +90,7 @@ test('what was never sent, for want of a connection, is lost if its lease is ove
     applicationName: 'test',
   });
   let isDown = true;
-  const { worker, ledger, reporter, told, troubles, held, ids } = await holding({
+  const { worker, ledger, reporter, ends, troubles, held, ids } = await holding({
     query(statement) {
       if (!isDown) return queue.admin.query(statement);
       isDown = false;
@@ -104,27 +104,27 @@ test('what was never sent, for want of a connection, is lost if its lease is ove
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
   expect(troubles).toMatchObject([{ code: 'connection_failed' }]);
-  expect(told.toSorted()).toEqual(ids.map((id) => `lost ${id}`).toSorted());
+  expect(ends.toSorted()).toEqual(ids.map((id) => `lost ${id}`).toSorted());
   await nowhere.close();
 });
 
 test('an outcome of a locked task is sent again until it is free, and nothing waits for it', async () => {
-  const { ledger, reporter, told, held, ids } = await holding();
+  const { ledger, reporter, ends, held, ids } = await holding();
   const [locked, free] = ids as [string, string];
   const other = await queue.session();
   await other.rows('begin');
   await other.rows('select from taskq.tasks where id = $1 for update', locked);
   for (const task of held) ledger.release(task);
   void reporter.run(ended.signal);
-  await expect.poll(() => told).toEqual([`given back ${free}`]);
+  await expect.poll(() => ends).toEqual([`given back ${free}`]);
   await other.rows('commit');
   await ledger.untilEmpty();
-  expect(told).toEqual([`given back ${free}`, `given back ${locked}`]);
+  expect(ends).toEqual([`given back ${free}`, `given back ${locked}`]);
   expect(await liveRow(queue.admin, locked)).toMatchObject({ status: 'pending', releases: 0 });
 });
 
 test('where the server refuses everything, no more of that type is claimed, and all is recorded when that is over', async () => {
-  const { ledger, reporter, told, held, ids } = await holding(queue.admin, 60);
+  const { ledger, reporter, ends, held, ids } = await holding(queue.admin, 60);
   await queue.admin.rows(`create function refuse() returns trigger language plpgsql as $$
     begin
       raise exception 'not now' using errcode = 'serialization_failure';
@@ -137,18 +137,18 @@ test('where the server refuses everything, no more of that type is claimed, and 
   void reporter.run(ended.signal);
   await expect.poll(() => ledger.reports.sentAlone, { timeout: 50_000 }).toBeGreaterThan(20);
   expect([...reporter.refusedTypes]).toEqual(['work']);
-  expect(told).toEqual([]);
+  expect(ends).toEqual([]);
   await queue.admin.rows('drop trigger refuse on taskq.finished_tasks');
   await ledger.untilEmpty();
   expect([...reporter.refusedTypes]).toEqual([]);
-  expect(told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+  expect(ends.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
 });
 
 test.each([
   ['as not stored', 'finished_tasks', /^not stored /],
   ['with the lease, if even that is refused', 'tasks', /^refused /],
 ])('a conflict that comes back for a minute ends %s', async (_, table, end) => {
-  const { ledger, reporter, told, held } = await holding(queue.admin, 1);
+  const { ledger, reporter, ends, held } = await holding(queue.admin, 1);
   await queue.admin.rows(`create or replace function refuse() returns trigger language plpgsql as $$
     begin
       raise exception 'not now' using errcode = 'serialization_failure';
@@ -163,15 +163,15 @@ test.each([
     ledger.reports.retryLater(task, { waitMs: 25, notBefore: 0, isAlone: true, conflicts: 10 });
   void reporter.run(ended.signal);
   await ledger.untilEmpty();
-  expect(told).toContainEqual(expect.stringMatching(end));
+  expect(ends).toContainEqual(expect.stringMatching(end));
 });
 
 test('a worker that ends sends at once what would be sent again in half a minute', async () => {
-  const { ledger, reporter, told, held, ids } = await holding();
+  const { ledger, reporter, ends, held, ids } = await holding();
   for (const task of held) ledger.report(task, outcomeOf({ kind: 'returned', value: 1 }), 5);
   for (const task of ledger.reports.take(0, () => true))
     ledger.reports.retryLater(task, { waitMs: 30_000, notBefore: performance.now() + 30_000, isAlone: true });
   void reporter.run(ended.signal);
   reporter.expedite();
-  await expect.poll(() => told.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+  await expect.poll(() => ends.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
 });

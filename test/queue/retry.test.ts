@@ -84,8 +84,8 @@ test('a sleeping worker of the queue is woken', async () => {
   await queue.admin.rows('select taskq.mark_idle($1, null, 60000)', worker.id);
   const wakes = await listenTo(queue, 'taskq_wake');
   await retry(queue.admin, ids);
-  await wakes.heard();
-  expect(wakes.told.map((hint) => JSON.parse(hint).queue)).toEqual(['default']);
+  await wakes.untilReceived();
+  expect(wakes.received.map((hint) => JSON.parse(hint).queue)).toEqual(['default']);
 });
 
 test('it does not wait for a locked running task, and at most a second for a locked pending one', async () => {

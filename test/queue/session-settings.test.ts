@@ -326,8 +326,8 @@ describe('how sure a commit is', () => {
     ['off', 'on'],
     ['local', 'on'],
     ['remote_apply', 'remote_apply'],
-  ])('is not weakened by the database: %s is %s in our sessions', async (said, held) => {
-    await say({ synchronous_commit: said });
+  ])('is not weakened by the database: %s is %s in our sessions', async (given, held) => {
+    await say({ synchronous_commit: given });
     await workOnce();
     expect(await seen()).toEqual([held]);
   });

@@ -60,10 +60,10 @@ describe('what a worker says of a type', () => {
       { queue: 'post', key: 'a' },
       { queue: 'post', key: 'b' },
     ]);
-    const said = await queue.admin.value<string>(
+    const given = await queue.admin.value<string>(
       `select id from taskq.enqueue('mail', '{}', '{"queue": "own", "priority": 1}')`,
     );
-    expect(await liveRow(queue.admin, said)).toMatchObject({ queue: 'own', priority: 1 });
+    expect(await liveRow(queue.admin, given)).toMatchObject({ queue: 'own', priority: 1 });
     expect(await liveRow(queue.admin, await enqueue(queue.admin))).toMatchObject({
       queue: 'default',
       priority: 2,
@@ -242,8 +242,8 @@ describe('what a worker says of a queue', () => {
     expect(await queueRow('own')).toMatchObject({ max_attempts: 2 });
     await operator.rows('commit');
     const again = 'select taskq.reload_worker($1, $2, $3)';
-    const said = { defaults: {}, queue_settings: { mail: { max_attempts: 20 }, own: { max_attempts: 2 } } };
-    expect(await queue.admin.value(again, workerId, {}, said)).toBe(true);
+    const given = { defaults: {}, queue_settings: { mail: { max_attempts: 20 }, own: { max_attempts: 2 } } };
+    expect(await queue.admin.value(again, workerId, {}, given)).toBe(true);
     expect(await queueRow()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });
   });
 
@@ -307,9 +307,9 @@ describe('how long a task may wait', () => {
   test('is returned for a type and for all with its source', async () => {
     await register('a', { work: { expires_ms: 4000 } }, { expires_ms: 1000 });
     const worker = await queue.admin.value<string>('select name from taskq.workers');
-    const told = (value: number) => ({ expires_ms: { value, from: 'worker', worker } });
-    expect(await queue.admin.value("select taskq.get_type('work')")).toEqual(told(4000));
-    expect(await queue.admin.value('select taskq.get_defaults()')).toMatchObject(told(1000));
+    const shown = (value: number) => ({ expires_ms: { value, from: 'worker', worker } });
+    expect(await queue.admin.value("select taskq.get_type('work')")).toEqual(shown(4000));
+    expect(await queue.admin.value('select taskq.get_defaults()')).toMatchObject(shown(1000));
     expect(await queue.admin.value("select extra from taskq.list_types() where name = 'work'")).toMatchObject(
       {
         expires_ms: 4000,

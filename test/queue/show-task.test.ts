@@ -109,7 +109,7 @@ test('each policy is returned with its source: the task, else its type, else its
 
 describe('for an ended task the policies are those that applied then', () => {
   const set = (what: string, ...values: unknown[]) => queue.admin.rows(`select taskq.${what}`, ...values);
-  const said = (max_attempts: number | null) => JSON.stringify({ max_attempts, retention: 'ever' });
+  const settingsOf = (max_attempts: number | null) => JSON.stringify({ max_attempts, retention: 'ever' });
 
   /** How often it is tried, and who says so, as it is shown and as it is listed. */
   async function attempts(id: string): Promise<string> {
@@ -132,9 +132,9 @@ describe('for an ended task the policies are those that applied then', () => {
   }
 
   async function allOf(ids: readonly string[]): Promise<string> {
-    const told = new Set<string>();
-    for (const id of ids) told.add(await attempts(id));
-    return [...told].join();
+    const everyShown = new Set<string>();
+    for (const id of ids) everyShown.add(await attempts(id));
+    return [...everyShown].join();
   }
 
   test.each([
@@ -144,12 +144,12 @@ describe('for an ended task the policies are those that applied then', () => {
   ])('where an operator changes what %s says', async (_level, door, from, before) => {
     await queue.admin.rows("select taskq.add_types('{work}')");
     const first = await end();
-    await set(door, said(5));
+    await set(door, settingsOf(5));
     const second = await end();
-    await set(door, said(6));
-    await set(door, said(7));
+    await set(door, settingsOf(6));
+    await set(door, settingsOf(7));
     const third = await end();
-    await set(door, said(null));
+    await set(door, settingsOf(null));
     expect(await allOf(first.ended)).toBe(before);
     expect(await allOf(second.ended)).toBe(`5 ${from}`);
     expect(await allOf(third.ended)).toBe(`7 ${from}`);
@@ -166,7 +166,7 @@ describe('for an ended task the policies are those that applied then', () => {
     expect(await allOf(ended)).toBe('5 (type)');
     const without = await enqueue(queue.admin, { allow_unknown: true });
     await queue.admin.rows('select taskq.cancel($1)', [without]);
-    await set("set_type('work', $1)", said(2));
+    await set("set_type('work', $1)", settingsOf(2));
     expect(await attempts(without)).toBe('3 (defaults)');
     expect(await allOf(ended)).toBe('5 (type)');
   });
@@ -187,7 +187,7 @@ describe('for an ended task the policies are those that applied then', () => {
   test('for as long as it is kept, and no past settings are kept for longer', async () => {
     await queue.admin.rows("select taskq.add_types('{work}')");
     const { ended } = await end();
-    await set("set_queue('default', $1)", said(5));
+    await set("set_queue('default', $1)", settingsOf(5));
     await queue.admin.rows(`
       update taskq.past_settings set until = until - interval '3 days';
       update taskq.finished_tasks set created_at = created_at - interval '4 days',

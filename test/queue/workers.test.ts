@@ -108,8 +108,8 @@ describe('an order', () => {
       queues: ['a', 'b'],
       pausedQueues: [],
     });
-    await orders.heard();
-    expect(new Set(orders.told)).toEqual(new Set([id]));
+    await orders.untilReceived();
+    expect(new Set(orders.received)).toEqual(new Set([id]));
   });
 
   test('changes only what it names; every queue is no list of queues', async () => {
@@ -220,7 +220,7 @@ describe('an order', () => {
     const wakes = await listenTo(queue, 'taskq_wake');
     expect(await resumeWorker(queue.admin, String(worker.id))).toBe(true);
     expect(await resumeWorker(queue.admin, String(worker.id))).toBe(false);
-    await wakes.heard();
+    await wakes.untilReceived();
     expect(await worker.claim()).toMatchObject([{ id }]);
   });
 
@@ -232,8 +232,8 @@ describe('an order', () => {
     await queue.admin.rows(
       "update taskq.queues set paused_until = clock_timestamp() - interval '1 ms' where name = 'over'",
     );
-    await orders.heard();
-    expect(new Set(orders.told)).toEqual(new Set(['']));
+    await orders.untilReceived();
+    expect(new Set(orders.received)).toEqual(new Set(['']));
     expect((await ordersFor(id))!.pausedQueues).toEqual([
       { queue: 'mail', by: expect.stringMatching(/^\w+ \(ann\)$/), reason: 'deploy', until: null },
     ]);

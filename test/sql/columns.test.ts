@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readFunctions } from '../../src/queue/schema/schema-release.ts';
 import { useDatabase } from '../queue/session.ts';
-import { explained, tellPlans } from './explained.ts';
+import { explained, reportPlans } from './explained.ts';
 
 const queue = useDatabase();
 
@@ -207,7 +207,7 @@ test('a new column takes its line in each function that makes a row, and nothing
 
 test('a row is made in the statement that inserts it: no function is called and no composite value is built', async () => {
   const session = await queue.directSession();
-  await tellPlans(session);
+  await reportPlans(session);
   await session.client.query('set auto_explain.log_verbose = on');
   const { inserts } = await explained(session, async () => {
     const id = await session.value<string>(

@@ -23,8 +23,8 @@ export interface Explained<T> {
   readonly ms: number;
 }
 
-/** Prepares a session (of a superuser) to tell its plans. */
-export async function tellPlans(session: Session): Promise<void> {
+/** Prepares a session (of a superuser) to report its plans. */
+export async function reportPlans(session: Session): Promise<void> {
   await session.client.query(`
     load 'auto_explain';
     set auto_explain.log_min_duration = 0;
@@ -37,7 +37,7 @@ export async function tellPlans(session: Session): Promise<void> {
   `);
 }
 
-/** Runs something in a session that tells its plans. */
+/** Runs something in a session that reports its plans. */
 export async function explained<T>(session: Session, run: () => Promise<T>): Promise<Explained<T>> {
   const plans: PlanNode[] = [];
   let ms = 0;

@@ -11,7 +11,7 @@ import {
   workerOf,
 } from '../queue/worker.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { explained, tellPlans } from './explained.ts';
+import { explained, reportPlans } from './explained.ts';
 
 /** Live tasks; history is five thirds of it at this size, five times at a million. */
 const LIVE = Number(process.env.TASKQ_SCALE ?? 60_000);
@@ -33,7 +33,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   admin = sessionOf(await database.client());
   const session = sessionOf(await database.client());
-  await tellPlans(session);
+  await reportPlans(session);
   worker = await registerWorker(session, { work: {}, rare: {} });
   verbs = verbsOf(worker, workerOf(admin, worker.id));
   // However long all this takes, its workers are alive and nothing is to be rescued.
@@ -56,7 +56,7 @@ async function disableAutovacuum(): Promise<void> {
 
 let key = 0;
 
-/** What comes before the call is done in the other session, which does not tell its plans. */
+/** What comes before the call is done in the other session, which does not report its plans. */
 function verbsOf(
   { session, claim, heartbeat, settle, giveBack, id }: PlainWorker,
   before: PlainWorker,
@@ -289,7 +289,7 @@ function verbsOf(
   };
 }
 
-/** In a session that does not tell its plans. Their times are the present ones, so they are the last of their level. */
+/** In a session that does not report its plans. Their times are the present ones, so they are the last of their level. */
 async function enqueueDue(count: number): Promise<void> {
   const tasks = JSON.stringify(Array.from({ length: count }, () => ({ type: 'work' })));
   await admin.rows('select from taskq.enqueue_many($1)', tasks);

@@ -33,17 +33,17 @@ export function spawnTaskq(args: readonly string[], options: TaskqOptions): Spaw
     stdio: 'pipe',
     detached: true,
   });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text;
+      output[stream] += text;
     });
   }
   return {
     child,
     closed: once(child, 'close'),
-    stdout: () => said.stdout,
-    stderr: () => said.stderr,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
     killGroup: () => killGroup(child.pid),
   };
 }

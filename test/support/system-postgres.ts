@@ -30,7 +30,7 @@ function debianInitdbs(): readonly string[] {
 
 function majorOf(postgres: string): number | undefined {
   if (!existsSync(postgres)) return undefined;
-  const said = execFileSync(postgres, ['--version'], { encoding: 'utf8' });
-  const major = /\(PostgreSQL\) (\d+)/.exec(said)?.[1];
+  const printed = execFileSync(postgres, ['--version'], { encoding: 'utf8' });
+  const major = /\(PostgreSQL\) (\d+)/.exec(printed)?.[1];
   return major === undefined ? undefined : Number(major);
 }

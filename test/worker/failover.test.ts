@@ -70,11 +70,11 @@ async function held(gate: string): Promise<string> {
 const open = (gate: string) => writeFile(join(cwd, gate), '');
 
 /** The log's events, except routine ones. */
-const said = (worker: RunningTaskq) =>
+const eventNames = (worker: RunningTaskq) =>
   worker
     .logs()
     .map((line) => String(line.event))
-    .filter((said) => !/^worker\.(started|progress|maintained)$/.test(said));
+    .filter((eventNames) => !/^worker\.(started|progress|maintained)$/.test(eventNames));
 
 describe('a server that has become read-only', () => {
   test('has lost its workers, once, until it takes them again: nothing runs twice', async () => {
@@ -103,7 +103,7 @@ describe('a server that has become read-only', () => {
     await query(server, 'select pg_reload_conf()');
     expect(await waiting).toMatchObject({ status: 'completed', result: 'done' });
     await worker.waitForLog(event('connection.restored'));
-    expect(said(worker)).toEqual(['connection.lost', 'connection.restored']);
+    expect(eventNames(worker)).toEqual(['connection.lost', 'connection.restored']);
     expect(await query(server, 'select losses from taskq.finished_tasks')).toEqual([{ losses: 0 }]);
   });
 
@@ -125,7 +125,7 @@ describe('a server that has become read-only', () => {
     const left = `select from pg_stat_activity
       where application_name like 'taskq worker%' or (application_name = 'taskq' and query like 'listen %')`;
     await waitUntil(async () => (await query(old, left)).length === 0, 'somebody stays');
-    expect(said(worker)).toEqual(['connection.lost', 'connection.restored']);
+    expect(eventNames(worker)).toEqual(['connection.lost', 'connection.restored']);
   });
 
   test('is none to start a worker on, and the message says why', async () => {
@@ -176,7 +176,7 @@ test('a worker that outlives a failover that lost commits records nothing of the
   expect(await query(fresh, results)).toEqual(
     ids.map((id) => ({ id, status: 'completed', result: 'new', losses: 0 })),
   );
-  expect(said(worker).filter((line) => line === 'lease.lost')).toHaveLength(ids.length);
+  expect(eventNames(worker).filter((line) => line === 'lease.lost')).toHaveLength(ids.length);
 });
 
 /** Enqueue tasks past the worker's connection. */

@@ -30,11 +30,11 @@ test('whatever a handler logs is a line of JSON, and fails no attempt', async ()
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
-  const said = lines.filter(({ event }) => event === 'task.log');
-  expect(said).toHaveLength(3 * 8);
-  expect(said.map(({ msg }) => typeof msg)).toEqual(said.map(() => 'string'));
-  expect(said[0]).toMatchObject({ msg: 'Symbol(m)', task_id: id });
-  expect(said).toContainEqual(
+  const logged = lines.filter(({ event }) => event === 'task.log');
+  expect(logged).toHaveLength(3 * 8);
+  expect(logged.map(({ msg }) => typeof msg)).toEqual(logged.map(() => 'string'));
+  expect(logged[0]).toMatchObject({ msg: 'Symbol(m)', task_id: id });
+  expect(logged).toContainEqual(
     expect.objectContaining({ msg: 'fields', fields: expect.objectContaining({ good: 1 }) }),
   );
 });

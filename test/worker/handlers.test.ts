@@ -125,13 +125,13 @@ describe('a handler file', () => {
     await symlink(join(REPOSITORY, 'node_modules'), join(copy, 'node_modules'));
     const handlers = join(directory, 'handlers');
     await mkdir(handlers);
-    const said = {
+    const signals = {
       retry: "new Retry({ delay: '10ms', message: 'not yet', result: { at: ctx.attempt } })",
       dead: "new Dead('never will')",
       snooze: "new Snooze('10ms')",
       cancel: "new Cancel('nobody wants it')",
     };
-    for (const [type, signal] of Object.entries(said)) {
+    for (const [type, signal] of Object.entries(signals)) {
       await writeFile(
         join(handlers, `${type}.ts`),
         `import { Cancel, Dead, Retry, Snooze } from 'taskq';
@@ -144,7 +144,7 @@ describe('a handler file', () => {
       );
     }
     const [retry, dead, snooze, cancel] = await Promise.all(
-      Object.keys(said).map((type) => queue.enqueue(type)),
+      Object.keys(signals).map((type) => queue.enqueue(type)),
     );
     await queue.work(['--until-idle'], { handlers }).exit;
     expect(await queue.task(retry!)).toMatchObject({ status: 'completed', result: { runs: 2, attempt: 2 } });
@@ -211,56 +211,57 @@ describe('a type without a handler', () => {
 });
 
 describe('a handlers directory', () => {
-  const refusals: [string, Record<string, string>, (said: string) => void][] = [
+  const refusals: [string, Record<string, string>, (printed: string) => void][] = [
     [
       'a file with a syntax error',
       { 'bad.mjs': 'export default (' },
-      (said) => expect(said).toContain('bad.mjs'),
+      (printed) => expect(printed).toContain('bad.mjs'),
     ],
     [
       'a TypeScript file with a syntax error',
       { 'bad.ts': 'export default (' },
-      (said) => expect(said).toContain('bad.ts'),
+      (printed) => expect(printed).toContain('bad.ts'),
     ],
     [
       'a file that throws',
       { 'bad.mjs': 'throw new Error("no key")' },
-      (said) => expect(said).toMatch(/bad\.mjs.*no key/),
+      (printed) => expect(printed).toMatch(/bad\.mjs.*no key/),
     ],
     [
       'a file that exports nothing',
       { 'bad.mjs': 'export const x = 1;' },
-      (said) => expect(said).toMatch(/bad\.mjs: exports no handler/),
+      (printed) => expect(printed).toMatch(/bad\.mjs: exports no handler/),
     ],
     [
       'an export that is no function',
       { 'bad.cjs': 'module.exports = { go() {} };' },
-      (said) => expect(said).toMatch(/bad\.cjs: exports no handler/),
+      (printed) => expect(printed).toMatch(/bad\.cjs: exports no handler/),
     ],
     [
       'an unknown option',
       { 'bad.mjs': 'export default { run() {}, timeOut: 1 }' },
-      (said) => expect(said).toMatch(/bad\.mjs: unknown option "timeOut".*timeout/),
+      (printed) => expect(printed).toMatch(/bad\.mjs: unknown option "timeOut".*timeout/),
     ],
     [
       'a bad option beside a bare function',
       { 'bad.mjs': 'export default () => 1; export const maxAttempts = 0;' },
-      (said) => expect(said).toMatch(/bad\.mjs: maxAttempts 0: expected a number from 1 on/),
+      (printed) => expect(printed).toMatch(/bad\.mjs: maxAttempts 0: expected a number from 1 on/),
     ],
     [
       'a misspelt option beside a bare function',
       { 'bad.ts': "export default () => 1; export const isolatoin = 'process';" },
-      (said) => expect(said).toMatch(/bad\.ts: unknown option "isolatoin" \(did you mean "isolation"\?\)/),
+      (printed) =>
+        expect(printed).toMatch(/bad\.ts: unknown option "isolatoin" \(did you mean "isolation"\?\)/),
     ],
     [
       'two files of one type',
       { 'bad.mjs': 'export default () => 1', 'bad.ts': 'export default () => 1' },
-      (said) => expect(said).toMatch(/two files handle bad: .*bad\.(mjs|ts).*bad\.(mjs|ts)/),
+      (printed) => expect(printed).toMatch(/two files handle bad: .*bad\.(mjs|ts).*bad\.(mjs|ts)/),
     ],
     [
       'no handler',
       { '_helper.mjs': '', 'a.test.mjs': '', 'types.d.ts': '' },
-      (said) => expect(said).toContain('no handlers in'),
+      (printed) => expect(printed).toContain('no handlers in'),
     ],
   ];
   test.each(refusals)('with %s is refused with exit code 2 and the file', async (_, files, check) => {

@@ -178,7 +178,7 @@ describe('one that an application does not let finish is a dead letter, and the 
     ['as a check would', "raise exception 'not you' using errcode = 'check_violation'", '23514', 'not you'],
     ['with a state of its own', "raise exception 'not you' using errcode = 'AB123'", 'AB123', 'not you'],
     ['by a fault', 'perform no_such_function()', '42883', 'function no_such_function() does not exist'],
-  ])('%s', async (_, statement, code, said) => {
+  ])('%s', async (_, statement, code, problem) => {
     await forbidPoison(statement);
     const [bad] = await queue.enqueueSome(1, 'succeed', { poison: true });
     await queue.enqueueSome(19, 'succeed');
@@ -188,7 +188,7 @@ describe('one that an application does not let finish is a dead letter, and the 
     expect(await queue.task(bad!)).toMatchObject({
       status: 'dead',
       reason: 'outcome_not_stored',
-      error: { name: 'OutcomeNotStored', code, message: expect.stringContaining(said) },
+      error: { name: 'OutcomeNotStored', code, message: expect.stringContaining(problem) },
     });
 
     // The counts and log lines match what was recorded.
@@ -196,7 +196,7 @@ describe('one that an application does not let finish is a dead letter, and the 
       { completed: 19, died: 1, failed: 0, lost: 0 },
     ]);
     expect(eventsOf(worker, 'outcome.not_stored')).toMatchObject([
-      { task_id: bad, error: { message: `${said} (SQLSTATE ${code})` } },
+      { task_id: bad, error: { message: `${problem} (SQLSTATE ${code})` } },
     ]);
     expect(eventsOf(worker, 'task.died')).toMatchObject([{ task_id: bad, reason: 'outcome_not_stored' }]);
   });

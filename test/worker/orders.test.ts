@@ -108,9 +108,9 @@ describe('taskq workers set, on a running worker,', () => {
   test('--poll: it looks this often for tasks without a notification', async () => {
     const { worker, id } = await started(['--poll', '10m']);
     const untold = await enqueueUntold('hello-js');
-    const told = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
-    await queue.run('retry', told);
-    await queue.hasStatus(told, 'completed', BEFORE_A_HEARTBEAT_MS);
+    const retried = await queue.enqueue('hello-js', {}, { delay_ms: 3_600_000 });
+    await queue.run('retry', retried);
+    await queue.hasStatus(retried, 'completed', BEFORE_A_HEARTBEAT_MS);
     await queue.run('workers', 'set', id, '--poll', '200ms');
     await worker.waitForLog(event('worker.changed'));
     await makeDueSilently(untold);

@@ -18,9 +18,9 @@ describe('a running worker that a newer release no longer serves', () => {
     await worker.waitForLog(event('worker.stopping'));
     await queue.witness(running, 'go');
     expect(await worker.exit, worker.stdout()).toEqual({ code: 3, signal: null });
-    const said = eventsOf(worker, 'worker.outdated');
-    expect(said).toHaveLength(1);
-    expect(said[0]).toMatchObject({
+    const events = eventsOf(worker, 'worker.outdated');
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({
       level: 'error',
       error: {
         message: expect.stringMatching(

@@ -80,7 +80,7 @@ describe('a process of its own', () => {
     await queue.saw(innocent, 'start');
     await queue.witness(leaver, 'now');
     const line = await worker.waitForLog(
-      (said) => said.msg === 'an operation this task left running has failed',
+      ({ msg }) => msg === 'an operation this task left running has failed',
     );
     expect(line).toMatchObject({ task_id: leaver, fields: { error: 'left behind' } });
     await queue.witness(innocent, 'go');

@@ -95,9 +95,9 @@ describe('a program in handlers/', () => {
     });
     expect(error.stack.length).toBeLessThanOrEqual(3000);
     expect(error.stack).toMatch(/filler\nValueError: no such customer\n$/);
-    const said = eventsOf(worker, 'task.log').filter((line) => line.task_id === id);
-    expect(said.at(0)).toMatchObject({ msg: 'first', type: 'program', attempt: 1 });
-    expect(said).toHaveLength(2002);
+    const logged = eventsOf(worker, 'task.log').filter((line) => line.task_id === id);
+    expect(logged.at(0)).toMatchObject({ msg: 'first', type: 'program', attempt: 1 });
+    expect(logged).toHaveLength(2002);
   });
 
   test('that dies of a signal has failed, and the worker lives', async () => {

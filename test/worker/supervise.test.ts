@@ -242,12 +242,12 @@ describe('where the first worker cannot start', () => {
       /^taskq: lease \(flag --lease\): [^\n]*\n$/,
     ],
   ];
-  test.each(refusals)('%s, it says so once and exits with that code', async (_, given, code, said) => {
+  test.each(refusals)('%s, it says so once and exits with that code', async (_, given, code, printed) => {
     const { args = [], env } = await given();
     const end = await runTaskq(['work', '--processes', '4', '--handlers', 'test/worker/handlers', ...args], {
       env: { DATABASE_URL: queue.url, ...env },
     });
-    expect(end.stderr).toMatch(said);
+    expect(end.stderr).toMatch(printed);
     expect(end.code).toBe(code);
   });
 });
@@ -297,11 +297,11 @@ describe('the log of several workers', () => {
     expect(lines.filter((line) => !/^\{.*\}$/.test(line))).toEqual(Array(20).fill('plain words'));
     const logs = supervisor.logs();
     expect(logs).toHaveLength(lines.length - 20);
-    const said = logs.filter(({ msg }) => msg === 'talk');
-    expect(said).toHaveLength(400);
+    const printed = logs.filter(({ msg }) => msg === 'talk');
+    expect(printed).toHaveLength(400);
     const isWhole = ({ pid, fields }: LogLine) =>
       typeof pid === 'number' && String((fields as { filler: string }).filler).length === 30_000;
-    expect(said.every(isWhole)).toBe(true);
+    expect(printed.every(isWhole)).toBe(true);
   });
 
   test('is for people on a terminal, where one Ctrl-C drains all and a second one hurries', async () => {

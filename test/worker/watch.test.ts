@@ -141,7 +141,7 @@ describe('work --watch', () => {
   ];
   test.each(broken)(
     'keeps all that was there where one file %s, says which, and goes on',
-    async (_, name, text, said) => {
+    async (_, name, text, expected) => {
       const good = {
         'h.mjs': 'export default () => "old";',
         't.ts': "import { v } from './_lib.ts'; export default () => v;",
@@ -152,7 +152,7 @@ describe('work --watch', () => {
       const line = await logged(worker, 'handlers.not_reloaded');
       expect(line).toMatchObject({ level: 'error', changed: expect.arrayContaining([name]) });
       const { message } = line.error as { message: string };
-      expect(message).toMatch(said);
+      expect(message).toMatch(expected);
       expect(message).not.toContain('\n');
       expect([await resultOf('h'), await resultOf('t')]).toEqual(['old', 1]);
       expect(await queue.value("select count(*)::int from taskq.task_types where name = 'new'")).toBe(0);

@@ -39,15 +39,15 @@ export function adviseNonOwner({ role, owner, grant }: Rights): string {
 export async function reclaimObjects(client: Client): Promise<void> {
   const signatures = Object.values(await readObjects(client)).map(({ signature }) => signature);
   if (signatures.length === 0) return;
-  const { rows } = await client.query<StrayObject>(STRAY, [signatures]);
+  const { rows } = await client.query<ForeignObject>(FOREIGN_OBJECTS, [signatures]);
   if (rows.length === 0) return;
   const { role } = await readRights(client);
   const statements = rows.map(({ object }) => `alter ${object} owner to ${role}`);
   if (!rows.every(({ may_give: mayGive }) => mayGive)) {
-    const strays = rows.map(({ object, owner }) => `${object} belongs to role ${owner}`);
+    const foreign = rows.map(({ object, owner }) => `${object} belongs to role ${owner}`);
     throw new TaskqError(
       'may_not_migrate',
-      `nothing was changed: ${strays.join(', ')}, and the schema taskq to role ${role}`,
+      `nothing was changed: ${foreign.join(', ')}, and the schema taskq to role ${role}`,
       { hint: `run taskq migrate as a superuser, or first, as one: ${statements.join('; ')}` },
     );
   }
@@ -56,14 +56,14 @@ export async function reclaimObjects(client: Client): Promise<void> {
   await client.query(`set local role ${role}`);
 }
 
-interface StrayObject {
+interface ForeignObject {
   /** As `alter` names it. */
   readonly object: string;
   readonly owner: string;
   readonly may_give: boolean;
 }
 
-const STRAY = `
+const FOREIGN_OBJECTS = `
   select o.kind || ' ' || o.signature as object, quote_ident(r.rolname) as owner,
     pg_has_role(session_user, r.oid, 'usage') as may_give
   from (

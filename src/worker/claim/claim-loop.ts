@@ -33,7 +33,7 @@ export interface ClaimLoopOptions {
 /** Delay the next claim this long while tasks trickle in: they come in handfuls. */
 const TRICKLE_MS = 5;
 /** The poll interval of an idle worker that receives hints. */
-const POLL_HEARING_MS = 5000;
+const POLL_WITH_HINTS_MS = 5000;
 /**
  * An idle worker looks again this soon after it was marked, then at doubling intervals. A producer that enqueued before
  * the mark was visible, and committed after the last look, sent no hint: its task is found after about as long again as
@@ -98,7 +98,7 @@ async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number>
   // The longer the mark has been set, the fewer open transactions have not seen it.
   for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
     if (stop.aborted || (await host.isDone())) return 0;
-    const pollMs = host.receivesHints ? Math.max(host.pollMs, POLL_HEARING_MS) : host.pollMs;
+    const pollMs = host.receivesHints ? Math.max(host.pollMs, POLL_WITH_HINTS_MS) : host.pollMs;
     const markMs = pollMs + 1000;
     mark.until = performance.now() + markMs;
     const { dueMs, queues } = await context.markIdle(markMs);

@@ -3,7 +3,7 @@ import { formatDuration } from '../../lib/duration.ts';
 type Line = Readonly<Record<string, unknown>>;
 
 /** Fields that every line has, or that the message or the other parts already contain. */
-const SAID = new Set([
+const SHOWN_ELSEWHERE = new Set([
   'level',
   'time',
   'pid',
@@ -41,7 +41,7 @@ export function describeLine(line: Line): string {
     typeof ranMs === 'number' ? `ran ${formatDuration(ranMs)}` : null,
     typeof retryMs === 'number' ? `again in ${formatDuration(retryMs)}` : null,
     typeof reason === 'string' ? `reason ${reason}` : null,
-    ...Object.entries(line).flatMap(([key, value]) => (SAID.has(key) ? [] : other(key, value))),
+    ...Object.entries(line).flatMap(([key, value]) => (SHOWN_ELSEWHERE.has(key) ? [] : other(key, value))),
     ...Object.entries(fields ?? {}).map(([key, value]) => named(key, value)),
     id === undefined && event !== 'task.log' ? msg : null,
     event === 'worker.stopping' ? describeGrace(line) : null,

@@ -115,10 +115,10 @@ async function settle(
   random: Random,
   worker: number,
 ): Promise<void> {
-  const told = new Map(
+  const kindsByLease = new Map(
     namedBy(worker, leases, random, 40).map((lease) => [`${lease.id}/${lease.lease_no}`, random.pick(KINDS)]),
   );
-  const outcomes = [...told].map(([key, kind]) => {
+  const outcomes = [...kindsByLease].map(([key, kind]) => {
     const [id, no] = key.split('/');
     return outcome({ id: id!, lease_no: Number(no) }, kind, { delay_ms: 0, error: {}, reason: 'r' });
   });
@@ -126,10 +126,10 @@ async function settle(
     text: 'select id, lease_no, answer from taskq.settle($1, $2)',
     values: [worker, JSON.stringify(outcomes)],
   });
-  expect(answers).toHaveLength(told.size);
+  expect(answers).toHaveLength(kindsByLease.size);
   for (const { id, lease_no, answer } of answers) {
     const key = `${id}/${lease_no}`;
-    if (answer === 'recorded') recorded.set(key, [...(recorded.get(key) ?? []), told.get(key)!]);
+    if (answer === 'recorded') recorded.set(key, [...(recorded.get(key) ?? []), kindsByLease.get(key)!]);
   }
 }
 

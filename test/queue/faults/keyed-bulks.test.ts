@@ -84,9 +84,9 @@ test('a bulk that restarts for a freed key answers and notifies as if it had not
   const live = await queue.admin.rows<{ id: string }>('select id from taskq.tasks');
   const ids = [...held, ...first, ...second].map(({ id }) => id);
   expect(new Set(live.map(({ id }) => id))).toEqual(new Set(ids));
-  await waitUntil(async () => wakes.told.length >= 3, 'fewer than three were told');
+  await waitUntil(async () => wakes.received.length >= 3, 'fewer than three were told');
   // For the task that held `a`, and once for each bulk.
-  expect(wakes.told).toHaveLength(3);
+  expect(wakes.received).toHaveLength(3);
 });
 
 test('a bulk that meets a key taken concurrently answers and notifies as if it had been taken before', async () => {
@@ -114,8 +114,8 @@ test('a bulk that meets a key taken concurrently answers and notifies as if it h
     { id: made[1]!.id, key: null },
     { id: made[3]!.id, key: 'a' },
   ]);
-  await waitUntil(async () => wakes.told.length >= 2, 'fewer than two were told');
-  expect(wakes.told).toHaveLength(2);
+  await waitUntil(async () => wakes.received.length >= 2, 'fewer than two were told');
+  expect(wakes.received).toHaveLength(2);
 });
 
 test('a bulk with a key that a repeatable-read transaction cannot see held is an error to repeat', async () => {

@@ -17,23 +17,26 @@ test('an application that holds one running task locked delays that one alone, a
   await application.rows('begin');
   await application.rows('update taskq.tasks set tags = \'{"edited": "yes"}\' where id = $1', held.id);
 
-  const told = <Told extends { id: string; answer: string }>(answers: readonly Told[], elsewhere: string) => {
+  const expectAnswers = <Answered extends { id: string; answer: string }>(
+    answers: readonly Answered[],
+    elsewhere: string,
+  ) => {
     for (const { id, answer } of answers) expect(answer).toBe(id === held.id ? 'busy' : elsewhere);
   };
   const with30 = (from: readonly Claimed[]) => [held, ...from];
 
-  told(await worker.heartbeat(with30(tasks.slice(0, 30))), 'renewed');
-  told(
+  expectAnswers(await worker.heartbeat(with30(tasks.slice(0, 30))), 'renewed');
+  expectAnswers(
     await worker.settle(...with30(tasks.slice(0, 10)).map((task) => outcome(task, 'completed'))),
     'recorded',
   );
-  told(
+  expectAnswers(
     await worker.settle(
       ...with30(tasks.slice(10, 20)).map((task) => outcome(task, 'failed', { delay_ms: 3_600_000 })),
     ),
     'recorded',
   );
-  told(await worker.giveBack(with30(tasks.slice(20, 25))), 'recorded');
+  expectAnswers(await worker.giveBack(with30(tasks.slice(20, 25))), 'recorded');
   expect(await worker.claim({ start: 60 })).toHaveLength(5);
   await lapse(
     queue.admin,

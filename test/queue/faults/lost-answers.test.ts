@@ -38,13 +38,13 @@ test.each([
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(await queue.session());
   const task = await claimOne(worker);
-  const said = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
+  const settlement = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
   const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
-  await loseAnswer(worker, (it) => it.settle(said), isDone);
+  await loseAnswer(worker, (it) => it.settle(settlement), isDone);
   const before = await queue.admin.rows('select * from taskq.all_tasks');
   const again = await sameWorkerElsewhere(worker);
   for (let n = 0; n < 3; n++)
-    expect(await again.settle(said)).toMatchObject([{ id, answer: 'already', extra: null }]);
+    expect(await again.settle(settlement)).toMatchObject([{ id, answer: 'already', extra: null }]);
   expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
   expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
     ['failed', 'dead'].includes(kind) ? 1 : 0,
@@ -54,10 +54,10 @@ test.each([
 test('a repeat that comes after the task runs again is lost: the new lease alone may write', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);
-  const said = outcome(await claimOne(worker), 'failed', { delay_ms: 0 });
-  await worker.settle(said);
+  const settlement = outcome(await claimOne(worker), 'failed', { delay_ms: 0 });
+  await worker.settle(settlement);
   const again = await claimOne(worker);
-  expect(await worker.settle(said)).toMatchObject([{ answer: 'lost' }]);
+  expect(await worker.settle(settlement)).toMatchObject([{ answer: 'lost' }]);
   expect(await liveRow(queue.admin, id)).toMatchObject({
     lease_no: again.lease_no,
     attempts: 1,

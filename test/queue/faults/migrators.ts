@@ -29,16 +29,16 @@ export function startMigrator(databaseUrl: string, sql?: string): Migrator {
     env: { ...process.env, DATABASE_URL: databaseUrl, ...(sql !== undefined && { SQL: sql }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const stream of ['stdout', 'stderr'] as const) {
     child[stream].setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text;
+      output[stream] += text;
     });
   }
   const ended = once(child, 'close').then(() => ({
     code: child.exitCode,
-    steps: JSON.parse(said.stdout.replace('ready\n', '') || '[]') as MigrationStep[],
-    stderr: said.stderr,
+    steps: JSON.parse(output.stdout.replace('ready\n', '') || '[]') as MigrationStep[],
+    stderr: output.stderr,
   }));
   return {
     ready: Promise.race([once(child.stdout, 'data'), ended]),

@@ -45,7 +45,7 @@ async function compare(
   );
   const differs = paths.findIndex((path, index) => rows[index]?.[0] !== path.at(-1)!.expected);
   if (differs === -1) return undefined;
-  return [...paths[differs]!.map(tell), `but the database says\n  ${rows[differs]?.[0]}`].join('\n');
+  return [...paths[differs]!.map(textOf), `but the database says\n  ${rows[differs]?.[0]}`].join('\n');
 }
 
-const tell = ({ call, expected }: Play) => `${JSON.stringify(call)}\n  ${expected}`;
+const textOf = ({ call, expected }: Play) => `${JSON.stringify(call)}\n  ${expected}`;

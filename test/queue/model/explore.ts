@@ -43,7 +43,7 @@ export function explore(start: Task, step: Step): Graph | Violation {
     for (const edge of edgesOf(tasks[at]!, step)) {
       edges++;
       const broken = INVARIANTS.find((invariant) => !invariant.holds(edge));
-      if (broken) return { invariant: broken, trace: [...traceTo(at, came), tell(edge)] };
+      if (broken) return { invariant: broken, trace: [...traceTo(at, came), textOf(edge)] };
       if (edge.after === edge.before) continue;
       const task = normal(edge.after);
       const key = keyOf(task);
@@ -101,12 +101,12 @@ export function keyOf(task: Task): string {
 
 function traceTo(at: number, came: readonly { from: number; edge: Edge }[]): string[] {
   const step = came[at];
-  return step === undefined ? [] : [...traceTo(step.from, came), tell(step.edge)];
+  return step === undefined ? [] : [...traceTo(step.from, came), textOf(step.edge)];
 }
 
-function tell({ action, answer, after }: Edge): string {
+function textOf({ action, answer, after }: Edge): string {
   const { verb, ...rest } = action;
   const { status, leaseNo, attempts, losses, releases } = after;
-  const said = [verb, ...Object.entries(rest).map(([name, value]) => `${name} ${value}`)].join(', ');
-  return `${said} → ${answer || '-'}: ${status} lease_no ${leaseNo} attempts ${attempts} losses ${losses} releases ${releases}`;
+  const call = [verb, ...Object.entries(rest).map(([name, value]) => `${name} ${value}`)].join(', ');
+  return `${call} → ${answer || '-'}: ${status} lease_no ${leaseNo} attempts ${attempts} losses ${losses} releases ${releases}`;
 }

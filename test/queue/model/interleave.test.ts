@@ -40,9 +40,9 @@ describe('two sessions at one task are answered as if one came before the other'
     for (const mine of actions) {
       for (const yours of actions) {
         if (random() > share) continue;
-        const told = meanwhile(world.tasks[0], mine, yours, surroundingsOf(world, 0));
-        for (const end of told === 'all' ? (['commit'] as const) : (['commit', 'rollback'] as const)) {
-          const { found, expected } = await unhurried({ situation, world, mine, yours, told, end });
+        const seen = meanwhile(world.tasks[0], mine, yours, surroundingsOf(world, 0));
+        for (const end of seen === 'all' ? (['commit'] as const) : (['commit', 'rollback'] as const)) {
+          const { found, expected } = await unhurried({ situation, world, mine, yours, seen, end });
           expect(found, JSON.stringify([mine, yours, end])).toEqual(expected);
           count++;
         }
@@ -76,7 +76,7 @@ interface Interleaving {
   readonly world: World;
   readonly mine: Action;
   readonly yours: Action;
-  readonly told: Meanwhile;
+  readonly seen: Meanwhile;
   readonly end: 'commit' | 'rollback';
 }
 
@@ -86,7 +86,7 @@ async function unhurried(one: Interleaving): ReturnType<typeof interleave> {
     try {
       return await interleave(one);
     } catch (error) {
-      if (one.told !== 'waits' || (error as pg.DatabaseError).code !== '55P03' || left === 0) throw error;
+      if (one.seen !== 'waits' || (error as pg.DatabaseError).code !== '55P03' || left === 0) throw error;
       await first.query('rollback');
     }
   }
@@ -100,11 +100,11 @@ async function interleave(one: Interleaving): Promise<{ found: string[]; expecte
   await first.query('begin');
   const found = [await act(first, mine)];
   const answer = act(second, yours);
-  if (one.told === 'waits') await Promise.race([untilItWaits(), answer.then(() => {})]);
+  if (one.seen === 'waits') await Promise.race([untilItWaits(), answer.then(() => {})]);
   else found.push(await answer);
   await first.query(one.end);
-  if (one.told === 'waits') found.push(await answer);
-  else if (typeof one.told === 'object') found.push(await act(second, laterOf(one).call));
+  if (one.seen === 'waits') found.push(await answer);
+  else if (typeof one.seen === 'object') found.push(await act(second, laterOf(one).call));
   const { rows } = await first.query<{ look: string }>('select model.look()');
   found.push(rows[0]!.look);
   return { found, expected: expectedOf(one) };
@@ -112,15 +112,15 @@ async function interleave(one: Interleaving): Promise<{ found: string[]; expecte
 
 /** What the model says: one of the two came first. */
 function expectedOf(one: Interleaving): string[] {
-  const { world, mine, yours, told, end } = one;
+  const { world, mine, yours, seen, end } = one;
   const did = actAt(world, mine);
-  if (told === 'as before') {
+  if (seen === 'as before') {
     const alone = actAt(world, yours);
     const both = end === 'commit' ? actAt(alone.world, mine).world : alone.world;
     return [answerOf(did), answerOf(alone), lookOf(both)];
   }
   const later = laterOf(one);
-  const first = typeof told === 'object' ? [told.answer] : [];
+  const first = typeof seen === 'object' ? [seen.answer] : [];
   return [answerOf(did), ...first, answerOf(later), lookOf(later.world)];
 }
 

@@ -27,13 +27,13 @@ interface Companion {
 export function play(world: World, event: Event, companions: 'alone' | 'companions' = 'alone'): Play {
   const { world: after, answers } = apply(world, event, step);
   const beside = companions === 'alone' ? [] : companionsOf(world, event);
-  const said = [
+  const answered = [
     ...([0, 1] as const).flatMap((at) => (answers[at] === '' ? [] : [`${nameOf(at, event)}${answers[at]}`])),
     ...beside.map((one) => `${one.at + 1}:${one.lease.no} ${answerTo(world, event, one)}`),
   ];
   return {
     call: callOf(world, event, beside),
-    expected: `${said.sort(byNumbers).join(', ')} => ${lookOf(after)}`,
+    expected: `${answered.sort(byNumbers).join(', ')} => ${lookOf(after)}`,
     world: after,
   };
 }

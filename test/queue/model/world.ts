@@ -76,9 +76,9 @@ export function apply(world: World, event: Event, step: Step): { world: World; a
     tasks[at] = stepped.task;
     answers[at] = stepped.answer;
   }
-  const heard =
+  const beating =
     event.at !== 'both' && event.action.verb === 'heartbeat' ? speaker(world, event.at, event.action) : 0;
-  return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== heard) }, answers };
+  return { world: { ...world, tasks, silent: world.silent.filter((worker) => worker !== beating) }, answers };
 }
 
 /** A claim that finds a task which is to come alone takes it alone. */

@@ -96,12 +96,14 @@ describe('a main thread that is known to be busy with an attempt', () => {
   });
 
   test('with no task to blame it is left alone for five minutes; then all are given back, and no task is blamed', () => {
-    const nobody = { lease: null, stack: 'at spin' };
-    expect(decideUnresponsive(silence([other]), nobody)).toEqual({
+    const nothingFound = { lease: null, stack: 'at spin' };
+    expect(decideUnresponsive(silence([other]), nothingFound)).toEqual({
       kind: 'wait',
       ms: WITHOUT_DEADLINE_MS - 5000,
     });
-    expect(decideUnresponsive(silence([other, next], { silentMs: WITHOUT_DEADLINE_MS }), nobody)).toEqual({
+    expect(
+      decideUnresponsive(silence([other, next], { silentMs: WITHOUT_DEADLINE_MS }), nothingFound),
+    ).toEqual({
       kind: 'end',
       blamed: undefined,
       givenBack: [other, next],
