@@ -93,13 +93,13 @@ export function handlerOf(
 /** The named exports that are options, and those with names close to an option's, which the check then refuses. */
 function optionsBeside(exports: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isMeant = ([name, value]: [string, unknown]) =>
-    OPTIONS.includes(name) || (!isHelper(value) && nearest(name, OPTIONS).length > 0);
+    OPTIONS.includes(name) || (!isOtherFunction(value) && nearest(name, OPTIONS).length > 0);
   const named = Object.entries(exports).filter(([name]) => name !== 'default' && name !== 'run');
   return Object.fromEntries(named.filter(isMeant));
 }
 
 /** A function exported for other files, such as `schemaOf`; a schema may be a function too. */
-function isHelper(value: unknown): boolean {
+function isOtherFunction(value: unknown): boolean {
   return typeof value === 'function' && !('~standard' in value);
 }
 

@@ -12,8 +12,6 @@ export interface HeartbeatSetup extends WatchdogSetup {
 /** A message from the main thread to the heartbeat thread. */
 export type ToHeartbeat =
   | { readonly kind: 'cursors'; readonly cursors: unknown }
-  /** Send a heartbeat now: there is news for the database. */
-  | { readonly kind: 'beat' }
   /** The worker drains: send a heartbeat that reports it now. */
   | { readonly kind: 'draining' }
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */

@@ -34,7 +34,6 @@ let cancels: ReadonlyMap<string, CancelRequest> = new Map();
 
 port.on('message', (message: ToHeartbeat) => {
   if (message.kind === 'cursors') cursors = message.cursors;
-  else if (message.kind === 'beat') wakeup.trigger();
   else if (message.kind === 'draining') {
     isDraining = true;
     wakeup.trigger();

@@ -6,8 +6,6 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-mes
 export interface Heartbeats {
   /** Send our claim cursors, from which workers that start later may begin. */
   sendCursors(cursors: unknown): void;
-  /** Send a heartbeat now. */
-  beat(): void;
   /** Send a heartbeat now that shows the worker as stopping, as do all later ones. */
   sendDraining(): void;
   /** Tasks are now leased for `leaseMs`, and no statement in flight leases them for the previous length. */
@@ -50,7 +48,6 @@ export function startHeartbeats(
   });
   return {
     sendCursors: (cursors) => send({ kind: 'cursors', cursors }),
-    beat: () => send({ kind: 'beat' }),
     sendDraining: () => send({ kind: 'draining' }),
     leaseSwitched: (leaseMs) => send({ kind: 'leaseSwitched', leaseMs }),
     async stop() {

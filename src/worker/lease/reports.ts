@@ -29,7 +29,7 @@ export class Reports {
   /** The types of which more than `most` reports are sent alone. */
   typesSentAlone(most: number): ReadonlySet<string> {
     const types = new Set<string>();
-    if (this.#alone.size <= most) return types;
+    if (this.sentAlone <= most) return types;
     const counts = new Map<string, number>();
     for (const { task } of this.#alone) {
       const count = (counts.get(task.type) ?? 0) + 1;
