@@ -59,41 +59,22 @@ begin
     failed := failed || format('cannot discard dead letters past their retention: %s', sqlerrm);
   end;
   begin
-    delete from taskq.held_keys h
-    where (h.queue, h.key) in (
-      select k.queue, k.key from taskq.held_keys k where k.until <= ts order by k.until limit page for update skip locked
-    );
+    perform taskq.forget_keys(page, ts);
   exception when others then
     failed := failed || format('cannot remove keys whose period is over: %s', sqlerrm);
   end;
   begin
-    delete from taskq.idle_marks where worker_id in (
-      select m.worker_id
-      from taskq.idle_marks m
-      left join taskq.workers w on w.id = m.worker_id
-      where m.until < ts - interval '1 hour'
-        -- The clock went back: a sleeping worker marks itself again with its next poll.
-        or m.until > ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
-      for update of m skip locked
-    );
+    perform taskq.forget_marks(ts);
   exception when others then
     failed := failed || format('cannot remove marks of idle workers: %s', sqlerrm);
   end;
   begin
-    delete from taskq.workers where id in (
-      select w.id from taskq.workers w
-      where w.stopped_at < ts - interval '40 days' and w.leases_until is null
-      for update skip locked
-    );
+    perform taskq.forget_workers(ts);
   exception when others then
     failed := failed || format('cannot remove workers that have ended: %s', sqlerrm);
   end;
   begin
-    -- Keep actions for 90 days, and no more than the last million.
-    delete from taskq.actions a
-    where a.id in (select o.id from taskq.actions o order by o.id limit page for update skip locked)
-      and (a.at < ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
-    get diagnostics forgotten = row_count;
+    forgotten := taskq.forget_actions(page, ts);
   exception when others then
     failed := failed || format('cannot remove old actions: %s', sqlerrm);
   end;
@@ -115,8 +96,9 @@ begin
     failed := failed || format('cannot drop partitions: %s', sqlerrm);
   end;
   return jsonb_build_object(
-    'refused', coalesce(expired.refused, '[]') || coalesce(old.refused, '[]'), 'partitions_made', made, 'partitions_dropped', dropped, 'rows_placed', history.placed,
-    'rows_dropped', history.dropped, 'expired', expired.ended, 'dead_discarded', old.discarded,
+    'refused', coalesce(expired.refused, '[]') || coalesce(old.refused, '[]'), 'partitions_made', made,
+    'partitions_dropped', dropped, 'rows_placed', history.placed, 'rows_dropped', history.dropped,
+    'expired', expired.ended, 'dead_discarded', old.discarded,
     'more', page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten) or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached'),
     'failed', to_jsonb(failed)
