@@ -4,7 +4,7 @@ import { type Session, useDatabase } from '../session.ts';
 
 const queue = useDatabase();
 
-const TRANSACTIONS = Number(process.env.TASKQ_TRANSACTIONS ?? 2000);
+const TRANSACTIONS = Number(process.env.TASKQ_TRANSACTIONS ?? 800);
 const PRODUCERS = 8;
 
 /** How a transaction ends; `cut` closes the socket right after the commit was sent: nobody knows whether it went through. */
