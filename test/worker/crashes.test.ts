@@ -9,8 +9,8 @@ const queue = useWorkers();
 
 describe('a handler that blocks its worker', () => {
   test('for longer than its lease keeps all its tasks: heartbeats continue, and no other worker starts them', async () => {
-    const id = await queue.enqueue('spin', { ms: 7500 });
-    const worker = queue.work(['--lease', '5s']);
+    const id = await queue.enqueue('spin', { ms: 4500 });
+    const worker = queue.work(['--lease', '3s']);
     await queue.saw(id, 'start');
     const other = queue.work();
     await queue.hasStatus(id, 'completed');

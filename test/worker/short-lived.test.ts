@@ -53,7 +53,7 @@ test('workers that are killed one after the other do so too', async () => {
 });
 
 test('a worker whose heartbeats go on is robbed by none of them, however long a handler blocks it', async () => {
-  const id = await queue.enqueue('spin', { ms: 9000 }, { queue: 'held' });
+  const id = await queue.enqueue('spin', { ms: 6000 }, { queue: 'held' });
   const slow = queue.work([...TIMES, '--queues', 'held'], ENV);
   await queue.saw(id, 'start');
   while ((await queue.task(id)).status === 'running') {

@@ -75,60 +75,67 @@ describe('work --watch', () => {
   const imported: [string, Files, string, (version: number) => string][] = [
     [
       'a TypeScript helper',
-      { 'h.ts': "import { v } from './_lib.ts'; export default () => v;" },
-      '_lib.ts',
+      { 'typescript/h.ts': "import { v } from './_lib.ts'; export default () => v;" },
+      'typescript/_lib.ts',
       (v) => `export const v: number = ${v};`,
     ],
     [
       'an ES module of an ES module',
       {
-        'h.mjs': "export { v as default } from './_a.mjs';",
-        '_a.mjs': "import { n } from './_b.mjs'; export const v = () => n;",
+        'modules/h.mjs': "export { v as default } from './_a.mjs';",
+        'modules/_a.mjs': "import { n } from './_b.mjs'; export const v = () => n;",
       },
-      '_b.mjs',
+      'modules/_b.mjs',
       (v) => `export const n = ${v};`,
     ],
     [
       'an ES module of TypeScript',
-      { 'h.ts': "import { v } from './_lib.mjs'; export default () => v as number;" },
-      '_lib.mjs',
+      { 'mixed/h.ts': "import { v } from './_lib.mjs'; export default () => v as number;" },
+      'mixed/_lib.mjs',
       (v) => `export const v = ${v};`,
     ],
     [
       'a CommonJS module',
-      { 'h.cjs': "const { v } = require('./_lib.cjs'); module.exports = () => v;" },
-      '_lib.cjs',
+      { 'commonjs/h.cjs': "const { v } = require('./_lib.cjs'); module.exports = () => v;" },
+      'commonjs/_lib.cjs',
       (v) => `exports.v = ${v};`,
     ],
     [
       'JSON',
       {
-        'h.mjs': "import { v } from './_read.cjs'; export default () => v;",
-        '_read.cjs': "exports.v = require('./_d.json').v;",
+        'json/h.mjs': "import { v } from './_read.cjs'; export default () => v;",
+        'json/_read.cjs': "exports.v = require('./_d.json').v;",
       },
-      '_d.json',
+      'json/_d.json',
       (v) => `{ "v": ${v} }`,
     ],
     [
       'a module outside of the directory',
-      { 'h.ts': "import { v } from '../src/mail.ts'; export default () => v;" },
+      { 'outside/h.ts': "import { v } from '../../src/mail.ts'; export default () => v;" },
       '../src/mail.ts',
       (v) => `export const v: number = ${v};`,
     ],
     [
       'a handler that runs in a process of its own',
       {},
-      'h.mjs',
+      'apart/h.mjs',
       (v) => `export const isolation = 'process'; export default () => ${v};`,
     ],
   ];
-  test.each(imported)('loads anew %s', async (_, files, name, text) => {
-    const { handlers, worker } = await watching({ ...files, [name]: text(1) });
-    expect(await resultOf('h')).toBe(1);
-    for (const version of [2, 3]) {
-      await write(handlers, { [name]: text(version) });
-      expect(await logged(worker, 'handlers.reloaded', version - 1)).toMatchObject({ changed: [name] });
-      expect(await resultOf('h')).toBe(version);
+  const types = ['typescript', 'modules', 'mixed', 'commonjs', 'json', 'outside', 'apart'];
+  test(`loads anew ${imported.map(([what]) => what).join(', ')}`, async () => {
+    const first = imported.map(([, files, name, text]) => ({ ...files, [name]: text(1) }));
+    const { handlers, worker } = await watching(Object.assign({}, ...first));
+    let times = 0;
+    for (const [index, [what, , name, text]] of imported.entries()) {
+      const type = `${types[index]}/h`;
+      expect(await resultOf(type), what).toBe(1);
+      for (const version of [2, 3]) {
+        await write(handlers, { [name]: text(version) });
+        times += 1;
+        expect(await logged(worker, 'handlers.reloaded', times), what).toMatchObject({ changed: [name] });
+        expect(await resultOf(type), what).toBe(version);
+      }
     }
   });
 
@@ -139,30 +146,32 @@ describe('work --watch', () => {
     ['that exports no handler', 'h.mjs', 'export const x = 1;', /h\.mjs: exports no handler/],
     ['that is another one of its type', 'h.cjs', 'module.exports = () => 1;', /two files handle h: .*h\.cjs/],
   ];
-  test.each(broken)(
-    'keeps all that was there where one file %s, says which, and goes on',
-    async (_, name, text, expected) => {
-      const good = {
-        'h.mjs': 'export default () => "old";',
-        't.ts': "import { v } from './_lib.ts'; export default () => v;",
-        '_lib.ts': 'export const v: number = 1;',
-      };
-      const { handlers, worker } = await watching(good);
-      await write(handlers, { [name]: text, 'new.mjs': 'export default () => "new";' });
-      const line = await logged(worker, 'handlers.not_reloaded');
+  const troubles = broken.map(([what]) => what).join(', ');
+  test(`keeps all that was there where one file ${troubles}, says which, and goes on`, async () => {
+    const good = {
+      'h.mjs': 'export default () => "mended 0";',
+      't.ts': "import { v } from './_lib.ts'; export default () => v;",
+      '_lib.ts': 'export const v: number = 1;',
+    };
+    const { handlers, worker } = await watching(good);
+    for (const [index, [, name, text, expected]] of broken.entries()) {
+      const times = index + 1;
+      const type = `new-${times}`;
+      await write(handlers, { [name]: text, [`${type}.mjs`]: 'export default () => "new";' });
+      const line = await logged(worker, 'handlers.not_reloaded', times);
       expect(line).toMatchObject({ level: 'error', changed: expect.arrayContaining([name]) });
       const { message } = line.error as { message: string };
       expect(message).toMatch(expected);
       expect(message).not.toContain('\n');
-      expect([await resultOf('h'), await resultOf('t')]).toEqual(['old', 1]);
-      expect(await queue.value("select count(*)::int from taskq.task_types where name = 'new'")).toBe(0);
+      expect([await resultOf('h'), await resultOf('t')]).toEqual([`mended ${index}`, 1]);
+      expect(await queue.value('select count(*)::int from taskq.task_types where name = $1', type)).toBe(0);
       if (!(name in good)) await rm(join(handlers, name));
-      await write(handlers, { ...good, 'h.mjs': 'export default () => "mended";' });
-      await logged(worker, 'handlers.reloaded');
-      expect([await resultOf('h'), await resultOf('new')]).toEqual(['mended', 'new']);
-      expect(eventsOf(worker, 'handlers.not_reloaded')).toHaveLength(1);
-    },
-  );
+      await write(handlers, { ...good, 'h.mjs': `export default () => "mended ${times}";` });
+      await logged(worker, 'handlers.reloaded', times);
+      expect([await resultOf('h'), await resultOf(type)]).toEqual([`mended ${times}`, 'new']);
+      expect(eventsOf(worker, 'handlers.not_reloaded')).toHaveLength(times);
+    }
+  });
 
   test('registers what is new with its settings, and claims no more what is gone', async () => {
     const { handlers, worker } = await watching({ 'gone.mjs': 'export default () => 1;' });
