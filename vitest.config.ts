@@ -22,7 +22,7 @@ const UNIT = [
   'test/library/{event-listener,types}.test.ts',
   'test/queue/wake-hint.test.ts',
   'test/queue/model/explore.test.ts',
-  'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch}.test.ts',
+  'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch,start-rate}.test.ts',
   'test/worker/{ledger,decisions}/**/*.test.ts',
 ];
 

@@ -470,29 +470,29 @@ describe('of large payloads', () => {
 });
 
 describe('claims of many', () => {
-  const MANY = { start: 0, ahead: 200 };
+  const MANY = { start: 0, ahead: 50 };
 
   test('take turns, so that none reads what another is about to hold', async () => {
-    const ids = await enqueueSome(queue.admin, 500);
+    const ids = await enqueueSome(queue.admin, 120);
     const [first, second] = [await queue.session(), await queue.session()];
     await first.rows('begin');
-    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(200);
+    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(50);
     const claiming = (await registerWorker(second)).claim(MANY);
     await waitUntilBlocked(queue.admin);
     await first.rows('commit');
-    expect((await claiming).map(({ id }) => id)).toEqual(ids.slice(200, 400));
+    expect((await claiming).map(({ id }) => id)).toEqual(ids.slice(50, 100));
   });
 
   test('do not wait for one whose transaction stays open longer than a second, and smaller ones for none', async () => {
-    const ids = await enqueueSome(queue.admin, 500);
+    const ids = await enqueueSome(queue.admin, 120);
     const [first, second] = [await queue.session(), await queue.session()];
     await first.rows('begin');
-    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(200);
+    expect(await (await registerWorker(first)).claim(MANY)).toHaveLength(50);
     const worker = await registerWorker(second);
     await second.rows("set statement_timeout = '900ms'");
-    expect((await worker.claim({ ahead: 198 })).map(({ id }) => id)).toEqual(ids.slice(200, 399));
+    expect((await worker.claim({ ahead: 48 })).map(({ id }) => id)).toEqual(ids.slice(50, 99));
     await second.rows("set statement_timeout = '20s'");
-    expect((await worker.claim(MANY)).map(({ id }) => id)).toEqual(ids.slice(399));
+    expect((await worker.claim(MANY)).map(({ id }) => id)).toEqual(ids.slice(99));
     await first.rows('commit');
   });
 });

@@ -6,6 +6,7 @@ const IDLE = {
   freeSlots: 8,
   waiting: 0,
   busyMs: 0,
+  startsSoon: 5000,
   meanLength: 20,
   batch: 'auto',
   most: 5000,
@@ -33,6 +34,14 @@ test('slow handlers claim nothing ahead', () => {
 test('fast handlers claim ahead what their slots will start in a moment, never without bound', () => {
   expect(roomOf({ ...IDLE, meanRunMs: 0.01 })).toEqual({ start: 8, ahead: MOST_AHEAD });
   expect(roomOf({ ...IDLE, meanRunMs: 2 })).toEqual({ start: 8, ahead: 80 });
+});
+
+test('fast handlers of a process that gets little CPU claim ahead no more than it starts soon', () => {
+  expect(roomOf({ ...IDLE, meanRunMs: 0.01, startsSoon: 90 })).toEqual({ start: 8, ahead: 90 });
+  expect(roomOf({ ...IDLE, freeSlots: 0, waiting: 70, meanRunMs: 0.01, startsSoon: 90 })).toEqual({
+    start: 0,
+    ahead: 0,
+  });
 });
 
 test('of payloads of a megabyte no more are asked for than a claim brings', () => {

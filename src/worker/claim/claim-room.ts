@@ -6,6 +6,8 @@ export interface Load {
   readonly meanRunMs: number | undefined;
   /** How long no slot has become free; 0: one is free. */
   readonly busyMs: number;
+  /** How many waiting tasks will start soon, at the rate of the last claims. */
+  readonly startsSoon: number;
   /** The mean payload length of the last claim, in characters; 0: there was none. */
   readonly meanLength: number;
 }
@@ -22,10 +24,7 @@ export function isNone({ start, ahead }: Room): boolean {
   return start + ahead === 0;
 }
 
-/**
- * Claim at most this many tasks ahead. Where processes outnumber cores, a worker gets through more only after they have
- * waited too long: they are given back, and other workers go back for them.
- */
+/** Claim at most this many tasks ahead: a worker alone gains nothing from more. */
 export const MOST_AHEAD = 1000;
 
 /**
@@ -45,14 +44,15 @@ const FIXED_HORIZON_MS = 500;
 
 /**
  * Decide how many tasks to claim now: enough for every free slot, and ahead of those what the slots will start within
- * the next milliseconds (nothing for slow handlers, thousands for fast ones). Claim nothing while more than three
- * quarters of that already wait, so that the claim is in flight while they start.
+ * the next milliseconds (nothing for slow handlers, a thousand for fast ones), at most as many as it has started lately
+ * in a fifth of a second: what waits longer than a second is given back, and every worker goes back for it. Claim
+ * nothing while more than three quarters of that already wait, so that the claim is in flight while they start.
  *
  * Until an attempt has ended, a fixed batch is claimed in full. `waiting`: tasks claimed ahead and not started; `most`:
  * never claim more than this.
  */
 export function claimRoom(load: Load, waiting: number, batch: 'auto' | number, most: number): Room {
-  const { concurrency, freeSlots, meanRunMs, busyMs, meanLength } = load;
+  const { concurrency, freeSlots, meanRunMs, busyMs, startsSoon, meanLength } = load;
   const atOnce = batch === 'auto' ? most : Math.min(batch, most);
   const fitting = Math.max(1, Math.floor(MOST_LENGTH / Math.max(1, meanLength)));
   const start = Math.max(0, Math.min(freeSlots - waiting, atOnce, fitting));
@@ -65,7 +65,7 @@ export function claimRoom(load: Load, waiting: number, batch: 'auto' | number, m
       ? Math.min(Math.max(0, batch - concurrency), startedWithin(FIXED_HORIZON_MS))
       : meanRunMs === undefined
         ? 0
-        : startedWithin(HORIZON_MS);
+        : Math.min(startedWithin(HORIZON_MS), startsSoon);
   const missing = Math.min(target - Math.max(0, waiting - freeSlots), atOnce - start);
   if (start === 0 && missing < target / 4) return NO_ROOM;
   return { start, ahead: Math.max(0, Math.min(Math.floor(missing), fitting - start)) };

@@ -13,6 +13,7 @@ import { isSuspect, mayStart } from '../lease/suspects.ts';
 import type { EventLog } from '../log/events.ts';
 import { AttemptTimers } from './attempt-timers.ts';
 import { type AttemptHost, conclude, INTERRUPTED, runAttempt } from './run-attempt.ts';
+import { StartRate } from './start-rate.ts';
 
 export interface ExecutorSettings {
   readonly handlers: Handlers;
@@ -61,6 +62,7 @@ export class Executor {
   #meanRunMs: number | undefined;
   #meanLength = 0;
   #startedAt = 0;
+  readonly #startRate = new StartRate();
 
   /** `slotFreed` is triggered when there is room for more. */
   constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Wakeup) {
@@ -97,6 +99,11 @@ export class Executor {
     return this.#meanLength;
   }
 
+  /** How many waiting tasks will start soon, at the recent rate. */
+  get startsSoon(): number {
+    return this.#startRate.soon;
+  }
+
   /** How long no slot has become free, in milliseconds; 0: one is free. */
   get busyMs(): number {
     return this.freeSlots > 0 ? 0 : performance.now() - this.#startedAt;
@@ -104,7 +111,9 @@ export class Executor {
 
   /** Enter the tasks that a claim brought, and start those that find a slot. */
   take(reservation: Reservation, tasks: readonly ClaimedTask[]): void {
-    for (const held of this.#ledger.claimed(reservation, tasks, performance.now())) this.lose(held);
+    const now = performance.now();
+    this.#startRate.refilled(this.#ledger.waiting, now);
+    for (const held of this.#ledger.claimed(reservation, tasks, now)) this.lose(held);
     if (tasks.length > 0)
       this.#meanLength = tasks.reduce((sum, { payload }) => sum + payload.length, 0) / tasks.length;
     if (reservation.isOutdated) this.releaseUnserved();
@@ -195,6 +204,7 @@ export class Executor {
     const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#placeOf(task, handler));
     if (!this.#ledger.start(held, attempt)) return;
     this.#startedAt = attempt.startedAt;
+    this.#startRate.started(attempt.startedAt);
     if (this.#events.isDebugEnabled)
       this.#events.event('task.started', { task_id: task.id, type: task.type, attempt: task.attempts + 1 });
     this.#timers.start(held);
