@@ -39,30 +39,11 @@ begin
   if options - '{watching,only_look}'::text[] <> '{}' then
     perform taskq.refuse_unknown_options('begin_rescue', options, '{watching,only_look}');
   end if;
-  -- Write the heartbeat unchanged: if no heartbeat can be written, for whatever reason, no worker is silent.
-  update taskq.workers w
-  set heartbeat_at = w.heartbeat_at,
-    watched_ms = greatest(w.watched_ms, (options -> 'watching' -> w.id::text ->> 'watched_ms')::bigint)
-  where w.id = any (array(
-    select l.id
-    from jsonb_each(coalesce(options -> 'watching', '{}')) as watching (id, watch)
-    join taskq.workers l on l.id = watching.id::integer
-    where l.stopped_at is null and taskq.epoch_us(l.heartbeat_at) = (watch ->> 'beat_us')::bigint
-      and l.watched_ms < (watch ->> 'watched_ms')::bigint
-    for no key update of l skip locked
-  ));
-  select
-    jsonb_build_object('quiet', coalesce(
-      jsonb_object_agg(w.id, jsonb_build_object(
-        'beat_us', taskq.epoch_us(w.heartbeat_at), 'lease_ms', w.lease_ms, 'watched_ms', w.watched_ms,
-        'is_late', w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 2000.0) and ts + interval '1 second'
-      )) filter (where w.id is distinct from _worker and w.heartbeat_at not between ts - make_interval(secs => w.lease_ms / 4000.0) and ts + interval '1 second'),
-      '{}'
-    )),
-    greatest(max(w.clock_was), max(w.heartbeat_at) filter (where w.heartbeat_at > ts + interval '1 second'))
-  into extra, clock_was
-  from taskq.workers w
-  where w.stopped_at is null;
+  if options -> 'watching' <> '{}' then
+    perform taskq.watch_workers(options -> 'watching');
+  end if;
+  select jsonb_build_object('quiet', q.quiet), q.clock_was into extra, clock_was
+  from taskq.quiet_workers(_worker, ts) as q;
   if (options -> 'only_look')::boolean then
     return next;
     return;
