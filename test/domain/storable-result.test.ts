@@ -141,7 +141,7 @@ describe('a result that cannot be stored is null with a note', () => {
 test('300 MB are refused in bounded time and memory, whatever they are made of', () => {
   const giant = 'x'.repeat(300_000_000);
   const long = 'y'.repeat(200_000);
-  const start = performance.now();
+  const start = process.cpuUsage();
   const values = [
     giant,
     { giant },
@@ -158,7 +158,7 @@ test('300 MB are refused in bounded time and memory, whatever they are made of',
     expect(note!.bytes).toBeGreaterThan(limits.resultBytes);
     expect(note!.head.length).toBeLessThanOrEqual(500);
   }
-  expect(performance.now() - start).toBeLessThan(8000);
+  expect(process.cpuUsage(start).user).toBeLessThan(8_000_000);
 }, 30_000);
 
 test('whatever a handler returns gives a storable result', () => {
