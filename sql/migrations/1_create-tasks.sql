@@ -188,7 +188,7 @@ create table taskq.finished_tasks (
   ending text,
   progress jsonb,
 
-  constraint a_finished_task_ended_without_need_of_anybody check (status in ('completed', 'cancelled', 'expired')),
+  constraint a_finished_task_is_completed_cancelled_or_expired check (status in ('completed', 'cancelled', 'expired')),
   constraint a_handler_is_killed_or_lost_with_its_worker check (ending in ('killed', 'worker_lost'))
 ) partition by list (kept_in);
 

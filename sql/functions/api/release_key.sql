@@ -15,7 +15,8 @@ declare
   was_until timestamptz;
 begin
   perform taskq.checked_options('release_key', options, array['by']);
-  delete from taskq.held_keys h where h.queue = _queue and h.key = _key returning h.task_id, h.until into holder, was_until;
+  delete from taskq.held_keys h where h.queue = _queue and h.key = _key
+  returning h.task_id, h.until into holder, was_until;
   if found then
     perform taskq.record_action('release_key', ts, options, array[holder], _queue => _queue, _reason => _key);
   end if;

@@ -23,7 +23,8 @@ as $$
     from jsonb_each(_queues) as queue (name, own)
     join taskq.queues q on q.name = queue.name
     union all
-    select null, null, _defaults, d.registered, d.registered_by, d.operator from taskq.defaults d where _defaults is not null
+    select null, null, _defaults, d.registered, d.registered_by, d.operator
+    from taskq.defaults d where _defaults is not null
   ) as s
   cross join lateral (
     select jsonb_object_keys(s.own || s.registered) as name

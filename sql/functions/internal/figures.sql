@@ -1,6 +1,6 @@
--- Counts the tasks of each queue and type as taskq.count_tasks does. Adds whether a live worker handles the type, why no
--- live worker can take the due ones (reason and worker: see taskq.find_obstacles; null: one can), and how many of them
--- can run. While no worker is alive, those can whose type one has handled. A worker that is stopping counts as none.
+-- Returns the counts of taskq.count_tasks for each queue and type, with whether a live worker handles the type, why no
+-- live worker can take the due tasks (reason and worker: see taskq.find_obstacles; null: one can), and how many of them
+-- can run (depth). While no worker is alive, those can whose type one has handled. A worker that is stopping counts as none.
 create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,

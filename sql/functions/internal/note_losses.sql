@@ -1,4 +1,5 @@
--- Records in the history of errors that these tasks lost their workers. The caller has locked them and counted the loss.
+-- Records in the history of errors that these tasks, which the caller has locked, lost their workers. The caller has
+-- counted the loss already.
 create or replace function taskq.note_losses(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -10,8 +11,8 @@ begin
   insert into taskq.task_errors (
     task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
   )
-  select t.id, case t.lease_no when 1 then 2147483647 else t.lease_no - 1 end, t.attempts, 'lost', _ts, t.lease_owner, kept.drop_on,
-    taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
+  select t.id, case t.lease_no when 1 then 2147483647 else t.lease_no - 1 end, t.attempts, 'lost', _ts, t.lease_owner,
+    kept.drop_on, taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
     jsonb_build_object('name', 'WorkerLost', 'message', format(
       'worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
     ))

@@ -1,5 +1,5 @@
--- Makes a waiting task of a dead letter, with all attempts to use again and the lease_no as it was: names every column of
--- taskq.tasks, in the order of the table.
+-- Makes a waiting task of a dead letter, with all attempts to use again and the lease_no as it was: names every column
+-- of taskq.tasks, in the order of the table.
 --
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.revived_task(
@@ -12,7 +12,8 @@ as $$
     dead.id, _due as available_at, _due as not_before, dead.created_at, null::timestamptz as lease_expires_at,
     dead.started_at, dead.lease_no, null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases,
     null::integer as lost_ahead, octet_length(coalesce(_payload, dead.payload)::text) as payload_bytes,
-    'pending'::taskq.task_status as status, dead.priority, null::"char" as gate, dead.notify_done, dead.queue, dead.type, coalesce(_payload, dead.payload) as payload, dead.created_by,
+    'pending'::taskq.task_status as status, dead.priority, null::"char" as gate, dead.notify_done, dead.queue,
+    dead.type, coalesce(_payload, dead.payload) as payload, dead.created_by,
     null::timestamptz as expires_at, dead.timeout_ms, coalesce(_max_attempts, dead.max_attempts) as max_attempts,
     dead.workflow_id, dead.step, dead.unique_key, dead.group_key, dead.tags, dead.backoff, dead.retention,
     null::jsonb as again, dead.on_end, dead.traceparent, dead.source, null::timestamptz as cancel_requested_at,
