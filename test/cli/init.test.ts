@@ -65,7 +65,7 @@ next:
 `);
     const ran = await goOn(cwd, stdout, unmigrated);
     expect(ran.stdout).toMatch(/ hello +default +completed .*\{"name":"Ann"\}\n/);
-    expect(ran.stdout).toMatch(/^# pass 1$/m);
+    expect(ran.stdout).toMatch(/^[#ℹ] pass 1$/m);
     const client = await unmigrated.client();
     // One by the worker, one by the test.
     expect((await client.query('select result from taskq.finished_tasks')).rows).toEqual([
@@ -96,7 +96,7 @@ next:
   taskq list --status completed
   node --import jiti/register --test handlers/hello.test.ts
 `);
-    expect((await goOn(cwd, stdout, unmigrated)).stdout).toMatch(/^# pass 1$/m);
+    expect((await goOn(cwd, stdout, unmigrated)).stdout).toMatch(/^[#ℹ] pass 1$/m);
     const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
     const compiled = await promisify(execFile)(process.execPath, [tsc, '-p', cwd]).catch((error) => error);
     expect(compiled.stdout).toBe('');
