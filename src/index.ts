@@ -8,7 +8,7 @@ export type {
   TaskTypeInputs,
 } from './config/task-settings.ts';
 export type { Backoff, BackoffKind } from './domain/backoff.ts';
-export type { EnqueueOptions, KeyFor } from './domain/enqueue-options.ts';
+export type { EnqueueOptions, KeyFor, OnHeld } from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,
   NoSuchTaskError,
@@ -24,7 +24,15 @@ export type {
   TypeOf,
   UnknownHandlers,
 } from './domain/handler-map.ts';
-export { Cancel, Dead, Retry, type RetryOptions, Snooze } from './domain/signals.ts';
+export {
+  Again,
+  type AgainOptions,
+  Cancel,
+  Dead,
+  Retry,
+  type RetryOptions,
+  Snooze,
+} from './domain/signals.ts';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './domain/standard-schema.ts';
 export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
@@ -66,6 +74,7 @@ export type {
   ActionRecord,
   AppliedSettings,
   AttemptRecord,
+  NextTask,
   ShownTaskOf,
   TaskOf,
   TaskRecord,
@@ -82,7 +91,7 @@ export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
-export type { Enqueued } from './queue/protocol/enqueue.ts';
+export type { EnqueueAnswer, Enqueued } from './queue/protocol/enqueue.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
   defineHandler,

@@ -12,6 +12,14 @@ import { storableText } from './storable.ts';
 /** How long a key is held: while its task is live, forever, or for a duration, as text or in milliseconds. */
 export type KeyFor = 'live' | 'ever' | (string & {}) | number;
 
+/**
+ * What happens to a task whose key is held: `ignore` creates nothing; `replace` gives the holder its payload, options
+ * and time; `preserve` leaves the holder its time. A holder that runs already is followed by the new task.
+ */
+export type OnHeld = (typeof POLICIES)[number];
+
+const POLICIES = ['ignore', 'replace', 'preserve'] as const;
+
 /** Options of a task besides its type and payload. Durations are text or milliseconds. */
 export interface EnqueueOptions {
   /** Queue to put it into; default: that of its type, or else `default`. */
@@ -32,6 +40,8 @@ export interface EnqueueOptions {
   readonly key?: string;
   /** How long the key is held: `live` (until the task ends; default), a duration such as `3d`, or `ever`. */
   readonly keyFor?: KeyFor;
+  /** If the key is held: `ignore` (default), `replace` the task that holds it, or `preserve` its time when replacing. */
+  readonly onHeld?: OnHeld;
   /** Tags to find it by. */
   readonly tags?: Readonly<Record<string, string>>;
   /** How long it is kept after it has finished: `none`, `ever`, or days such as `7d`. */
@@ -55,6 +65,7 @@ export interface StoredEnqueueOptions {
   key?: string;
   /** A number: milliseconds. */
   key_for?: 'live' | 'ever' | number;
+  on_held?: OnHeld;
   tags?: Record<string, string>;
   retention?: Retention;
   backoff?: StoredBackoff;
@@ -82,6 +93,8 @@ export function normaliseEnqueueOptions(
     throw badOption(`give either ${nameOf('at')} or ${nameOf('delay')}, not both`);
   if (stored.key_for !== undefined && stored.key === undefined)
     throw badOption(`${nameOf('keyFor')} needs ${nameOf('key')}`);
+  if (stored.on_held !== undefined && stored.key === undefined)
+    throw badOption(`${nameOf('onHeld')} ${shown(stored.on_held)} needs ${nameOf('key')}`);
   return stored;
 }
 
@@ -96,6 +109,7 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   expires: (value, what) => ({ expires_ms: someTime(value, what) }),
   key: (value, what) => ({ key: checkedName('key', value, what) }),
   keyFor: (value, what) => ({ key_for: keyForOf(value, what) }),
+  onHeld: (value, what) => ({ on_held: onHeldOf(value, what) }),
   tags: (value, what) => ({ tags: tagsOf(value, what) }),
   retention: (value, what) => ({ retention: parseRetention(value, what) }),
   backoff: (value, what) => ({ backoff: normaliseBackoff(value, what) }),
@@ -166,6 +180,13 @@ function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
   } catch {
     throw badOption(`${what} ${shown(value)}: expected live, ever, or a duration such as 3d`);
   }
+}
+
+function onHeldOf(value: unknown, what: string): OnHeld {
+  const policy = POLICIES.find((known) => known === value);
+  if (policy !== undefined) return policy;
+  const meant = typeof value === 'string' ? didYouMean(value, POLICIES) : '';
+  throw badOption(`${what} ${shown(value)}: expected ignore, replace or preserve${meant}`);
 }
 
 function tagsOf(value: unknown, what: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import type { Cancel, Dead, Retry, Snooze } from './signals.ts';
+import type { Again, Cancel, Dead, Retry, Snooze } from './signals.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
 /** Handlers by type, functions or definitions; only their parameter and return types matter here. */
@@ -32,7 +32,7 @@ type ParameterOf<Handler> = Handler extends { run(payload: infer Payload, ...res
 export type ResultOf<Handlers, Type extends keyof Handlers> = Handlers[Type] extends
   | { run(...args: never): infer Returned }
   | ((...args: never) => infer Returned)
-  ? Stored<Exclude<Awaited<Returned>, Retry | Dead | Snooze | Cancel>>
+  ? Stored<Exclude<Awaited<Returned>, Retry | Dead | Snooze | Cancel | Again>>
   : unknown;
 
 /**

@@ -1,5 +1,6 @@
 import { formatDuration, MAX_DURATION_MS } from '../lib/duration.ts';
 import { messageOf, read } from '../lib/thrown.ts';
+import { exactPayload } from './payload.ts';
 import { type SignalKind, signalKindOf } from './signals.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
 import { type StoredError, storableError } from './storable-error.ts';
@@ -21,6 +22,14 @@ interface Result {
 export interface Completed extends Result {
   readonly kind: 'completed';
   readonly reportedBy: Reporter;
+  /** The handler asks to run the task again, as a new one. */
+  readonly again?: RunAgain;
+}
+
+export interface RunAgain {
+  readonly delayMs: number;
+  /** JSON text; null: the same payload. */
+  readonly payload: string | null;
 }
 
 /** A failed attempt, which counts: retried after `delayMs`, or after the task's back-off if that is null. */
@@ -79,7 +88,7 @@ export type Ended =
 export const NOT_STORED = 'outcome_not_stored';
 
 /**
- * Decides the outcome of an attempt. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`) means the same whether returned or
+ * Decides the outcome of an attempt. A signal (`Retry`, `Dead`, `Snooze`, `Cancel`, `Again`) means the same whether returned or
  * thrown. Never throws.
  */
 export function outcomeOf(ended: Ended, limits: StorableLimits = STORABLE_LIMITS): Outcome {
@@ -155,6 +164,8 @@ function outcomeOfSignal(kind: SignalKind, signal: unknown, limits: StorableLimi
       };
     case 'cancel':
       return cancelled('handler', reasonOf(signal));
+    case 'again':
+      return completedAgain(signal, limits);
     default:
       return kind satisfies never;
   }
@@ -163,6 +174,17 @@ function outcomeOfSignal(kind: SignalKind, signal: unknown, limits: StorableLimi
 function completed(value: unknown, limits: StorableLimits): Completed {
   const { json, note } = storableResult(value, limits);
   return { kind: 'completed', reportedBy: 'handler', result: json, resultNote: note };
+}
+
+function completedAgain(signal: unknown, limits: StorableLimits): Completed | Failed {
+  const given = read(signal, 'payload');
+  try {
+    const payload = given === undefined ? null : exactPayload('the task', given).text;
+    const again = { delayMs: delayOf(signal) ?? 0, payload };
+    return { kind: 'completed', reportedBy: 'handler', ...resultOf(signal, limits), again };
+  } catch (error) {
+    return failed('handler', storableError(error, limits));
+  }
 }
 
 function failed(reportedBy: Reporter, error: StoredError): Failed {

@@ -1,3 +1,4 @@
+import { stringifyExact } from '../lib/exact-json.ts';
 import { parseJson } from '../lib/json.ts';
 import { jsonbProblems } from '../lib/jsonb-problems.ts';
 import { messageOf } from '../lib/thrown.ts';
@@ -29,6 +30,12 @@ export function storedPayload(type: string, payload: unknown = {}): StoredPayloa
   return storablePayload(type, { text, value: JSON.parse(text) });
 }
 
+/** The same for a value that may contain numbers as `parseExact` reads them. */
+export function exactPayload(type: string, payload: unknown): StoredPayload {
+  const text = jsonOf(type, payload, stringifyExact);
+  return storablePayload(type, { text, value: JSON.parse(text) });
+}
+
 /** Reads a payload from JSON text, which the database will get unchanged. Throws JsonError or InvalidPayloadError. */
 export function parsePayload(type: string, text: string): StoredPayload {
   return storablePayload(type, { text, value: parseJson(text) });
@@ -41,10 +48,14 @@ export function storablePayload(type: string, payload: StoredPayload): StoredPay
   return payload;
 }
 
-function jsonOf(type: string, payload: unknown): string {
+function jsonOf(
+  type: string,
+  payload: unknown,
+  stringify: (value: unknown) => string | undefined = JSON.stringify,
+): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(payload);
+    text = stringify(payload);
   } catch (error) {
     throw new InvalidPayloadError(type, `it has no JSON form: ${messageOf(error)}`, error);
   }

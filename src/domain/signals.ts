@@ -1,5 +1,6 @@
 import { toDurationMs } from '../lib/duration.ts';
 import { read } from '../lib/thrown.ts';
+import { exactPayload } from './payload.ts';
 
 export interface RetryOptions {
   /** Wait before the next attempt, as text or in milliseconds; default: the task's back-off. */
@@ -64,7 +65,36 @@ export class Cancel extends Error {
   }
 }
 
-export type SignalKind = 'retry' | 'dead' | 'snooze' | 'cancel';
+export interface AgainOptions {
+  /** Wait before the next run, as text or in milliseconds; default: none. */
+  readonly delay?: string | number;
+  /** The payload of the next run; default: the same. */
+  readonly payload?: unknown;
+  /** Stored as the task's result. */
+  readonly result?: unknown;
+}
+
+/**
+ * Returned by a handler: the task has completed, and runs again as a new task with the same options and key. Throws
+ * InvalidPayloadError for a payload that cannot be stored.
+ */
+export class Again extends Error {
+  readonly delayMs: number;
+  readonly payload: unknown;
+  readonly result: unknown;
+
+  constructor(options: AgainOptions = {}) {
+    super('the handler asked to run the task again');
+    this.name = 'Again';
+    this.delayMs = options.delay === undefined ? 0 : toDurationMs(options.delay, 'Again delay');
+    this.payload = options.payload;
+    this.result = options.result;
+    if (options.payload !== undefined) exactPayload('the task', options.payload);
+    brand(this, 'again');
+  }
+}
+
+export type SignalKind = 'retry' | 'dead' | 'snooze' | 'cancel' | 'again';
 
 /**
  * Returns which signal a value is; null if none. Checks a registered symbol because a handler may use another copy of
@@ -76,7 +106,7 @@ export function signalKindOf(thrown: unknown): SignalKind | null {
 }
 
 const BRAND = Symbol.for('taskq.signal');
-const KINDS: readonly SignalKind[] = ['retry', 'dead', 'snooze', 'cancel'];
+const KINDS: readonly SignalKind[] = ['retry', 'dead', 'snooze', 'cancel', 'again'];
 
 function brand(signal: Error, kind: SignalKind): void {
   Object.defineProperty(signal, BRAND, { value: kind });

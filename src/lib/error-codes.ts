@@ -126,6 +126,10 @@ export const ERROR_CODES = described({
     meaning: 'the schema of its handler refuses a payload, or the database cannot store it',
     remedy: 'correct the payload at the path that the message names',
   },
+  key_of_another: {
+    meaning: 'a task of another type holds the key of a task that was to replace it',
+    remedy: 'use another key, or another queue; or leave out `onHeld`',
+  },
   may_not_migrate: {
     meaning: 'the role lacks a right that `migrate` needs',
     remedy: 'grant it, as the hint says',

@@ -28,6 +28,7 @@ const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
   handler_not_loaded: EXIT.usage,
   handler_outside: EXIT.usage,
   invalid_payload: EXIT.usage,
+  key_of_another: EXIT.usage,
   module_not_loaded: EXIT.usage,
   no_database: EXIT.usage,
   no_handlers: EXIT.usage,

@@ -50,6 +50,16 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly progress: unknown;
   /** The worker that holds it or held it last: `host:pid:unique part`. */
   readonly leaseOwner: string | null;
+  /** The task that runs after it, because it was to be replaced while a worker held it. */
+  readonly again: NextTask<Payload> | null;
+}
+
+export interface NextTask<Payload = unknown> {
+  /** The id that it gets then. */
+  readonly id: string;
+  /** It does not start earlier. */
+  readonly at: Date;
+  readonly payload: Payload;
 }
 
 export interface AppliedSettings {
@@ -132,7 +142,18 @@ export function recordOf(row: TaskRow): TaskRecord {
     reason: (row.reason ?? row.cancel_reason) as string | null,
     progress: row.progress ?? null,
     leaseOwner: row.lease_owner as string | null,
+    again: nextOf(row.again as NextRow | null),
   };
+}
+
+interface NextRow {
+  readonly id: string;
+  readonly at: string;
+  readonly payload: unknown;
+}
+
+function nextOf(row: NextRow | null): NextTask | null {
+  return row && { id: row.id, at: timeOf(row.at)!, payload: row.payload };
 }
 
 /** Converts the answer of `taskq.show_task`. */

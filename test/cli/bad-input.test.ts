@@ -79,6 +79,15 @@ describe('bad input', () => {
     [['enqueue', 'double', '--file', '-', '--timeout', '0s'], '--timeout "0s": expected more than 0'],
     [['enqueue', 'double', '--at', 'now'], '--at "now": expected a date and time'],
     [['enqueue', 'double', '--key-for', '24h'], '--key-for needs --key'],
+    [['enqueue', 'double', '--on-held', 'replace'], '--on-held "replace" needs --key'],
+    [
+      ['enqueue', 'double', '--key', 'k', '--on-held', 'replcae'],
+      '--on-held "replcae": expected ignore, replace or preserve (did you mean "replace"?)',
+    ],
+    [
+      ['enqueue', 'double', '--file', 'a.ndjson', '--on-held', 'no'],
+      '--on-held "no": expected ignore, replace or',
+    ],
     [['enqueue', 'double', '--key', 'k', '--key-for', 'a day'], '--key-for "a day": expected live, ever'],
     [['enqueue', 'double', '--tag', 'x'], '--tag "x": expected name=value'],
     [

@@ -61,6 +61,7 @@ describe('what is offered', () => {
       'low',
     ]);
     expect(await offered('enqueue', 'x', '--key-for', '')).toEqual(['live', '24h', 'ever']);
+    expect(await offered('enqueue', 'x', '--on-held', '')).toEqual(['ignore', 'replace', 'preserve']);
     expect(await offered('queues', 'set', 'q', '--timeout', '')).toEqual(['default']);
     expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
     // bash cuts the word at the sign, and replaces what follows it.

@@ -28,6 +28,9 @@ describe('taskq enqueue --file', () => {
       created: 4,
       existing: 0,
       skipped: 0,
+      replaced: 0,
+      again: 0,
+      refused: 0,
     });
     expect((await payloads('a')).map(({ payload }) => payload)).toEqual([{ n: 1 }, [2], null, 'x']);
   });
@@ -59,7 +62,7 @@ describe('taskq enqueue --file', () => {
   test('--skip-bad leaves them out', async () => {
     const input = '{"n":1}\n{"n":}\n{"n":2}\n';
     const args = ['enqueue', 'double', '--file', '-', '--queue', 'd', '--skip-bad'];
-    expect(await project.json(args, { input })).toEqual({ created: 2, existing: 0, skipped: 1 });
+    expect(await project.json(args, { input })).toMatchObject({ created: 2, existing: 0, skipped: 1 });
     expect(await payloads('d')).toHaveLength(2);
   });
 
@@ -116,6 +119,32 @@ describe('taskq enqueue --file', () => {
     });
   });
 
+  test('--on-held: of lines with the same key the last one counts, and one of another type is named', async () => {
+    const lines = [
+      '{"payload":{"n":1},"key":"h"}',
+      '{"payload":{"n":2}}',
+      '{"payload":{"to":"ann"},"key":"h","type":"send-email"}',
+      '{"payload":{"n":3},"key":"h"}',
+      '{"payload":{"n":4},"key":"h","onHeld":"ignore"}',
+    ];
+    const args = ['enqueue', 'double', '--file', '-', '--envelope', '--queue', 'h', '--on-held', 'replace'];
+    const { code, stdout, stderr } = await project.run(args, { input: lines.join('\n') });
+    const [first] = (
+      await project.client.query("select id from taskq.tasks where queue = 'h' and unique_key = 'h'")
+    ).rows;
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout:
+        'enqueued 2 tasks, replaced 1, skipped 1 whose key is held, refused 1 whose key is held by a task of another type\n',
+      stderr: `taskq: stdin: line 3: its key is held by task ${first.id} of type "double", which it cannot replace\n`,
+    });
+    expect((await payloads('h')).map(({ payload }) => payload)).toEqual([{ n: 2 }, { n: 3 }]);
+    const document = await project.run([...args, '--json'], { input: lines.join('\n') });
+    expect(JSON.parse(document.stdout)).toEqual({
+      ...{ created: 1, existing: 1, skipped: 0, replaced: 2, again: 0, refused: 1 },
+    });
+  });
+
   test('--envelope: each line has its own type and options, the payload unchanged', async () => {
     const lines = [
       '{"payload":{"n":1.50},"type":"double","key":"k","queue":"e"}',
@@ -123,7 +152,7 @@ describe('taskq enqueue --file', () => {
       '{"queue":"e","payload":null,"key":"k"}',
     ];
     const args = ['enqueue', 'double', '--file', '-', '--envelope', '--priority', '9'];
-    expect(await project.json(args, { input: lines.join('\n') })).toEqual({
+    expect(await project.json(args, { input: lines.join('\n') })).toMatchObject({
       created: 2,
       existing: 1,
       skipped: 0,

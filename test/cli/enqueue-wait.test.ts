@@ -32,6 +32,12 @@ describe('taskq enqueue --wait', () => {
       result: 4,
     });
 
+    await project.run(['enqueue', 'double', '{"n":1}', '--key', 'w', '--delay', '1h']);
+    const replaced = await project.run([
+      ...['enqueue', 'double', '{"n":4}', '--key', 'w', '--on-held', 'replace', '--wait'],
+    ]);
+    expect(replaced).toMatchObject({ code: 0, stdout: '8\n' });
+
     const dead = await project.run(['enqueue', 'double', '{"n":-1}', '--max-attempts', '1', '--wait']);
     expect(dead).toMatchObject({ code: 1, stdout: '' });
     expect(dead.stderr).toMatch(

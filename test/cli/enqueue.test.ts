@@ -24,6 +24,8 @@ describe('taskq enqueue', () => {
     expect(await project.json(['enqueue', 'double'])).toEqual({
       id: expect.stringMatching(/^\d+$/),
       created: true,
+      answer: 'created',
+      next_id: null,
     });
   });
 
@@ -87,12 +89,68 @@ describe('taskq enqueue', () => {
     expect(await project.json(['enqueue', 'double', '--key', 'k1'])).toEqual({
       id: first.id,
       created: false,
+      answer: 'held',
+      next_id: null,
     });
     const { code, stdout, stderr } = await project.run(['enqueue', 'double', '--key', 'k1']);
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
       stdout: `${first.id}\n`,
       stderr: `task ${first.id} holds the key "k1"\n`,
+    });
+  });
+
+  describe('--on-held', () => {
+    const replace = (key: string, payload: string, ...more: string[]) => [
+      ...['enqueue', 'double', payload, '--key', key, '--on-held', 'replace', ...more],
+    ];
+
+    test('replace: a waiting holder has the new payload and options, under its id', async () => {
+      const { id } = await project.json(replace('r1', '{"n":1}', '--delay', '1h'));
+      expect(await project.run(replace('r1', '{"n":2}', '--delay', '2h'))).toMatchObject({
+        code: 0,
+        stdout: `${id}\n`,
+        stderr: `task ${id} holds the key "r1", and is replaced\n`,
+      });
+      expect(await project.json(replace('r1', '{"n":3}', '--priority', '7', '--delay', '2h'))).toEqual({
+        ...{ id, created: false, answer: 'replaced', next_id: null },
+      });
+      expect(await row(id)).toMatchObject({ payload: { n: 3 }, priority: 7 });
+      const due = (await row(id)).available_at;
+      await project.json(['enqueue', 'double', '{"n":4}', '--key', 'r1', '--on-held', 'preserve']);
+      expect(await row(id)).toMatchObject({ payload: { n: 4 }, priority: 2, available_at: due });
+    });
+
+    test('replace: a holder that a worker has is followed by the new task, which show tells', async () => {
+      const { id } = await project.json(replace('r2', '{"n":1}', '--queue', 'again'));
+      await project.client.query("select from taskq.claim(1, '{again}', '{double}', 1, 0, 60000)");
+      const { next_id, ...answer } = await project.json(replace('r2', '{"n":2}', '--queue', 'again'));
+      expect(answer).toEqual({ id, created: false, answer: 'again' });
+      expect(await project.run(replace('r2', '{"n":3}', '--queue', 'again'))).toMatchObject({
+        code: 0,
+        stdout: `${id}\n`,
+        stderr: `task ${id} holds the key "r2" and is running; this one runs after it as task ${next_id}\n`,
+      });
+      expect(await project.json(['show', id])).toMatchObject({
+        again: { id: next_id, at: expect.any(String), payload: { n: 3 } },
+      });
+      const { stdout } = await project.run(['show', id]);
+      expect(stdout).toMatch(new RegExp(`then +task ${next_id}, from `));
+      expect(stdout).toMatch(/payload of the next run\n {2}\{\n {4}"n": 3\n {2}\}/);
+    });
+
+    test('replace: a task of another type is refused, with the key, both types and the holder', async () => {
+      const { id } = await project.json(replace('r3', '{}', '--delay', '1h'));
+      const args = ['enqueue', 'send-email', '{"to":"ann"}', '--key', 'r3', '--on-held', 'replace'];
+      expect(await project.run(args)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `taskq: task ${id} of type "double" holds the key "r3", which a task of type "send-email" cannot replace\n`,
+      });
+      expect(await project.run([...args, '--json'])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching('"key_of_another"'),
+      });
     });
   });
 

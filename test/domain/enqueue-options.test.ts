@@ -97,6 +97,11 @@ describe('an option is refused, by its name,', () => {
     [{ maxAttempts: 2 ** 31 }, 'maxAttempts 2147483648'],
     [{ maxAttempts: 'many' }, 'maxAttempts "many"'],
     [{ keyFor: '24h' }, 'keyFor needs key'],
+    [{ onHeld: 'replace' }, 'onHeld "replace" needs key'],
+    [
+      { key: 'k', onHeld: 'replcae' },
+      'onHeld "replcae": expected ignore, replace or preserve (did you mean "replace"?)',
+    ],
     [{ key: 'k', keyFor: 'long' }, 'keyFor "long": expected live, ever, or a duration such as 3d'],
     [{ key: '' }, 'key "": expected at least one character'],
     [{ queue: 'a\0' }, 'queue "a\\u0000": control characters'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { outcomeOf } from '../../src/domain/outcome.ts';
-import { Cancel, Dead, Retry, Snooze } from '../../src/domain/signals.ts';
+import { Again, Cancel, Dead, Retry, Snooze } from '../../src/domain/signals.ts';
 import { expectStorableError, expectStorableResult, oddValueMaker } from './odd-values.ts';
 
 const noResult = { result: null, resultNote: null };
@@ -68,6 +68,40 @@ describe('a handler that throws', () => {
       reportedBy: 'handler',
       reason: 'not wanted',
       killed: false,
+    });
+  });
+});
+
+describe('a handler that returns Again', () => {
+  test('completes its task, and says when and with what it runs again', () => {
+    const value = new Again({ delay: '1h', payload: { page: 2 }, result: [1] });
+    expect(outcomeOf({ kind: 'returned', value })).toEqual({
+      ...{ kind: 'completed', reportedBy: 'handler', result: '[1]', resultNote: null },
+      again: { delayMs: 3_600_000, payload: '{"page":2}' },
+    });
+    expect(outcomeOf({ kind: 'threw', thrown: new Again() })).toEqual({
+      ...{ kind: 'completed', reportedBy: 'handler', ...noResult },
+      again: { delayMs: 0, payload: null },
+    });
+    expect(outcomeOf({ kind: 'returned', value: new Again({ payload: null }) })).toMatchObject({
+      again: { payload: 'null' },
+    });
+  });
+
+  test('cannot be made with a payload or a delay that cannot be', () => {
+    expect(() => new Again({ payload: { text: '\0' } })).toThrow('$.text has a NUL character');
+    expect(() => new Again({ payload: 'x'.repeat(1_048_577) })).toThrow('larger than 1 MB');
+    expect(() => new Again({ payload: () => {} })).toThrow('it has no JSON form');
+    expect(() => new Again({ delay: 'soon' })).toThrow('Again delay "soon"');
+  });
+
+  test('has failed if its payload became one that cannot be stored', () => {
+    const payload = { text: 'a' };
+    const value = new Again({ payload });
+    payload.text = '\0';
+    expect(outcomeOf({ kind: 'returned', value })).toMatchObject({
+      kind: 'failed',
+      error: { name: 'InvalidPayloadError', message: expect.stringMatching('NUL character') },
     });
   });
 });

@@ -49,7 +49,9 @@ describe('enqueue', () => {
   test('of a key that is held gives the holder, and makes nothing', async () => {
     const queue = library.open();
     const first = await queue.enqueue('work', { n: 1 }, { key: 'k' });
-    expect(await queue.enqueue('work', { n: 2 }, { key: 'k' })).toEqual({ id: first.id, created: false });
+    expect(await queue.enqueue('work', { n: 2 }, { key: 'k' })).toEqual({
+      ...{ id: first.id, created: false, answer: 'held', nextId: null },
+    });
     expect(await counted()).toBe('1');
   });
 
@@ -259,7 +261,7 @@ describe('enqueueMany', () => {
         ids.push(...answers.map(({ id }) => id));
       },
     });
-    expect(result).toEqual({ created: 25_000, existing: 0 });
+    expect(result).toEqual({ created: 25_000, existing: 0, replaced: 0, again: 0, refused: 0 });
     expect(givenAtBatch).toEqual([9999, 19_999, 25_000]);
     expect(new Set(ids).size).toBe(25_000);
     const text = 'select count(*) = 25000 and count(distinct t.xmin::text) = 3 from taskq.tasks t';
@@ -272,7 +274,7 @@ describe('enqueueMany', () => {
       yield { type: 'report', payload: { month: '2026-10' }, queue: 'slow', priority: 9 };
       yield { type: 'work', key: 'a' };
     }
-    expect(await library.open().enqueueMany(tasks())).toEqual({ created: 2, existing: 1 });
+    expect(await library.open().enqueueMany(tasks())).toMatchObject({ created: 2, existing: 1 });
     const rows = await library.admin.rows(
       'select type, queue, priority, unique_key as key from taskq.tasks order by id',
     );

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { describe, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import {
+  Again,
   defineHandler,
   type PayloadOf,
   type PgClient,
@@ -40,6 +41,7 @@ const handlers = {
   }),
   bare: async (payload: { x: number }) => [payload.x, 1n] as const,
   nothing: () => {},
+  again: ({ page }: { page: number }) => (page > 9 ? { page } : new Again({ payload: { page: page + 1 } })),
 };
 
 type Handlers = typeof handlers;
@@ -69,6 +71,7 @@ describe('what handlers take and give', () => {
     expectTypeOf<ResultOf<Handlers, 'valibot'>>().toEqualTypeOf<number>();
     expectTypeOf<ResultOf<Handlers, 'bare'>>().toEqualTypeOf<readonly [number, string]>();
     expectTypeOf<ResultOf<Handlers, 'nothing'>>().toEqualTypeOf<null>();
+    expectTypeOf<ResultOf<Handlers, 'again'>>().toEqualTypeOf<{ page: number }>();
     expectTypeOf<ResultOf<Handlers, 'given'>>().toEqualTypeOf<unknown>();
   });
 });

@@ -23,6 +23,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   timeout_ms: ['number'],
   expires_ms: ['number'],
   key_for: ['string', 'number'],
+  on_held: ['string'],
   tags: ['object'],
   retention: ['string'],
   backoff: ['object'],

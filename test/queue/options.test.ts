@@ -39,6 +39,7 @@ const BAD: readonly (readonly [option: string, ...values: unknown[]])[] = [
   ['traceparent', 't'.repeat(501)],
   ['source', 's'.repeat(501)],
   ['notify_done', 'perhaps'],
+  ['on_held', 'replcae', 'Replace', '', 5, true],
   ['key_for', 'bogus', 0, '0d', -1, '1y', 3_155_760_000_001, true],
 ];
 
@@ -368,6 +369,7 @@ const anyOptions = fc.record(
     ...{
       key: or(fc.string({ minLength: 1 })),
       key_for: or(fc.constantFrom('live', 'ever', '1d', '36500d', 5)),
+      on_held: or(fc.constantFrom('ignore', 'replace', 'preserve')),
       traceparent: or(fc.string({ minLength: 1 })),
     },
     source: or(fc.string({ minLength: 1 })),

@@ -10,6 +10,7 @@ const NEVER_INDEXED =
 
 /** Functions without access to data: they may run with the rights of whoever calls them. */
 const PURE = [
+  'again_of',
   'applying',
   'backoff_delay_ms',
   'checked_type',

@@ -61,7 +61,6 @@ test('all_tasks shows every column of the three tables, but what only the protoc
      order by name`,
   );
   expect(unseen.map(({ name }) => name)).toEqual([
-    'again',
     'died_at',
     'drop_on',
     'gate',
@@ -133,6 +132,39 @@ test('a dead letter is the task as it was, and so is the task that is revived fr
     'not_before',
     'payload_bytes',
     'releases',
+  ]);
+});
+
+test('a task that replaces a waiting one leaves it what identifies it, and nothing else', async () => {
+  const before = await insertFullRow();
+  await queue.admin.rows(`select from taskq.enqueue('work', '{"new": 1}', jsonb_build_object(
+    'queue', 'other', 'priority', 8, 'delay_ms', 5000, 'expires_ms', 7000, 'max_attempts', 4, 'timeout_ms', 3,
+    'tags', '{"new": "1"}'::jsonb, 'backoff', '{"kind": "fixed"}'::jsonb, 'retention', 'ever',
+    'traceparent', 'new', 'source', 'new', 'notify_done', true))`);
+  await queue.admin.rows(
+    `update taskq.tasks t set again = taskq.again_of(o, null, false) || '{"created_by": "new", "payload_bytes": 0}'
+     from taskq.tasks o where t.id = $1 and o.id <> $1`,
+    before.id,
+  );
+  await queue.admin.rows('delete from taskq.tasks where id <> $1', before.id);
+  await queue.admin.rows('select taskq.take_again(array[$1::bigint], clock_timestamp())', before.id);
+  const after = await rowOf('tasks');
+  const kept = Object.keys(before).filter((name) => !changed(before, after).includes(name));
+  expect(kept.toSorted()).toEqual([
+    ...['cancel_reason', 'cancel_requested_at', 'created_at', 'gate', 'group_key', 'id', 'lease_expires_at'],
+    ...[
+      'lease_no',
+      'lease_owner',
+      'notify_done',
+      'on_end',
+      'queue',
+      'settled_by',
+      'status',
+      'step',
+      'type',
+      'unique_key',
+    ],
+    'workflow_id',
   ]);
 });
 

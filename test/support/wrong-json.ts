@@ -9,6 +9,7 @@ export const WRONG_JSON: readonly (readonly [option: string, ...values: unknown[
   ['expires', true, ['5s'], { a: 1 }],
   ['key', 5, true, ['x'], { a: 1 }],
   ['keyFor', true, ['live'], { a: 1 }],
+  ['onHeld', true, 1, ['replace'], { a: 1 }],
   ['tags', 'x', 5, true, ['x']],
   ['retention', 7, true, ['7d'], { a: 1 }],
   ['backoff', 5, true, ['fixed']],

@@ -130,11 +130,12 @@ describe('a handler file', () => {
       dead: "new Dead('never will')",
       snooze: "new Snooze('10ms')",
       cancel: "new Cancel('nobody wants it')",
+      again: 'new Again({ payload: { page: 2 } })',
     };
     for (const [type, signal] of Object.entries(signals)) {
       await writeFile(
         join(handlers, `${type}.ts`),
-        `import { Cancel, Dead, Retry, Snooze } from 'taskq';
+        `import { Again, Cancel, Dead, Retry, Snooze } from 'taskq';
          let runs = 0;
          export default (_, ctx) => {
            runs += 1;
@@ -143,7 +144,7 @@ describe('a handler file', () => {
          };`,
       );
     }
-    const [retry, dead, snooze, cancel] = await Promise.all(
+    const [retry, dead, snooze, cancel, again] = await Promise.all(
       Object.keys(signals).map((type) => queue.enqueue(type)),
     );
     await queue.work(['--until-idle'], { handlers }).exit;
@@ -161,6 +162,17 @@ describe('a handler file', () => {
       status: 'cancelled',
       cancel_reason: 'nobody wants it',
     });
+    expect(await queue.task(again!)).toMatchObject({ status: 'completed', result: null, payload: {} });
+    const next =
+      "select status::text, payload, result, source from taskq.all_tasks where type = 'again' and id <> $1";
+    expect(await queue.rows(next, again)).toEqual([
+      {
+        status: 'completed',
+        payload: { page: 2 },
+        result: { runs: 2, attempt: 1 },
+        source: `again of ${again}`,
+      },
+    ]);
   });
 });
 

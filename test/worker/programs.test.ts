@@ -29,6 +29,25 @@ async function run(text: string, payload: unknown = {}, options: object = {}) {
 }
 
 describe('a program in handlers/', () => {
+  test('that exits with 79 has completed, and runs again with what it has written', async () => {
+    const script =
+      '#!/bin/sh\n[ "$(cat)" = 2 ] && exit 0\necho \'{"payload":2,"result":"first","delay":"10ms"}\'; exit 79\n';
+    const { id, task } = await run(script, 1);
+    expect(task).toMatchObject({ status: 'completed', result: 'first' });
+    const rows = 'select payload, status::text, source from taskq.all_tasks where id > $1';
+    expect(await queue.rows(rows, id)).toEqual([
+      { payload: 2, status: 'completed', source: `again of ${id}` },
+    ]);
+  });
+
+  test('that exits with 79 and writes something else has failed', async () => {
+    const { task } = await run('#!/bin/sh\necho later; exit 79\n', 1, { max_attempts: 1 });
+    expect(task).toMatchObject({
+      status: 'dead',
+      error: { message: expect.stringMatching(/^exit code 79: expected \{"delay": …, "payload": …/) },
+    });
+  });
+
   test('gets the payload on stdin and the task in its environment; its stdout is the result', async () => {
     const { id, task } = await run(
       '#!/bin/sh\nprintf \'{"got": %s, "about": "%s"}\' "$(cat)" "$TASKQ_ID $TASKQ_TYPE $TASKQ_QUEUE $TASKQ_ATTEMPT"\n',

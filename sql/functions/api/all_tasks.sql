@@ -2,8 +2,9 @@
 -- creation, start, cancel request, last error and end. max_attempts, timeout_ms, backoff and retention are the task's
 -- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
--- `applies` is one expression, so a query that does not select it pays nothing for it. No row for an id: it never
--- existed, was purged, or outlived its retention.
+-- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
+-- the payload of the task that is to replace a held one, and runs after it. No row for an id: it never existed, was
+-- purged, or outlived its retention.
 create or replace view taskq.all_tasks as
 select
   a.*,
@@ -56,7 +57,10 @@ from (
     t.lease_no, coalesce(w.name, t.lease_owner::text) as lease_owner, t.lease_expires_at, t.expires_at,
     t.timeout_ms, t.backoff, t.retention, t.unique_key, t.group_key, t.workflow_id, t.step, t.created_by, t.source,
     t.traceparent, t.cancel_requested_at, t.cancel_reason, t.progress, t.error,
-    null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand, null::text as ending
+    null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand, null::text as ending,
+    case when t.again is not null
+      then jsonb_build_object('id', t.again ->> 'id', 'at', t.again -> 'available_at', 'payload', t.again -> 'payload')
+    end as again
   from taskq.tasks t
   left join taskq.workers w on w.id = t.lease_owner
   union all
@@ -67,7 +71,7 @@ from (
     f.lease_no, coalesce(w.name, f.lease_owner::text), null, f.expires_at,
     f.timeout_ms, f.backoff, f.retention, f.unique_key, f.group_key, f.workflow_id, f.step, f.created_by, f.source,
     f.traceparent, f.cancel_requested_at, f.cancel_reason, f.progress, f.error,
-    f.result, f.result_note, null, false, f.ending
+    f.result, f.result_note, null, false, f.ending, null
   from taskq.finished_tasks f
   left join taskq.workers w on w.id = f.lease_owner
   union all
@@ -78,7 +82,7 @@ from (
     d.lease_no, coalesce(w.name, d.lease_owner::text), null, null,
     d.timeout_ms, d.backoff, d.retention, d.unique_key, d.group_key, d.workflow_id, d.step, d.created_by, d.source,
     d.traceparent, null, null, d.progress, d.error,
-    null, null, d.reason, d.by_hand, null
+    null, null, d.reason, d.by_hand, null, null
   from taskq.dead_tasks d
   left join taskq.workers w on w.id = d.lease_owner
 ) as a

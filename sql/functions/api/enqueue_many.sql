@@ -1,18 +1,21 @@
 -- Enqueues an array of {type, payload, …options} in the caller's transaction. `options` applies to every element
 -- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
--- available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), tags, retention, backoff,
--- traceparent, notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as
--- absent; an unknown name or an invalid value is refused with its place: see taskq.options_fit.
+-- available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if the key is
+-- held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff, traceparent,
+-- notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as absent; an
+-- unknown name or an invalid value is refused with its place: see taskq.options_fit.
 --
--- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false.
+-- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false, with the
+-- answer in extra if the element was to replace it: see taskq.enqueue_replacing. Elements of the same key take effect
+-- one after the other: the first creates the task, and the last that replaces it counts.
 --
 -- A type that is not in taskq.task_types is refused: a typo would wait forever. allow_unknown, an option of the whole
 -- call, names further types that the caller knows: an array of types, or true for all. notify false, also of the whole
 -- call, wakes no worker by NOTIFY, as required in a transaction that will be prepared (PREPARE TRANSACTION): polling
 -- finds the task.
 --
--- Only inserts: it locks no task, no group and no settings, so an open transaction delays only producers of the same
--- key.
+-- Only inserts: it locks no group, no settings, and no task but one that it replaces, so an open transaction delays only
+-- producers of the same key and, if it replaces a task that runs, the record of how that one ends.
 create or replace function taskq.enqueue_many(_tasks jsonb, options jsonb default '{}')
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer
@@ -70,7 +73,14 @@ begin
       where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}'
     ) then
       _tasks := taskq.checked_tasks(_tasks);
+      perform taskq.refuse_keyless(format('task %s cannot be enqueued', e.place), e.task ->> 'on_held')
+      from jsonb_array_elements(_tasks) with ordinality as e (task, place)
+      where e.task ->> 'on_held' is not null and coalesce(e.task ->> 'key', options ->> 'key') is null;
     end if;
+  end if;
+
+  if options ->> 'on_held' is not null and options ->> 'key' is null and not have_keys then
+    perform taskq.refuse_keyless('enqueue_many', options ->> 'on_held');
   end if;
 
   if options ? 'key' or have_keys then

@@ -1,7 +1,8 @@
 -- Records the outcomes of tasks that this worker holds, given as a JSON array of {id, lease_no, outcome, ran_ms,
--- result, result_note, error, reason, delay_ms, crashed, killed}. outcome is completed, failed (retried after the
+-- result, result_note, error, reason, delay_ms, crashed, killed, again}. outcome is completed, failed (retried after the
 -- back-off or delay_ms; dead when its attempts are spent), dead, snoozed (again after delay_ms; uses no attempt) or
--- cancelled. ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that
+-- cancelled. again, of a completed one, is {delay_ms, payload}, both optional: a copy of the task, with a new id, runs
+-- after it; see taskq.note_again. ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that
 -- a handler asked to end had to be killed.
 --
 -- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
@@ -30,6 +31,10 @@ declare
   ran_ms bigint[];
   results jsonb[];
   notes jsonb[];
+  agains jsonb[];
+  noted bigint[];
+  done bigint[];
+  done_nos integer[];
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('settle', options, '{}');
@@ -41,14 +46,15 @@ begin
     array_agg(o.lease_no) filter (where o.outcome = 'completed'),
     array_agg(o.ran_ms) filter (where o.outcome = 'completed'),
     array_agg(o.result) filter (where o.outcome = 'completed'),
-    array_agg(o.result_note) filter (where o.outcome = 'completed')
-  into asked, unknown, ids, lease_nos, ran_ms, results, notes
+    array_agg(o.result_note) filter (where o.outcome = 'completed'),
+    array_agg(o.again) filter (where o.outcome = 'completed')
+  into asked, unknown, ids, lease_nos, ran_ms, results, notes, agains
   from (
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
       json_to_recordset(_outcomes)
-        as (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb)
-    ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, place)
+        as (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb, again jsonb)
+    ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, again, place)
     order by all_of.id, all_of.lease_no, all_of.outcome = 'completed' desc nulls last, all_of.place
   ) as o;
   if unknown is not null then
@@ -56,16 +62,31 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
 
+  done := ids;
+  done_nos := lease_nos;
+  if num_nonnulls(variadic agains) > 0 then
+    noted := taskq.note_again(_worker, ids, lease_nos, agains, ts);
+    -- Those it could not lock do not complete without.
+    return query
+    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    from unnest(ids, lease_nos, agains) as o (id, lease_no, again)
+    cross join lateral taskq.answer_unheld(_worker, array[o.id], array[o.lease_no], '{}', '{}') as missed
+    where o.again is not null and o.id <> all (noted);
+    select array_agg(o.id), array_agg(o.lease_no), array_agg(o.ran_ms), array_agg(o.result), array_agg(o.note)
+    into ids, lease_nos, ran_ms, results, notes
+    from unnest(ids, lease_nos, ran_ms, results, notes, agains) as o (id, lease_no, ran_ms, result, note, again)
+    where o.again is null or o.id = any (noted);
+  end if;
   if ids is not null then
     return query
     select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), null::jsonb
     from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as missed
     right join unnest(ids, lease_nos) as o (id, lease_no) on missed.id = o.id and missed.lease_no = o.lease_no;
   end if;
-  if coalesce(cardinality(ids), 0) < asked then
+  if coalesce(cardinality(done), 0) < asked then
     return query
     select r.id, r.lease_no, r.answer, r.extra
-    from taskq.settle_others(_worker, _outcomes, coalesce(ids, '{}'), coalesce(lease_nos, '{}'), ts) as r;
+    from taskq.settle_others(_worker, _outcomes, coalesce(done, '{}'), coalesce(done_nos, '{}'), ts) as r;
   end if;
 end
 $$;

@@ -24,6 +24,7 @@ declare
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'queues' then 'an array of names, or null for every queue'
     when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'
+    when _option = 'on_held' then 'ignore, replace or preserve'
     when _option = 'at' then 'a date and time before the year 10000, such as 2030-01-31T09:00:00Z'
     when _option in ('retention', 'errors_retention') then 'none, ever, or whole days such as 7d'
     when _option = 'dead_retention' then 'ever, or whole days such as 90d'
@@ -36,8 +37,9 @@ begin
   return format(
     '%s %s: expected %s', _option, case when length(value) > 200 then left(value, 200) || '…' else value end,
     expected || case
-      when _option = 'priority' and jsonb_typeof(_value) = 'string'
-      then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
+      when jsonb_typeof(_value) <> 'string' then ''
+      when _option = 'priority' then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
+      when _option = 'on_held' then taskq.did_you_mean(_value #>> '{}', '{ignore,replace,preserve}')
       else ''
     end
   );

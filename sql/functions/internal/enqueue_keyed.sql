@@ -31,6 +31,10 @@ declare
   freed bigint[];
   wakes jsonb;
 begin
+  if options ->> 'on_held' in ('replace', 'preserve') or _tasks @? '$[*].on_held ? (@ != "ignore")' then
+    return query select r.* from taskq.enqueue_replacing(_tasks, options, nulls, settings) as r;
+    return;
+  end if;
   for round in 1 .. 20 loop
     -- A single key cannot deadlock, and needs no subtransaction: a transaction that enqueues more than 64 one by one
     -- would slow down every snapshot of every other session.

@@ -35,6 +35,8 @@ as $$
       || $.tags.type() != "object" || $.tags.*.type() != "string"
       || $.notify_done.type() != "boolean" || $.notify.type() != "boolean"
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"
+      || $.on_held != "ignore" && $.on_held != "replace" && $.on_held != "preserve"
+      || exists ($.on_held) && !exists ($.key)
       || $.allow_unknown.type() != "boolean" && $.allow_unknown.type() != "array"
     )'
     -- The check of taskq.is_backoff as a path, which needs no preparation. A path looks into arrays, unless it asks for

@@ -6,7 +6,7 @@ language sql immutable parallel safe
 as $$
   select case
     when _option in (
-      'queue', 'type', 'key', 'at', 'retention', 'errors_retention', 'dead_retention', 'traceparent', 'source'
+      'queue', 'type', 'key', 'on_held', 'at', 'retention', 'errors_retention', 'dead_retention', 'traceparent', 'source'
     ) then array['string']
     when _option in ('delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms') then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']

@@ -1,6 +1,9 @@
 -- Tells those who wait for the end of these tasks (see taskq.is_tied), which the caller has locked and is about to
 -- delete from the live table: leaves an ask for each group that gets a slot back. Whatever ends a task calls it, in its
 -- own transaction, while the rows can still be read. Locks nothing: a claim attends to the asks.
+--
+-- A task that replaces one of them (`again`) waits from now on. It may have the same key: the row that it follows is
+-- deleted here, before it is inserted. Never waits for a key: producers of it wait for the row that is deleted.
 create or replace function taskq.leave(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -12,6 +15,8 @@ set enable_nestloop = on
 as $$
 declare
   hint record;
+  replaced bigint[];
+  replacing taskq.tasks[];
 begin
   for hint in
     with asked as (
@@ -27,6 +32,34 @@ begin
     select distinct asked.queue from asked
   loop
     perform taskq.wake(hint.queue, _ts);
+  end loop;
+
+  select array_agg(t.id), array_agg(a.task) filter (where (a.task).id is not null) into replaced, replacing
+  from unnest(_ids) as ending (id)
+  cross join lateral (select l.* from taskq.tasks l where l.id = ending.id and l.again is not null limit 1) as t
+  cross join lateral (select taskq.read_again(t::taskq.tasks, _ts) as task offset 0) as a;
+  if replaced is null then
+    return;
+  end if;
+  delete from taskq.tasks t where t.id = any (replaced);
+  insert into taskq.tasks select r.* from unnest(replacing) as r on conflict do nothing;
+  -- A key that is held for a period goes on to the new task. Skip one that someone is releasing.
+  update taskq.held_keys h set task_id = held.next_id
+  from (
+    select r.id as next_id, k.queue, k.key
+    from unnest(replacing) as r
+    cross join lateral (
+      select l.queue, l.key from taskq.held_keys l
+      where l.queue = r.queue and l.key = r.unique_key and l.task_id = any (replaced)
+      limit 1
+      for update skip locked
+    ) as k
+  ) as held
+  where h.queue = held.queue and h.key = held.key;
+  for hint in
+    select r.queue, min(r.available_at) as due from unnest(replacing) as r group by r.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due);
   end loop;
 end
 $$;

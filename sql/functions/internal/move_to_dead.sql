@@ -28,15 +28,14 @@ begin
   ) as free
   cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
   where t.id = any (_ids);
-  select array_agg(t.id) into tied
-  from taskq.tasks t where t.id = any (_ids) and taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id);
+  select count(*), array_agg(t.id) filter (where t.notify_done),
+    array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id))
+  into moved, waited, tied
+  from taskq.tasks t where t.id = any (_ids);
   if tied is not null then
     perform taskq.leave(tied, _ts);
   end if;
-  with gone as (
-    delete from taskq.tasks t where t.id = any (_ids) returning t.id, t.notify_done
-  )
-  select count(*), array_agg(id) filter (where notify_done) into moved, waited from gone;
+  delete from taskq.tasks t where t.id = any (_ids);
   if waited is not null then
     perform taskq.notify_waiters(waited);
   end if;

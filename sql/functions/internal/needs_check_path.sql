@@ -12,5 +12,6 @@ as $$
   select '($[*].delay_ms < 0) is unknown || ($[*].max_attempts < 0) is unknown || ($[*].timeout_ms < 0) is unknown
     || ($[*].expires_ms < 0) is unknown || ($[*].priority < 0) is unknown || ($[*].at < "") is unknown
     || ($[*].notify_done < false) is unknown || ($[*].key_for < "") is unknown
-    || exists ($[*].key_for ? (@ != "live" && @ != "ever")) || $[*].key_for.type() == "array"'::jsonpath
+    || exists ($[*].key_for ? (@ != "live" && @ != "ever")) || $[*].key_for.type() == "array"
+    || exists ($[*].on_held)'::jsonpath
 $$;

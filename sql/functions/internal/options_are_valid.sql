@@ -16,12 +16,13 @@ begin
       and coalesce(dead_retention <> 'none', true)
       and coalesce(length(o.by) between 1 and 200, true)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
+      and coalesce(on_held in ('ignore', 'replace', 'preserve'), true)
       and not exists (
         select from jsonb_each(_options) as e (name, value)
         where jsonb_typeof(e.value) <> 'null' and jsonb_typeof(e.value) <> all (taskq.json_types(e.name))
       )
     from jsonb_to_record(_options) as o (
-      queue text, key text, key_for jsonb, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
+      queue text, key text, key_for jsonb, on_held text, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb

@@ -15,6 +15,8 @@ begin
   set status = 'pending', lease_owner = null, lease_expires_at = null, settled_by = null,
     available_at = least(t.available_at, _ts)
   where t.id = any (_ids);
+  perform taskq.take_again(array_agg(t.id), _ts)
+  from taskq.tasks t where t.id = any (_ids) and t.again is not null having count(*) > 0;
   for hint in
     select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (_ids) group by t.queue
   loop

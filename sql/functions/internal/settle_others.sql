@@ -25,6 +25,7 @@ declare
   waits bigint[];
   reasons text[];
   killed boolean[];
+  replaced bigint[];
   hint record;
 begin
   select array_agg(o.id), array_agg(o.lease_no) into ids, lease_nos
@@ -63,7 +64,7 @@ begin
   ),
   decided as materialized (
     select
-      o.*, t.queue, t.type, t.lease_owner, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
+      o.*, t.queue, t.type, t.lease_owner, t.again is not null as is_replaced, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
       coalesce(q.errors_retention, d.errors_retention) as errors_retention
     from given o
@@ -151,9 +152,21 @@ begin
       when d.fate = 'dead' then coalesce(d.reason, 'attempts_spent')
       else d.reason
     end),
-    array_agg(d.killed)
-  into held, held_nos, fates, attempts, waits, reasons, killed
+    array_agg(d.killed), array_agg(d.id) filter (where d.fate = 'pending' and d.is_replaced)
+  into held, held_nos, fates, attempts, waits, reasons, killed, replaced
   from decided d;
+
+  if replaced is not null then
+    perform taskq.take_again(replaced, _ts);
+    select array_agg(case when t.id is null then d.attempts else t.attempts end order by d.place),
+      array_agg(
+        case when t.id is null then d.wait_ms else extract(epoch from t.available_at - _ts)::bigint * 1000 end
+        order by d.place
+      )
+    into attempts, waits
+    from unnest(held, attempts, waits) with ordinality as d (id, attempts, wait_ms, place)
+    left join taskq.tasks t on t.id = d.id and d.id = any (replaced);
+  end if;
 
   return query
   select d.id, d.lease_no, 'recorded', jsonb_strip_nulls(jsonb_build_object(

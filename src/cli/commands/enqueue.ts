@@ -19,6 +19,7 @@ export const enqueue: CliCommand<EnqueueOptions> = {
   suggestions: {
     priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
     keyFor: ['live', '24h', 'ever'],
+    onHeld: ['ignore', 'replace', 'preserve'],
     backoff: ['fixed,10m', 'exponential,5s,max=1h'],
     maxAttempts: ['unlimited'],
     retention: ['none', 'ever'],
@@ -74,6 +75,10 @@ function declare(command: Command): void {
       '--key-for <period>',
       'how long the key is held: live (until the task ends), a duration such as 3d, or ever',
     )
+    .option(
+      '--on-held <policy>',
+      'if the key is held: ignore (default), replace the task that holds it, or preserve its time when replacing',
+    )
     .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
     .option(
       '--retention <period>',
@@ -87,10 +92,12 @@ function declare(command: Command): void {
 
 const EXAMPLES = `
 Prints the id of the task. If --key is already held, enqueues nothing and prints the id of the task that holds it.
+With --on-held replace, that task gets the new payload, options and time; if it is running, the new one runs after it.
 With --wait, exit codes: 0 completed; 1 dead, cancelled or expired; 4 not finished within the duration.
 
 Examples:
   taskq enqueue send-email '{"to":"ann@example.org"}' --delay 10m --key welcome:ann
+  taskq enqueue reindex '{"shop":7}' --key shop-7 --on-held replace --delay 30s
   taskq enqueue resize-image - < payload.json
   taskq enqueue hash-file --file paths.ndjson
   taskq enqueue report '{"month":1}' --wait=30s`;

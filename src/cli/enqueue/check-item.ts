@@ -52,9 +52,9 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
     newTask(type.name, storablePayload(type.name, payload), optionsOf(type, options), type.schema);
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
-    // `--key-for` applies to the keys of lines, and not every line has one.
+    // `--key-for` and `--on-held` apply to the keys of lines, and not every line has one.
     if ('key' in own) return mergedOptions(type.place, rules.flags, own);
-    const flags = { ...rules.flags, keyFor: undefined };
+    const flags = { ...rules.flags, keyFor: undefined, onHeld: undefined };
     if (Object.keys(own).length > 0) return mergedOptions(type.place, flags, own);
     const known = optionsByType.get(type.name) ?? mergedOptions(type.place, flags);
     optionsByType.set(type.name, known);

@@ -1,11 +1,11 @@
 import { countOf, withCommas } from '../../lib/count.ts';
-import { TaskqError } from '../../lib/errors.ts';
+import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import { reportError } from '../run/report-error.ts';
 import { itemChecker } from './check-item.ts';
 import { inputItems } from './input-items.ts';
-import { insertSpooled } from './insert-spooled.ts';
+import { insertSpooled, type RefusedLine } from './insert-spooled.ts';
 import { typeLookUp } from './known-types.ts';
 import { openInput } from './open-input.ts';
 import { Spool } from './spool.ts';
@@ -24,21 +24,39 @@ export interface FileOfTasks {
 
 /**
  * Enqueue a task for every item of a file. Reads and checks the whole file first: if an item is bad, enqueues nothing,
- * unless `skipBad` is set.
+ * unless `skipBad` is set. Returns the exit code.
  */
-export async function enqueueFile(context: Context, source: FileOfTasks): Promise<void> {
+export async function enqueueFile(context: Context, source: FileOfTasks): Promise<number> {
   const spool = await Spool.open();
   try {
     const skipped = await checkAll(context, source, spool);
-    const { created, existing } = await insertSpooled(context, spool);
-    const document = { created, existing, skipped };
-    await context.output.answer(document, () => {
-      const others = existing > 0 ? `, skipped ${withCommas(existing)} whose key is held` : '';
-      return `enqueued ${countOf(created, 'task')}${others}${skipped > 0 ? `, skipped ${countOf(skipped, 'bad item')}` : ''}`;
+    const named: RefusedLine[] = [];
+    const counts = await insertSpooled(context, spool, (refusal) => {
+      if (named.length < MAX_NAMED) named.push(refusal);
     });
+    const { created, existing, replaced, again, refused } = counts;
+    for (const refusal of named) reportError(keyOfAnother(source.file, refusal), context.output);
+    await context.output.answer({ created, existing, skipped, replaced, again, refused }, () =>
+      [
+        `enqueued ${countOf(created, 'task')}`,
+        replaced > 0 && `replaced ${withCommas(replaced)}`,
+        again > 0 && `left ${withCommas(again)} to run after running ones`,
+        existing > 0 && `skipped ${withCommas(existing)} whose key is held`,
+        refused > 0 && `refused ${withCommas(refused)} whose key is held by a task of another type`,
+        skipped > 0 && `skipped ${countOf(skipped, 'bad item')}`,
+      ]
+        .filter((part) => part !== false)
+        .join(', '),
+    );
+    return refused > 0 ? EXIT.failed : EXIT.done;
   } finally {
     await spool.close();
   }
+}
+
+function keyOfAnother(file: string, { line, holder, type }: RefusedLine): TaskqError {
+  const problem = `its key is held by task ${holder} of type ${JSON.stringify(type)}, which it cannot replace`;
+  return new TaskqError('key_of_another', `${nameOf(file)}: line ${line}: ${problem}`);
 }
 
 /** Name at most this many bad items, and count the rest. */

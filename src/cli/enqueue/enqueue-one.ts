@@ -4,7 +4,8 @@ import { parseDuration } from '../../lib/duration.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { findObstacles } from '../../queue/inspect/find-obstacles.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
-import { enqueue } from '../../queue/protocol/enqueue.ts';
+import type { Waited } from '../../queue/protocol/end-watch.ts';
+import { type Enqueued, enqueue } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
 import { obstacleText } from '../present/obstacle-text.ts';
 import { printable } from '../present/printable.ts';
@@ -43,17 +44,47 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const db = await context.database();
   // Allow unknown types: the lookup has checked the type, here first, and the database may not know it yet.
   const enqueued = await enqueue(db, made, true);
-  if (!enqueued.created)
-    context.output.talk(`task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`);
+  if (!enqueued.created) {
+    const holds = `task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`;
+    context.output.talk(`${holds}${whatFollows(enqueued)}`);
+  }
   if (waitMs === undefined) {
-    await context.output.answer(enqueued, () => enqueued.id);
+    const { id, created, answer, nextId: next_id } = enqueued;
+    await context.output.answer({ id, created, answer, next_id }, () => id);
     if (enqueued.created) await noteObstacles(context, enqueued.id, 'enqueued');
     return EXIT.done;
   }
-  context.output.talk(`task ${enqueued.id}`);
-  await noteObstacles(context, enqueued.id, 'awaited');
-  const waited = await waitForEnds(context, [enqueued.id], waitMs);
-  return reportEnd(context, enqueued, waited.get(enqueued.id)!);
+  const end = await waitForEnd(context, enqueued, waitMs);
+  return reportEnd(context, { ...enqueued, id: end.id }, end.waited);
+}
+
+function whatFollows({ answer, nextId }: Enqueued): string {
+  switch (answer) {
+    case 'replaced':
+      return ', and is replaced';
+    case 'again':
+      return ` and is running; this one runs after it as task ${nextId}`;
+    default:
+      return '';
+  }
+}
+
+interface End {
+  readonly id: string;
+  readonly waited: Waited;
+}
+
+/** Wait for the task or, if that one runs after its holder, for the holder and then for the task. */
+async function waitForEnd(context: Context, { id, nextId }: Enqueued, waitMs: number): Promise<End> {
+  const began = performance.now();
+  context.output.talk(`task ${id}`);
+  await noteObstacles(context, id, 'awaited');
+  const waited = (await waitForEnds(context, [id], waitMs)).get(id)!;
+  if (nextId === null || waited.kind === 'deadline') return { id, waited };
+  const leftMs = Math.max(0, waitMs - (performance.now() - began));
+  const next = (await waitForEnds(context, [nextId], leftMs)).get(nextId)!;
+  // A holder that was retried has run the task itself.
+  return next.kind === 'gone' ? { id, waited } : { id: nextId, waited: next };
 }
 
 /**

@@ -7,11 +7,23 @@ import { startProgress } from '../present/progress.ts';
 import type { Context } from '../run/context.ts';
 import type { Spool } from './spool.ts';
 
+/** A task that was to replace the holder of its key, which has another type. */
+export interface RefusedLine {
+  readonly line: number;
+  readonly holder: string;
+  /** The type of the holder. */
+  readonly type: string;
+}
+
 /**
  * Enqueue the spooled tasks, a transaction per bulk. A failure or a signal midway throws TaskqError, which says how
  * many are in and where the rest begins.
  */
-export async function insertSpooled(context: Context, spool: Spool): Promise<EnqueuedMany> {
+export async function insertSpooled(
+  context: Context,
+  spool: Spool,
+  onRefused: (refusal: RefusedLine) => void,
+): Promise<EnqueuedMany> {
   const db = await context.database();
   context.catchSignals();
   const progress = await startProgress(context.output, 'enqueueing');
@@ -26,6 +38,7 @@ export async function insertSpooled(context: Context, spool: Spool): Promise<Enq
           : context.explain(error),
       signal: context.signal,
       onSent: (sent) => progress.update(`enqueued ${withCommas(sent)} of ${all}`),
+      onRefused: ({ place, holder, type }) => onRefused({ line: spool.lineOf(place - 1), holder, type }),
     });
   } catch (error) {
     throw error instanceof PartlyEnqueuedError ? withRest(error, spool) : error;

@@ -9,7 +9,7 @@ import type { Context } from '../run/context.ts';
 /** Print how the awaited task ended: its result on stdout, its failure on stderr. Returns 0 or 1. */
 export async function reportEnd(
   context: Context,
-  { id, created }: Enqueued,
+  { id, created, answer }: Enqueued,
   waited: Waited,
 ): Promise<number> {
   if (waited.kind === 'deadline') {
@@ -21,7 +21,7 @@ export async function reportEnd(
     throw new TaskqError('no_such_task', `task ${id} has ended, and its retention kept no record of it`);
   }
   const { status, result, result_note, reason, error } = waited.end;
-  const document = { id, created, status, result, result_note, reason, error };
+  const document = { id, created, answer, status, result, result_note, reason, error };
   const isCompleted = status === 'completed';
   await context.output.answer(document, ({ columns }) =>
     isCompleted ? stringifyExact(result, columns === null ? 0 : 2) : '',

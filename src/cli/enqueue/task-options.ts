@@ -20,23 +20,26 @@ export interface TaskOptions {
   readonly expires?: string;
   readonly key?: string;
   readonly keyFor?: string;
+  readonly onHeld?: string;
   readonly tag?: readonly string[];
   readonly retention?: string;
 }
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
 export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines'): Record<string, unknown> {
-  const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, tag, retention } = options;
+  const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, onHeld, tag, retention } =
+    options;
   const flags = {
-    ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, retention },
+    ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, onHeld, retention },
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),
     }),
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
-  // For the lines of a file, `--key-for` applies to their own keys.
-  normaliseEnqueueOptions(keys === 'in lines' ? { ...flags, keyFor: undefined } : flags, flagOf);
+  // For the lines of a file, these apply to their own keys: check them as with one.
+  const isForKeys = keyFor !== undefined || onHeld !== undefined;
+  normaliseEnqueueOptions(keys === 'in lines' && isForKeys ? { ...flags, key: 'of a line' } : flags, flagOf);
   return flags;
 }
 

@@ -27,6 +27,7 @@ export function formatTask(task: ShownTask, surroundings: Surroundings, screen: 
   const record = facts.map(([label, text]) => `  ${paint.dim(label.padEnd(width))}  ${text}`);
   const sections = [
     section('payload', pretty(task.payload), paint),
+    section('payload of the next run', pretty((task.again as Next | null | undefined)?.payload), paint),
     section('progress', pretty(task.progress), paint),
     section('result', pretty(task.result ?? task.result_note), paint),
     ...history(task, screen),
@@ -81,7 +82,20 @@ function factsOf(
       `${time('cancel_requested_at')}${isNothing(task.cancel_reason) ? '' : ` ${text('cancel_reason')}`}`,
     ],
     ['cancelled', endingOf(task.ending)],
+    ['then', nextOf(task.again as Next | null | undefined, now)],
   ];
+}
+
+/** The task that runs after this one. */
+interface Next {
+  readonly id: string;
+  readonly at: string;
+  readonly payload: unknown;
+}
+
+function nextOf(next: Next | null | undefined, now: number): string {
+  if (isNothing(next)) return '';
+  return `task ${printable(next.id)}, from ${localTime(next.at)}  (${relativeTime(next.at, now)})`;
 }
 
 /** What happened to the handler of a cancelled task that did not end by itself. */

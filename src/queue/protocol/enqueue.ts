@@ -1,10 +1,34 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import type { Queryable } from '../../lib/database.ts';
 
+/**
+ * What an enqueue did. `created`: a new task. `held`: nothing, because its key is held. `replaced`: it replaced the
+ * holder, which was waiting. `again`: the holder is running, and this task runs after it. `key_of_another`, of many:
+ * nothing, because the task to be replaced has another type.
+ */
+export type EnqueueAnswer = 'created' | 'held' | 'replaced' | 'again' | 'key_of_another';
+
 /** The answer to an enqueue: the new task or, if `created` is false, the task that holds its key. */
 export interface Enqueued {
   readonly id: string;
   readonly created: boolean;
+  readonly answer: EnqueueAnswer;
+  /**
+   * The id that the task gets when the running holder has ended; null unless the answer is `again`. If the holder is
+   * retried instead, the retry runs the task, under the id of the holder.
+   */
+  readonly nextId: string | null;
+}
+
+interface EnqueuedRow {
+  readonly id: string;
+  readonly created: boolean;
+  readonly extra: { readonly answer: EnqueueAnswer; readonly next_id?: string } | null;
+}
+
+function enqueuedOf({ id, created, extra }: EnqueuedRow): Enqueued {
+  const answer = extra?.answer ?? (created ? 'created' : 'held');
+  return { id, created, answer, nextId: extra?.next_id ?? null };
 }
 
 export interface NewTask {
@@ -24,12 +48,12 @@ export async function enqueue(
   allowUnknown: AllowUnknown = [],
   notify?: false,
 ): Promise<Enqueued> {
-  const rows = await db.query<Enqueued>({
+  const rows = await db.query<EnqueuedRow>({
     name: 'taskq_enqueue',
-    text: 'select id, created from taskq.enqueue($1, $2, $3)',
+    text: 'select id, created, extra from taskq.enqueue($1, $2, $3)',
     values: [type, payload, JSON.stringify({ ...options, allow_unknown: allowUnknown, notify })],
   });
-  return rows[0]!;
+  return enqueuedOf(rows[0]!);
 }
 
 /** Tasks in the form that one call of `taskq.enqueue_many` takes. */
@@ -53,24 +77,50 @@ export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [
 
 /** Enqueue in the transaction of `db`, in one statement. Returns one answer per task, in their order. */
 export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promise<Enqueued[]> {
-  const rows = await db.query<Enqueued & { place: string }>({
+  const rows = await db.query<EnqueuedRow & { place: string }>({
     name: 'taskq_enqueue_many',
-    text: 'select place, id, created from taskq.enqueue_many($1, $2)',
+    text: 'select place, id, created, extra from taskq.enqueue_many($1, $2)',
     values,
   });
   const answers = new Array<Enqueued>(count);
-  for (const { place, id, created } of rows) answers[Number(place) - 1] = { id, created };
+  for (const row of rows) answers[Number(row.place) - 1] = enqueuedOf(row);
   return answers;
 }
 
-/** The same without the ids. Returns how many tasks were created; the keys of the others were held. */
-export async function enqueueCounted(db: Queryable, { values }: Bulk): Promise<number> {
-  const rows = await db.query<{ created: number }>({
+/** A task of a bulk that was to replace the holder of its key, which has another type. */
+export interface Refusal {
+  /** Its place in the bulk, from 1 on. */
+  readonly place: number;
+  readonly holder: string;
+  /** The type of the holder. */
+  readonly type: string;
+}
+
+/** How many tasks of a bulk had which answer; the keys of the others were held. */
+export interface EnqueuedCounts {
+  readonly created: number;
+  readonly replaced: number;
+  readonly again: number;
+  readonly refused: number;
+}
+
+/** The same without the ids of the tasks. */
+export async function enqueueCounted(
+  db: Queryable,
+  { values }: Bulk,
+): Promise<EnqueuedCounts & { readonly refusals: readonly Refusal[] }> {
+  const rows = await db.query<Omit<EnqueuedCounts, 'refused'> & { refusals: Refusal[] | null }>({
     name: 'taskq_enqueue_counted',
-    text: 'select count(*) filter (where created)::integer as created from taskq.enqueue_many($1, $2)',
+    text: `select count(*) filter (where created)::integer as created,
+        count(*) filter (where extra ->> 'answer' = 'replaced')::integer as replaced,
+        count(*) filter (where extra ->> 'answer' = 'again')::integer as again,
+        json_agg(json_build_object('place', place, 'holder', id::text, 'type', extra ->> 'type') order by place)
+          filter (where extra ->> 'answer' = 'key_of_another') as refusals
+      from taskq.enqueue_many($1, $2)`,
     values,
   });
-  return rows[0]!.created;
+  const { refusals, ...counts } = rows[0]!;
+  return { ...counts, refused: refusals?.length ?? 0, refusals: refusals ?? [] };
 }
 
 /** A task's type and options, without its payload. */

@@ -13,6 +13,8 @@ export function refusalOf(error: unknown, type: string): unknown {
     const { known, unknown } = unknownTypesIn(detail) ?? { known: [], unknown: [] };
     return new UnknownTypeError(unknown[0] ?? type, known, { cause: error });
   }
+  if (code === '22023' && constraint === 'a_task_is_replaced_by_its_type')
+    return new TaskqError('key_of_another', message.replace(/^enqueue: /, ''), { cause: error });
   if (code === '22023') return new TaskqError('refused', message, { cause: error });
   if (lacksOurs(error)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {

@@ -1,7 +1,15 @@
 import { PartlyEnqueuedError } from '../../domain/errors.ts';
 import type { Queryable } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
-import { type Bulk, type Enqueued, enqueueCounted, enqueueMany } from './enqueue.ts';
+import {
+  type Bulk,
+  type EnqueueAnswer,
+  type Enqueued,
+  type EnqueuedCounts,
+  enqueueCounted,
+  enqueueMany,
+  type Refusal,
+} from './enqueue.ts';
 
 export interface SendOptions {
   /** Whether each bulk is a transaction, or all are in the caller's. */
@@ -14,13 +22,24 @@ export interface SendOptions {
   readonly onSent?: ((sent: number) => void) | undefined;
   /** Called after each bulk with its answers, in the order of its tasks. Without it, their ids are not fetched. */
   readonly onEnqueued?: ((answers: readonly Enqueued[]) => void) | undefined;
+  /**
+   * Called for each task that was to replace one of another type, with its place among all tasks, from 1 on. Not called
+   * if there is `onEnqueued`, whose answers have it.
+   */
+  readonly onRefused?: ((refusal: Refusal) => void) | undefined;
 }
 
 /** The answer to an enqueue of many. */
-export interface EnqueuedMany {
+export interface EnqueuedMany extends EnqueuedCounts {
   readonly created: number;
   /** Not created because their keys were held. */
   readonly existing: number;
+  /** They replaced the holders of their keys, which were waiting. */
+  readonly replaced: number;
+  /** They run after the holders of their keys, which are running. */
+  readonly again: number;
+  /** Not created because tasks of other types hold the keys, which these were to replace. */
+  readonly refused: number;
 }
 
 /**
@@ -30,16 +49,19 @@ export interface EnqueuedMany {
 export async function sendBulks(
   db: Queryable,
   bulks: AsyncIterable<Bulk>,
-  { commits, explain, signal, onSent, onEnqueued }: SendOptions,
+  { commits, explain, signal, onSent, onEnqueued, onRefused }: SendOptions,
 ): Promise<EnqueuedMany> {
-  let [sent, created, sending] = [0, 0, 0];
+  let [sent, sending] = [0, 0];
+  const total = { created: 0, replaced: 0, again: 0, refused: 0 };
   try {
     for await (const bulk of bulks) {
       if (signal?.aborted) throw signal.reason;
       sending = bulk.count;
       const answers = onEnqueued && (await enqueueMany(db, bulk));
-      created += answers?.filter((answer) => answer.created).length ?? (await enqueueCounted(db, bulk));
+      const { refusals, ...counts } = answers ? countsOf(answers) : await enqueueCounted(db, bulk);
       sending = 0;
+      for (const answer of COUNTED) total[answer] += counts[answer];
+      for (const refusal of refusals) onRefused?.({ ...refusal, place: sent + refusal.place });
       sent += bulk.count;
       if (answers) onEnqueued?.(answers);
       onSent?.(sent);
@@ -49,5 +71,19 @@ export async function sendBulks(
     if (commits === 'with the caller') throw cause;
     throw new PartlyEnqueuedError(cause, sent, isUndone(error) ? 0 : sending);
   }
-  return { created, existing: sent - created };
+  const { created, replaced, again, refused } = total;
+  return { ...total, existing: sent - created - replaced - again - refused };
+}
+
+const COUNTED = ['created', 'replaced', 'again', 'refused'] as const;
+
+function countsOf(answers: readonly Enqueued[]): EnqueuedCounts & { readonly refusals: readonly Refusal[] } {
+  const count = (answer: EnqueueAnswer) => answers.filter((one) => one.answer === answer).length;
+  return {
+    created: count('created'),
+    replaced: count('replaced'),
+    again: count('again'),
+    refused: count('key_of_another'),
+    refusals: [],
+  };
 }

@@ -1,4 +1,4 @@
-import type { Completed, Outcome } from '../../domain/outcome.ts';
+import type { Completed, Outcome, RunAgain } from '../../domain/outcome.ts';
 import { type Lease, leaseKey } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
@@ -44,7 +44,7 @@ export async function settle(
   workerId: number,
   settlements: readonly Settlement[],
 ): Promise<SettleAnswer[]> {
-  if (settlements.every(({ outcome }) => outcome.kind === 'completed'))
+  if (settlements.every(({ outcome }) => outcome.kind === 'completed' && outcome.again === undefined))
     return complete(db, workerId, settlements as readonly Success[]);
   return settleAny(db, workerId, settlements);
 }
@@ -114,8 +114,16 @@ export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
     ...fieldsOf(outcome),
     ...('resultNote' in outcome && outcome.resultNote && { result_note: outcome.resultNote }),
   });
-  const result = 'result' in outcome ? outcome.result : null;
-  return result === null ? head : `${head.slice(0, -1)},"result":${result}}`;
+  let text = head.slice(0, -1);
+  if ('result' in outcome && outcome.result !== null) text += `,"result":${outcome.result}`;
+  if (outcome.kind === 'completed' && outcome.again !== undefined)
+    text += `,"again":${againJson(outcome.again)}`;
+  return `${text}}`;
+}
+
+/** The payload is JSON text already. */
+function againJson({ delayMs, payload }: RunAgain): string {
+  return `{"delay_ms":${delayMs}${payload === null ? '' : `,"payload":${payload}`}}`;
 }
 
 function fieldsOf(outcome: Outcome): object {

@@ -4,12 +4,14 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Retry } from '../../domain/signals.ts';
+import { Again, Retry } from '../../domain/signals.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { TaskContext } from './handler.ts';
 
 /** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */
 const TRY_AGAIN = 75;
+/** The first exit code that sysexits.h leaves free. */
+const RUN_AGAIN = 79;
 
 /** Read at most this much of a program's stdout; a result that can be stored is far smaller. */
 const MAX_RESULT_BYTES = 8 * 1024 * 1024;
@@ -23,7 +25,7 @@ const MAX_LINE_BYTES = 2000;
  * `killAfter`.
  *
  * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
- * throws Retry. Otherwise it throws an error with the end of stderr.
+ * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of stderr.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, type, queue, attempt, traceparent } = ctx;
@@ -52,6 +54,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     // Processes that it started may hold its output open for ever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
     if (exitCode === 0) return resultOf(result());
+    if (exitCode === RUN_AGAIN) return againOf(resultOf(result()));
     if (exitCode === TRY_AGAIN) throw new Retry({ message: lastLine(tail()) ?? 'it asked for a retry' });
     throw new ProgramFailed(path, { exitCode, signal, tail: tail() });
   } catch (error) {
@@ -102,6 +105,15 @@ function resultOf(written: string): unknown {
     return text;
   }
 }
+
+function againOf(written: unknown): Again {
+  const options = written ?? {};
+  if (typeof options !== 'object' || Object.keys(options).some((name) => !AGAIN_OPTIONS.includes(name)))
+    throw new Error(`exit code ${RUN_AGAIN}: expected {"delay": …, "payload": …, "result": …} on stdout`);
+  return new Again(options);
+}
+
+const AGAIN_OPTIONS = ['delay', 'payload', 'result'];
 
 function lastLine(text: string): string | undefined {
   return text.trim().split('\n').at(-1) || undefined;

@@ -140,5 +140,6 @@ function isEnded(held: HeldTask): held is EndedTask {
 }
 
 function lengthOf(outcome: Outcome): number {
-  return ('result' in outcome && outcome.result?.length) || 0;
+  const result = ('result' in outcome && outcome.result?.length) || 0;
+  return result + ((outcome.kind === 'completed' && outcome.again?.payload?.length) || 0);
 }

@@ -1,0 +1,172 @@
+-- Runs taskq.enqueue_keyed if tasks may replace the holders of their keys (on_held replace or preserve): inserts the
+-- tasks whose keys are free, and replaces the holders of the others. A holder that waits is replaced at once. A holder
+-- that a worker has continues, and stores the task that replaces it (`again`): taskq.leave inserts that one when the
+-- holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
+--
+-- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
+-- next_id, the id of the task that runs after the holder; `key_of_another`, with the type of the holder: that one has
+-- another type or group, and stays. A holder that has ended, and holds its key for a period, is not replaced.
+--
+-- No call fails with 40P01 (deadlock) because of others with the same keys, as in taskq.enqueue_keyed: one statement
+-- takes them in their order, free or held, and all that follows locks nothing else.
+create or replace function taskq.enqueue_replacing(_tasks jsonb, options jsonb, nulls bigint[], settings jsonb[])
+returns table (place bigint, id bigint, created boolean, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
+set jit = off
+-- Plans made while the tables were empty must not scan them later: a producer keeps its session.
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  ts constant timestamptz := clock_timestamp();
+  producer constant text := session_user;
+  given taskq.given_task[];
+  policies text[];
+  periods jsonb[];
+  todo bigint[];
+  later bigint[];
+  -- Of each task of a round: its place, and the first place of its key.
+  places bigint[];
+  leaders bigint[];
+  -- Of each first place: what came of it.
+  firsts bigint[];
+  ids bigint[];
+  answers text[];
+  next_ids text[];
+  period_of jsonb[];
+  losers bigint[];
+  hint record;
+begin
+  given := array(
+    select g
+    from taskq.given_tasks(
+      _tasks, options, nulls, settings, ts, jsonb_array_length(_tasks) > 1, false
+    ) as g
+    order by g.place
+  );
+  select array_agg(coalesce(o.on_held, options ->> 'on_held', 'ignore') order by o.place),
+    array_agg(coalesce(o.key_for, options -> 'key_for') order by o.place), array_agg(o.place)
+  into policies, periods, todo
+  from rows from (jsonb_to_recordset(_tasks) as (on_held text, key_for jsonb)) with ordinality
+    as o (on_held, key_for, place);
+  perform taskq.refuse_unknown(array(select distinct g.type from unnest(given) as g), options);
+
+  -- Of tasks with the same key, a round takes those of one type, that of the first one left: usually all.
+  while cardinality(todo) > 0 loop
+    with input as materialized (
+      select g as task, g.place, p.policy, p.period, g.type = first_value(g.type) over of_key as is_alike,
+        first_value(g.place) over of_key as leader
+      from unnest(given) as g
+      join unnest(policies, periods) with ordinality as p (policy, period, place) on p.place = g.place
+      where g.place = any (todo)
+      window of_key as (partition by g.queue, g.key, case when g.key is null then g.place end order by g.place)
+    ),
+    -- What comes of them one after the other: a task with the content of the last one that replaces, and the time of
+    -- the last one that sets a time.
+    folded as (
+      select i.leader, bool_or(i.policy <> 'ignore') as replaces, bool_or(i.policy = 'replace') as sets_time,
+        coalesce(max(i.place) filter (where i.policy <> 'ignore'), i.leader) as content_from,
+        coalesce(max(i.place) filter (where i.policy = 'replace'), i.leader) as time_from,
+        bool_or((i.task).notify_done) as notify_done
+      from input i
+      where i.is_alike
+      group by i.leader
+    ),
+    asked as materialized (
+      select f.leader, f.replaces, f.sets_time, content.period, made as task
+      from folded f
+      join input content on content.place = f.content_from
+      join input timed on timed.place = f.time_from
+      cross join lateral jsonb_populate_record(content.task, jsonb_build_object(
+        'due', (timed.task).due, 'notify_done', f.notify_done,
+        'expires_at', (timed.task).due + ((content.task).expires_at - (content.task).due)
+      )) as made
+      -- Leave out those whose key is held by a task that has ended. `limit` makes each a probe for a key.
+      where made.key is null
+        or (
+          select h.task_id from taskq.held_keys h where h.queue = made.queue and h.key = made.key and h.until > ts limit 1
+        ) is null
+        or (
+          select l.id from taskq.tasks l where l.queue || '' = made.queue and l.unique_key = made.key limit 1
+        ) is not null
+    ),
+    written as (
+      insert into taskq.tasks
+      select t.*
+      from (
+        select a.task from asked a
+        order by (a.task).queue collate "C", (a.task).key collate "C" nulls first, a.leader
+      ) as a
+      cross join lateral taskq.new_task(a.task, ts, producer) as t
+      on conflict (queue, unique_key) where unique_key is not null do update
+      set again = taskq.again_of(
+        excluded, tasks.again, excluded.id in (select (k.task).id from asked k where not k.sets_time)
+      )
+      -- One that is not replaced is locked all the same: no later round waits for it.
+      where excluded.id in (select (r.task).id from asked r where r.replaces) and tasks.type = excluded.type
+        and tasks.group_key is not distinct from excluded.group_key
+      returning tasks.id, tasks.queue, tasks.unique_key, tasks.lease_owner, tasks.again
+    )
+    select
+      (select array_agg(i.place order by i.place) from input i where i.is_alike),
+      (select array_agg(i.leader order by i.place) from input i where i.is_alike),
+      (select array_agg(i.place order by i.place) from input i where not i.is_alike),
+      array_agg(a.leader), array_agg(w.id),
+      array_agg(case
+        when w.id = (a.task).id then 'created'
+        when w.lease_owner is null then 'replaced'
+        else 'again'
+      end),
+      array_agg(w.again ->> 'id'), array_agg(a.period)
+    into places, leaders, later, firsts, ids, answers, next_ids, period_of
+    from asked a
+    join written w on w.queue = (a.task).queue and (w.unique_key is null) = ((a.task).key is null)
+      and coalesce(w.unique_key, w.id::text) = coalesce((a.task).key, (a.task).id::text);
+
+    perform taskq.take_again(array_agg(r.id), ts)
+    from unnest(ids, answers) as r (id, answer) where r.answer = 'replaced' having count(*) > 0;
+
+    losers := taskq.hold_for(ids, answers, period_of, ts);
+    if losers is not null then
+      delete from taskq.tasks t where t.id = any (losers);
+    end if;
+
+    return query
+    select e.place, coalesce(r.id, t.id, h.task_id), e.place = e.leader and coalesce(r.answer = 'created', false),
+      case
+        when p.policy = 'ignore' or (e.place = e.leader and r.answer = 'created') then null
+        when r.answer = 'again' then jsonb_build_object('answer', 'again', 'next_id', r.next_id)
+        when r.id is not null then '{"answer": "replaced"}'
+        when t.id is not null then jsonb_build_object('answer', 'key_of_another', 'type', t.type)
+      end
+    from unnest(places, leaders) as e (place, leader)
+    join unnest(given) as g on g.place = e.place
+    join unnest(policies) with ordinality as p (policy, place) on p.place = e.place
+    left join unnest(firsts, ids, answers, next_ids) as r (leader, id, answer, next_id)
+      on r.leader = e.leader and r.id <> all (coalesce(losers, '{}'))
+    left join lateral (
+      select l.id, l.type from taskq.tasks l
+      where r.id is null and l.queue || '' = g.queue and l.unique_key = g.key limit 1
+    ) as t on true
+    left join lateral (
+      select k.task_id from taskq.held_keys k
+      where r.id is null and t.id is null and k.queue = g.queue and k.key = g.key limit 1
+    ) as h on true;
+
+    if coalesce((options ->> 'notify')::boolean, true) then
+      for hint in
+        select t.queue, min(t.available_at) as due
+        from unnest(ids, answers) as r (id, answer)
+        cross join lateral (select l.queue, l.available_at from taskq.tasks l where l.id = r.id limit 1) as t
+        where r.answer <> 'again'
+        group by t.queue
+      loop
+        perform taskq.wake(hint.queue, hint.due);
+      end loop;
+    end if;
+    todo := later;
+  end loop;
+end
+$$;

@@ -1,0 +1,35 @@
+-- Reads what taskq.again_of has stored, as the row of a task that waits from now on, or from its own time if that is
+-- later; its key, queue, type and group are those of the task that stored it. Null: it cannot be read, because it was
+-- changed by hand; whoever ends or frees a task must not fail for that.
+create or replace function taskq.read_again(_task taskq.tasks, _ts timestamptz)
+returns taskq.tasks
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  made taskq.tasks;
+begin
+  made := jsonb_populate_record(null::taskq.tasks, _task.again - 'payload');
+  -- As a member of a record, the JSON value null would be absent.
+  made.payload := _task.again -> 'payload';
+  made.payload_bytes := octet_length(made.payload::text);
+  made.expires_at := greatest(made.available_at, _ts) + (made.expires_at - made.available_at);
+  made.available_at := greatest(made.available_at, _ts);
+  made.queue := _task.queue;
+  made.type := _task.type;
+  made.unique_key := _task.unique_key;
+  made.group_key := _task.group_key;
+  made.status := 'pending';
+  made.lease_owner := null;
+  made.lease_expires_at := null;
+  made.again := null;
+  return case
+    when num_nulls(
+      made.id, made.available_at, made.not_before, made.created_at, made.lease_no, made.attempts, made.losses,
+      made.releases, made.priority, made.notify_done, made.payload, made.created_by
+    ) = 0 and made.priority between 0 and 9 and made.payload_bytes <= 1048576 then made
+  end;
+exception when data_exception or check_violation or program_limit_exceeded then
+  return null;
+end
+$$;
