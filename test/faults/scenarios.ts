@@ -1,0 +1,5 @@
+import { keys } from './keys.ts';
+import type { Scenario } from './scenario.ts';
+
+/** What `npm run faults -- <name>` runs. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = { keys };
