@@ -84,6 +84,30 @@ describe('taskq queues', () => {
     );
   });
 
+  test('a queue that has had no tasks is named with the nearest by every verb that takes one', async () => {
+    const said = 'queue "defalt" has had no tasks so far (did you mean "default"?)\n';
+    const { rows } = await project.client.query<{ worker_id: number }>(
+      `select worker_id from taskq.register_worker('{"host": "far", "pid": 7, "unique_part": "ab", "concurrency": 1, "lease_ms": 600000, "types": {}}')`,
+    );
+    const far = String(rows[0]!.worker_id);
+    for (const args of [
+      ['queues', 'resume', 'defalt'],
+      ['types', 'set', 'double', '--queue', 'defalt'],
+      ['workers', 'set', far, '--queues', 'default,defalt'],
+      ['keys', 'list', '--queue', 'defalt'],
+      ['queues', 'set', 'defalt', '--timeout', '3s'],
+    ]) {
+      expect({ args, stderr: (await project.run(args)).stderr }).toEqual({
+        args,
+        stderr: expect.stringContaining(said),
+      });
+    }
+    expect((await project.run(['queues', 'set', 'defalt', '--timeout', 'default'])).stderr).toBe('');
+    await project.run(['types', 'remove', 'double']);
+    await project.client.query('delete from taskq.queues where name = $1', ['defalt']);
+    await project.client.query('select taskq.unregister_worker($1)', [far]);
+  });
+
   test('set: a setting is listed, leaves the others as they are, and is removed by "default"', async () => {
     await project.run([
       'queues',

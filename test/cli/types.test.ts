@@ -54,6 +54,30 @@ describe('taskq types', () => {
     ]);
   });
 
+  test('set: a type that nothing knew becomes known, and stderr says so with the nearest names', async () => {
+    expect(await project.run(['types', 'set', 'reprot', '--timeout', '3s'])).toMatchObject({
+      code: 0,
+      stderr: 'type "reprot" is new (did you mean "report"?); taskq types remove reprot forgets it\n',
+    });
+    expect((await project.run(['types', 'set', 'reprot', '--timeout', '4s'])).stderr).toBe('');
+    expect(await project.run(['types', 'remove', 'reprot', 'reprt'])).toMatchObject({
+      code: 1,
+      stdout: 'reprot removed\n',
+      stderr: 'taskq: reprt is not known (did you mean "report"?)\n',
+    });
+    await project.write('handlers/unseen.mjs', 'export default () => {};');
+    expect((await project.run(['types', 'set', 'unseen', '--timeout', '3s'])).stderr).toBe('');
+    await project.run(['types', 'remove', 'unseen']);
+  });
+
+  test('add: says which known name is near', async () => {
+    expect(await project.run(['types', 'add', 'invoise', 'sundry'])).toMatchObject({
+      code: 0,
+      stderr: 'type "invoise" is new (did you mean "invoice"?); taskq types remove invoise forgets it\n',
+    });
+    await project.run(['types', 'remove', 'invoise', 'sundry']);
+  });
+
   test('a name that no handler could have is refused, exit 2', async () => {
     expect(await project.run(['types', 'add', 'fine', '../x'])).toMatchObject({
       code: 2,

@@ -1,9 +1,12 @@
 import type { Database } from '../../lib/database.ts';
-import { nearest } from '../../lib/nearest.ts';
+import { didYouMean, nearest } from '../../lib/nearest.ts';
+import { hasHadTasks } from '../../queue/inspect/has-had-tasks.ts';
 import { listQueues } from '../../queue/inspect/list-queues.ts';
 import type { TaskFilter } from '../../queue/inspect/task-filter.ts';
 import { knownTypes } from '../../queue/protocol/known-types.ts';
+import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { printable } from '../present/printable.ts';
+import type { Context } from '../run/context.ts';
 import type { Output } from '../run/output.ts';
 
 /** The answer where no task is found, or none that a verb acts on. */
@@ -23,17 +26,10 @@ export async function noteMisspelt(
 }
 
 async function misspelt(db: Database, { type, queue }: TaskFilter): Promise<string[]> {
-  const lines: string[] = [];
-  if (type !== undefined) lines.push(...lineFor('type', type, await knownTypes(db)));
-  if (queue !== undefined)
-    lines.push(
-      ...lineFor(
-        'queue',
-        queue,
-        (await listQueues(db)).map(({ name }) => name),
-      ),
-    );
-  return lines;
+  return [
+    ...(type === undefined ? [] : lineFor('type', type, await knownTypes(db))),
+    ...(queue === undefined ? [] : lineFor('queue', queue, await knownQueues(db))),
+  ];
 }
 
 function lineFor(what: string, name: string, known: readonly string[]): string[] {
@@ -42,4 +38,46 @@ function lineFor(what: string, name: string, known: readonly string[]): string[]
   return near.length === 0
     ? []
     : [printable(`${what} ${JSON.stringify(name)} is not known: did you mean ${near.join(' or ')}?`)];
+}
+
+/** Those of these queues that have no live task, setting or pause. */
+export async function unknownQueues(db: Database, names: readonly string[]): Promise<string[]> {
+  const known = await knownQueues(db);
+  return [...new Set(names)].filter((name) => !known.includes(name));
+}
+
+/**
+ * Say that queues which were unknown have had no tasks either, with the nearest known ones: a queue needs no
+ * declaration, so any name is accepted.
+ */
+export async function noteUnusedQueues(
+  { talk }: Output,
+  db: Database,
+  unknown: readonly string[],
+): Promise<void> {
+  for (const name of unknown) {
+    if (name === DEFAULT_QUEUE || (await hasHadTasks(db, name)) !== false) continue;
+    const others = (await knownQueues(db)).filter((other) => !unknown.includes(other));
+    talk(printable(`queue ${JSON.stringify(name)} has had no tasks so far${didYouMean(name, others)}`));
+  }
+}
+
+async function knownQueues(db: Database): Promise<string[]> {
+  return [DEFAULT_QUEUE, ...(await listQueues(db)).map(({ name }) => name)];
+}
+
+/** The queue of tasks that are enqueued without one. */
+const DEFAULT_QUEUE = 'default';
+
+/** The types that enqueue accepts: those of the handlers here, and those that the database knows. */
+export async function acceptedTypes(context: Context): Promise<string[]> {
+  const { values } = await context.config();
+  const files = await findHandlerFiles(values.handlers);
+  return [...files.keys(), ...(await knownTypes(await context.database()))];
+}
+
+/** The note for a type that a verb made known: with the nearest of those that were accepted before. */
+export function newTypeNote(name: string, accepted: readonly string[]): string {
+  const hint = didYouMean(name, accepted);
+  return printable(`type ${JSON.stringify(name)} is new${hint}; taskq types remove ${name} forgets it`);
 }

@@ -3,6 +3,7 @@ import { badOption } from '../../../lib/bad-option.ts';
 import { type ListedKey, listKeys } from '../../../queue/operate/keys.ts';
 import { formatKeys } from '../../present/format-keys.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface ListOptions {
   readonly queue?: string;
@@ -36,7 +37,8 @@ Keys held only until their task ends are not listed; taskq list --key finds the 
       keys.push(...page);
     }
     await context.output.answer({ keys }, (screen) => formatKeys(keys, screen));
-    if (context.output.format === 'text' && keys.length === 0)
-      context.output.talk('no key is held beyond the end of its task');
+    if (keys.length > 0) return;
+    if (context.output.format === 'text') context.output.talk('no key is held beyond the end of its task');
+    if (queue !== undefined) await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
   },
 };

@@ -4,6 +4,7 @@ import { type KeyRelease, releaseKey } from '../../../queue/operate/keys.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface ReleaseOptions extends ActingOptions {
   readonly queue?: string;
@@ -40,6 +41,7 @@ A new task can then use the key. If a live task holds it, the key becomes free w
     const missing = keys.filter(({ answer }) => answer === 'not_held');
     if (context.output.format === 'text')
       for (const { key } of missing) context.output.complain(`taskq: ${printable(key)} is not held`);
+    if (missing.length > 0) await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     return missing.length === 0 ? EXIT.done : EXIT.failed;
   },
 };

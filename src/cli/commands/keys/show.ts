@@ -5,6 +5,7 @@ import { findByKey } from '../../../queue/protocol/find-by-key.ts';
 import { printable } from '../../present/printable.ts';
 import { localTime } from '../../present/times.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 /** `taskq keys show` */
 export const keysShow: CliCommand<{ readonly queue?: string }> = {
@@ -17,6 +18,7 @@ export const keysShow: CliCommand<{ readonly queue?: string }> = {
     const db = await context.database();
     const taskId = await findByKey(db, queue, key);
     if (taskId === undefined) {
+      await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
       throw new TaskqError(
         'not_held',
         `no task holds the key ${printable(JSON.stringify(key))} of the queue ${printable(queue)}`,

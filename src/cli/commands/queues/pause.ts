@@ -1,14 +1,13 @@
 import { checkedName } from '../../../domain/names.ts';
 import { badOption } from '../../../lib/bad-option.ts';
 import { parseDuration } from '../../../lib/duration.ts';
-import { didYouMean } from '../../../lib/nearest.ts';
-import { hasHadTasks } from '../../../queue/inspect/has-had-tasks.ts';
 import { listQueues } from '../../../queue/inspect/list-queues.ts';
 import { pauseQueue } from '../../../queue/operate/pause-queue.ts';
 import { pauseText } from '../../present/pause-text.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues } from '../../select/misspelt.ts';
 
 interface PauseOptions extends ActingOptions {
   readonly reason?: string;
@@ -39,11 +38,7 @@ enqueued. Pausing a paused queue replaces the name, the reason and the end of th
       reason: options.reason?.trim() || null,
       forMs,
     });
-    if (isNew && (await hasHadTasks(db, name)) === false) {
-      const others = (await listQueues(db)).map((queue) => queue.name).filter((other) => other !== name);
-      const hint = didYouMean(name, others);
-      context.output.talk(`queue ${printable(JSON.stringify(name))} has had no tasks so far${hint}`);
-    }
+    if (isNew) await noteUnusedQueues(context.output, db, [name]);
     const [queue] = await listQueues(db, name);
     await context.output.answer(queue, (screen) => `${printable(name)} is ${pauseText(queue!, screen.now)}`);
   },

@@ -3,6 +3,7 @@ import { resumeQueue } from '../../../queue/operate/pause-queue.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 /** `taskq queues resume`: resume a paused queue. */
 export const queuesResume: CliCommand<ActingOptions> = {
@@ -11,9 +12,9 @@ export const queuesResume: CliCommand<ActingOptions> = {
   },
   async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
-    const resumed = await resumeQueue(await context.database(), name, {
-      by: await actingOf(options),
-    });
+    const db = await context.database();
+    const resumed = await resumeQueue(db, name, { by: await actingOf(options) });
+    if (!resumed) await noteUnusedQueues(context.output, db, await unknownQueues(db, [name]));
     await context.output.answer({ name, resumed }, () =>
       resumed ? `${printable(name)} is resumed` : `${printable(name)} is not paused`,
     );

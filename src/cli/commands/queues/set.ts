@@ -10,6 +10,7 @@ import {
 } from '../../input/setting-options.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 const SETTINGS: readonly SettingName[] = [
   'retention',
@@ -37,7 +38,9 @@ a task override those of its type, and these override those of its queue.`,
     const settings = readSettings(options, SETTINGS);
     const by = await actingOf(options);
     const db = await context.database();
+    const unknown = await unknownQueues(db, [name]);
     await setQueue(db, name, settings, { by });
+    await noteUnusedQueues(context.output, db, unknown);
     const queues = await listQueues(db, name);
     await context.output.answer(queues[0], async (screen) => {
       const { formatQueues } = await import('../../present/format-queues.ts');

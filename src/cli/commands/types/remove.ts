@@ -1,6 +1,8 @@
 import { checkedName } from '../../../domain/names.ts';
 import { EXIT } from '../../../lib/errors.ts';
+import { didYouMean } from '../../../lib/nearest.ts';
 import { removeType, type TypeRemoval } from '../../../queue/operate/remove-type.ts';
+import { knownTypes } from '../../../queue/protocol/known-types.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
@@ -29,11 +31,13 @@ worker handles is not removed, because the next worker to start would register i
         .join('\n'),
     );
     const refused = types.filter(isRefused);
-    if (context.output.format === 'text') {
-      for (const { name, answer } of refused)
-        context.output.complain(
-          `taskq: ${printable(name)} ${answer === 'handled' ? 'is handled by a live worker' : 'is not known'}`,
-        );
+    if (context.output.format === 'text' && refused.length > 0) {
+      const known = await knownTypes(db);
+      for (const { name, answer } of refused) {
+        const why =
+          answer === 'handled' ? 'is handled by a live worker' : `is not known${didYouMean(name, known)}`;
+        context.output.complain(`taskq: ${printable(`${name} ${why}`)}`);
+      }
     }
     return refused.length === 0 ? EXIT.done : EXIT.failed;
   },

@@ -11,6 +11,7 @@ import {
 import { formatSettings } from '../../present/format-settings.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { acceptedTypes, newTypeNote, noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 const SETTINGS: readonly SettingName[] = [
   'maxAttempts',
@@ -30,7 +31,7 @@ export const typesSet: CliCommand<SettingOptions & ActingOptions> = {
       'after',
       `
 Overrides the options of the type's handler and of the configuration of workers; options of a task override these. The
-value default, as in --timeout default, removes a setting. An unknown type becomes known.`,
+value default, as in --timeout default, removes a setting. An unknown type becomes known, and stderr says so.`,
     );
   },
   async run(context, { args, options }) {
@@ -38,7 +39,11 @@ value default, as in --timeout default, removes a setting. An unknown type becom
     const settings = readSettings(options, SETTINGS);
     const by = await actingOf(options);
     const db = await context.database();
+    const accepted = await acceptedTypes(context);
     await setType(db, name, settings, { by });
+    if (!accepted.includes(name)) context.output.talk(newTypeNote(name, accepted));
+    if (typeof settings.queue === 'string')
+      await noteUnusedQueues(context.output, db, await unknownQueues(db, [settings.queue]));
     const applies = (await getType(db, name)) ?? {};
     await context.output.answer({ name, settings: applies }, (screen) => formatSettings(applies, screen));
   },

@@ -6,6 +6,7 @@ import { durationText } from '../../present/settings-text.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { actOnWorkers, delayNote, ended } from '../../select/act-on-workers.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface SetOptions extends ActingOptions {
   readonly concurrency?: string;
@@ -41,11 +42,13 @@ lease.changed, and taskq workers --json shows it as lease_ms (until then as want
       throw badOption('nothing to set: give an option such as --concurrency 4');
     const by = await actingOf(options);
     const db = await context.database();
-    return actOnWorkers(context, args, async (worker) =>
+    const code = await actOnWorkers(context, args, async (worker) =>
       (await setWorker(db, worker.id, settings, { by }))
         ? { answer: 'set', text: `${describe(settings)}${delayNote(worker)}` }
         : ended(worker),
     );
+    if (settings.queues) await noteUnusedQueues(context.output, db, await unknownQueues(db, settings.queues));
+    return code;
   },
 };
 
