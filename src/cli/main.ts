@@ -1,16 +1,29 @@
 import type { CommanderError } from 'commander';
-import { EXIT } from '../lib/errors.ts';
+import { EXIT, type TaskqError } from '../lib/errors.ts';
 import { buildProgram } from './program.ts';
 import type { Environment } from './run/environment.ts';
 import type { GlobalOptions } from './run/global-options.ts';
+import { namedCommands, withHelpOption } from './run/named-commands.ts';
 
 /** Run one command line. Returns the exit code, after printing any error. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
+export async function main(typed: readonly string[], env: Environment): Promise<number> {
   let code: number = EXIT.done;
+  const argv = withHelpOption(typed);
   const program = await buildProgram(argv, async (command, commander) => {
     const { runCommand } = await import('./run-command.ts');
     code = await runCommand(command, commander, env);
   });
+  const refuse = async (
+    why: (refusals: typeof import('./run/usage-error.ts')) => TaskqError,
+  ): Promise<number> => {
+    const { createOutput } = await import('./run/output.ts');
+    const { reportError } = await import('./run/report-error.ts');
+    return reportError(why(await import('./run/usage-error.ts')), createOutput(env, earlyOptions(argv)));
+  };
+  const { commands, other, asksHelp } = namedCommands(program, argv);
+  // Commander would print the help of the command above.
+  if (asksHelp && other !== undefined && commands.at(-1)!.commands.length > 0)
+    return refuse(({ unknownCommand }) => unknownCommand(commands, other));
   try {
     await program.parseAsync(argv, { from: 'user' });
     return code;
@@ -19,10 +32,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     if (error.exitCode === 0) return EXIT.done;
     // A command without the name of its subcommand: commander has printed the help.
     if (error.code === 'commander.help') return EXIT.usage;
-    const { usageError } = await import('./run/usage-error.ts');
-    const { createOutput } = await import('./run/output.ts');
-    const { reportError } = await import('./run/report-error.ts');
-    return reportError(usageError(error, program, argv), createOutput(env, earlyOptions(argv)));
+    return refuse(({ usageError }) => usageError(error, program, argv));
   }
 }
 

@@ -11,6 +11,15 @@ describe('a command line that is wrong', () => {
     [['enqeue'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
     [['dead', 'lst'], "unknown command 'lst' (did you mean list?) — see taskq dead --help"],
     [['workers', 'pasue', '3'], "unknown command 'pasue' (did you mean pause?) — see taskq workers --help"],
+    [['key', 'list'], "unknown command 'key' (did you mean keys?) — see taskq --help"],
+    [
+      ['--config', 'list', 'default', 'show'],
+      "unknown command 'default' (did you mean defaults?) — see taskq --help",
+    ],
+    [['help', 'enqeue'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
+    [['help', 'dead', 'revve'], "unknown command 'revve' (did you mean revive?) — see taskq dead --help"],
+    [['enqeue', '--help'], "unknown command 'enqeue' (did you mean enqueue?) — see taskq --help"],
+    [['workers', '3', '-h'], "unknown command '3' — see taskq workers --help"],
     [['workers', '3'], "unknown command '3' — see taskq workers --help"],
     [['workers', '--al'], "unknown option '--al' (did you mean --all?) — see taskq workers --help"],
     [['list', '--limt', '3'], "unknown option '--limt' (did you mean --limit?) — see taskq list --help"],
@@ -109,6 +118,27 @@ describe('help', () => {
     ]) {
       expect(stdout).toContain(option);
     }
+  });
+
+  test.each([
+    [['help'], ['--help']],
+    [['help', 'help'], ['--help']],
+    [
+      ['help', 'dead'],
+      ['dead', '--help'],
+    ],
+    [
+      ['help', 'dead', 'revive'],
+      ['dead', 'revive', '--help'],
+    ],
+    [
+      ['--json', 'help', 'queues', 'pause'],
+      ['queues', 'pause', '--help'],
+    ],
+  ])('taskq %j prints what taskq %j prints', async (asked, same) => {
+    const answer = await runCommand(asked);
+    expect(answer).toMatchObject({ code: 0, stderr: '' });
+    expect(answer.stdout).toBe((await runCommand(same)).stdout);
   });
 
   test('loads none of the large packages', async () => {
