@@ -1,6 +1,7 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runTaskq } from '../support/run-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { eventsOf, useWorkers } from './support/workers.ts';
 
@@ -153,6 +154,22 @@ describe('a program in handlers/', () => {
     expect(await worker.exit).toEqual({ code: 2, signal: null });
     expect(worker.stderr()).toContain('forgotten.py starts with #! but is not executable');
     expect(worker.stderr()).toContain('chmod +x');
+  });
+
+  test('that may not be executed stops no producer, and no worker, of other types', async () => {
+    const handlers = await program('forgotten.py', '#!/usr/bin/env python3\n', 0o644);
+    await program('other.sh', '#!/bin/sh\necho done', 0o755);
+    const env = { DATABASE_URL: queue.url, TASKQ_HANDLERS: handlers };
+    const { code, stdout } = await runTaskq(['enqueue', 'other'], { env });
+    expect(code).toBe(0);
+    expect(await queue.work(['--types', 'other', '--until-idle'], { handlers }).exit).toMatchObject({
+      code: 0,
+    });
+    expect(await queue.task(stdout.trim())).toMatchObject({ status: 'completed', result: 'done' });
+    expect(await runTaskq(['enqueue', 'forgotten'], { env })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('forgotten.py starts with #! but is not executable'),
+    });
   });
 
   test('other files beside it are no handlers', async () => {

@@ -4,7 +4,7 @@ import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { getType } from '../../queue/inspect/get-type.ts';
 import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
-import { loadHandler } from '../../worker/handlers/load-handler.ts';
+import { loadFound } from '../../worker/handlers/load-handlers.ts';
 import type { Context } from '../run/context.ts';
 import { type Place, placeInConfig } from './task-options.ts';
 
@@ -33,13 +33,13 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
 
   const look = async (name: string): Promise<KnownType> => {
     checkedName('type', name);
-    const path = files.get(name);
-    if (path === undefined && unknown === 'refused') {
+    const file = files.get(name);
+    if (file === undefined && unknown === 'refused') {
       registered ??= context.database().then(knownTypes);
       const others = await registered;
       if (!others.includes(name)) throw unknownType(name, values.handlers, [...files.keys(), ...others]);
     }
-    const handler = path === undefined ? undefined : await loadHandler(name, path);
+    const handler = file === undefined ? undefined : await loadFound(name, file);
     const place = await unlessRegistered(context, name, placeInConfig(values, name));
     const type: KnownType = { name, place, schema: handler?.schema };
     found.set(name, type);

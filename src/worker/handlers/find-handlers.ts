@@ -3,17 +3,27 @@ import { extname, join, relative, sep } from 'node:path';
 import { TaskqError } from '../../lib/errors.ts';
 import { MODULE_EXTENSIONS } from '../../lib/load-module.ts';
 
+/** A file that handles a type. */
+export interface HandlerFile {
+  readonly path: string;
+  /**
+   * Why it cannot be used: `duplicate_handler` if another file handles the type as well, `handler_outside` for a link
+   * that leads out of the directory, `handler_broken_link` for a broken one, `handler_not_executable` for a program
+   * without an x bit.
+   */
+  readonly fault?: TaskqError;
+}
+
 /**
- * Find the handler files of a directory. `send-email.ts` handles `send-email`, `billing/charge.ts` handles
+ * Find the handler files of a directory, by type. `send-email.ts` handles `send-email`, `billing/charge.ts` handles
  * `billing/charge`, and a program that starts with `#!`, `thumbnail.py`, handles `thumbnail`. Names that start with `_`
  * or `.`, tests, type declarations, node_modules, and files that are neither a module nor a program are skipped.
  *
- * Returns an empty map if the directory does not exist. Throws `no_handlers` if it is a file, `duplicate_handler` if
- * two files would handle one type, `handler_outside` for a link that leads out of the directory, `handler_broken_link`
- * for a broken one, `handler_not_executable` for a program without an x bit.
+ * Returns an empty map if the directory does not exist. Throws `no_handlers` if it is a file. A file with a fault is
+ * returned with it: it concerns only those who need this type.
  */
-export async function findHandlerFiles(directory: string): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
+export async function findHandlerFiles(directory: string): Promise<Map<string, HandlerFile>> {
+  const found = new Map<string, HandlerFile>();
   const root = await realpath(directory).catch(() => undefined);
   if (root !== undefined) {
     if (!(await stat(root)).isDirectory()) throw noDirectory(directory);
@@ -32,18 +42,26 @@ function noDirectory(path: string): TaskqError {
 async function search(
   root: string,
   directory: string,
-  found: Map<string, string>,
+  found: Map<string, HandlerFile>,
   seen: ReadonlySet<string>,
 ): Promise<void> {
   for (const { name } of await readdir(directory, { withFileTypes: true })) {
     if (isSkipped(name)) continue;
     const path = join(directory, name);
-    const real = await realInside(root, path);
-    const about = await stat(real);
-    if (about.isDirectory()) {
-      if (!seen.has(real)) await search(root, path, found, new Set([...seen, real]));
-    } else if (about.isFile() && (isModule(name) || (await isProgram(path, about.mode)))) {
-      add(found, typeOf(root, path), path);
+    const real = await realpath(path).catch((error: unknown) => brokenLink(path, error));
+    if (real instanceof TaskqError) {
+      add(found, root, { path, fault: real });
+    } else if (real !== root && !real.startsWith(root + sep)) {
+      add(found, root, { path, fault: outside(path, real) });
+    } else {
+      const about = await stat(real);
+      if (about.isDirectory()) {
+        if (!seen.has(real)) await search(root, path, found, new Set([...seen, real]));
+      } else if (about.isFile()) {
+        if (isModule(name)) add(found, root, { path });
+        else if (await startsAsProgram(path))
+          add(found, root, (about.mode & 0o111) === 0 ? { path, fault: notExecutable(path) } : { path });
+      }
     }
   }
 }
@@ -53,35 +71,39 @@ export function isModule(path: string): boolean {
   return MODULE_EXTENSIONS.some((extension) => path.endsWith(extension));
 }
 
-async function isProgram(path: string, mode: number): Promise<boolean> {
+async function startsAsProgram(path: string): Promise<boolean> {
   const file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(2)).finally(() => file.close());
-  if (buffer.toString('latin1', 0, bytesRead) !== '#!') return false;
-  if ((mode & 0o111) !== 0) return true;
-  throw new TaskqError('handler_not_executable', `${path} starts with #! but is not executable`, {
+  return buffer.toString('latin1', 0, bytesRead) === '#!';
+}
+
+function add(found: Map<string, HandlerFile>, root: string, file: HandlerFile): void {
+  const type = typeOf(root, file.path);
+  const other = found.get(type);
+  found.set(
+    type,
+    other === undefined ? file : { path: file.path, fault: duplicate(type, other.path, file.path) },
+  );
+}
+
+function notExecutable(path: string): TaskqError {
+  return new TaskqError('handler_not_executable', `${path} starts with #! but is not executable`, {
     hint: `chmod +x ${path}, or start its name with _ if it is not a handler`,
   });
 }
 
-function add(found: Map<string, string>, type: string, path: string): void {
-  const other = found.get(type);
-  if (other === undefined) {
-    found.set(type, path);
-    return;
-  }
-  throw new TaskqError('duplicate_handler', `two files handle ${type}: ${other} and ${path}`, {
+function duplicate(type: string, path: string, other: string): TaskqError {
+  return new TaskqError('duplicate_handler', `two files handle ${type}: ${path} and ${other}`, {
     hint: 'rename or remove one',
   });
 }
 
-async function realInside(root: string, path: string): Promise<string> {
-  const real = await realpath(path).catch((error: unknown) => {
-    throw new TaskqError('handler_broken_link', `${path} is a broken link`, {
-      cause: error,
-    });
-  });
-  if (real === root || real.startsWith(root + sep)) return real;
-  throw new TaskqError('handler_outside', `${path} links out of the handlers' directory, to ${real}`, {
+function brokenLink(path: string, cause: unknown): TaskqError {
+  return new TaskqError('handler_broken_link', `${path} is a broken link`, { cause });
+}
+
+function outside(path: string, real: string): TaskqError {
+  return new TaskqError('handler_outside', `${path} links out of the handlers' directory, to ${real}`, {
     hint: 'put the file itself into the directory',
   });
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { TaskqError } from '../../lib/errors.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import type { TypeSettings } from '../../queue/protocol/register-worker.ts';
-import { findHandlerFiles } from './find-handlers.ts';
+import { findHandlerFiles, type HandlerFile } from './find-handlers.ts';
 import type { Isolation } from './handler.ts';
 import { type Handler, loadHandler } from './load-handler.ts';
 
@@ -28,13 +28,19 @@ export async function loadHandlers(
     );
   }
   const handlers = new Map<string, Handler>();
-  for (const [type, path] of files) {
+  for (const [type, file] of files) {
     if (types !== null && !types.includes(type)) continue;
     // One after the other: otherwise a module imported by two TypeScript files would be loaded twice, once for each.
-    const handler = await loadHandler(type, path);
+    const handler = await loadFound(type, file);
     handlers.set(type, { ...handler, isolation: handler.isolation ?? isolation });
   }
   return handlers;
+}
+
+/** Load a file that was found. Throws its fault, if it has one, or as `loadHandler` does. */
+export async function loadFound(type: string, { path, fault }: HandlerFile): Promise<Handler> {
+  if (fault !== undefined) throw fault;
+  return loadHandler(type, path);
 }
 
 /** The handlers' settings for their types, as the database stores them. */
