@@ -69,3 +69,29 @@ test.each(['inline', 'process'])(
     expect(line!.match(/"event":/g)).toHaveLength(2);
   },
 );
+
+test.each(['inline', 'process'])(
+  'what a handler prints goes to stderr: stdout is the log, and nothing else (%s)',
+  async (isolation) => {
+    const directory = await temporaryDirectory();
+    await writeFile(
+      join(directory, 'print.mjs'),
+      `export const isolation = '${isolation}';
+      export default (_, { log }) => {
+        process.stdout.write('raw without an end of line');
+        console.log('a line');
+        log.info('logged');
+      };`,
+    );
+    await queue.enqueue('print');
+    const worker = queue.work(['--until-idle'], { handlers: directory });
+    expect(await worker.exit).toMatchObject({ code: 0 });
+    const events = worker
+      .stdout()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).event);
+    expect(events).toContain('task.log');
+    expect(worker.stderr()).toBe('raw without an end of linea line\n');
+  },
+);

@@ -73,6 +73,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
     const { superviseWorkers } = await import('../work/supervise-workers.ts');
     return superviseWorkers(context, processes, logOptions(config, options));
   }
+  divertStdout();
   const { handlers, watched } = await findHandlers(config, options);
   const database = await context.chosenDatabase();
   const { createLog, openLogStream } = await import('../../worker/log/log.ts');
@@ -112,6 +113,14 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
   } finally {
     signals.close();
   }
+}
+
+/**
+ * Let what handlers print to stdout go to stderr, as from their own processes: stdout has the log, line by line, which
+ * is written past this stream.
+ */
+function divertStdout(): void {
+  process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
 async function findHandlers({ values }: LoadedConfig, { watch }: WorkOptions) {
