@@ -5,6 +5,7 @@ import type { ShownTaskOf } from './library/task-record.ts';
 import { TestRun } from './library/test-run.ts';
 
 export type { PgClient } from './lib/pg-client.ts';
+export { rolledBack } from './library/rolled-back.ts';
 
 export type TestOptions<Handlers extends HandlerMap> = {
   /** Handlers by type, or the directory of their files. All run in this process, whatever their isolation. */

@@ -1,5 +1,5 @@
 import { Cancel, Dead, defineHandler, Retry, Snooze, type TaskContext } from 'taskq';
-import { runAttempt, runTask } from 'taskq/testing';
+import { rolledBack, runAttempt, runTask } from 'taskq/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { claimOne, registerWorker } from '../queue/worker.ts';
@@ -205,5 +205,28 @@ describe('refuses', () => {
     await claimOne(await registerWorker(library.admin));
     const options = { databaseUrl: library.url, handlers: { work: () => {} } };
     await expect(runTask(id, options)).rejects.toMatchObject({ code: 'not_waiting' });
+  });
+});
+
+describe('rolledBack', () => {
+  test('returns what the test returns, and leaves nothing of it', async () => {
+    const queue = library.open();
+    const task = await rolledBack(library.url, async (client) => {
+      const { id } = await queue.enqueue('flaky', {}, { client, allowUnknown: true });
+      return runTask(id, { client, handlers });
+    });
+    expect(task).toMatchObject({ status: 'completed', attempts: 2 });
+    expect(await queue.get(task.id)).toBeUndefined();
+  });
+
+  test('leaves nothing of a test that fails, whose error it throws', async () => {
+    const queue = library.open();
+    let id = '';
+    const failing = rolledBack(library.url, async (client) => {
+      ({ id } = await queue.enqueue('flaky', {}, { client, allowUnknown: true }));
+      throw new Error('not as expected');
+    });
+    await expect(failing).rejects.toThrow('not as expected');
+    expect(await queue.get(id)).toBeUndefined();
   });
 });

@@ -72,15 +72,16 @@ export default defineHandler({
 const TEST = `import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TaskQueue } from 'taskq';
-import { runTask } from 'taskq/testing';
+import { rolledBack, runTask } from 'taskq/testing';
 
-// Runs the handler as a worker does, on the database that DATABASE_URL names, with its retries but without their waits.
-test('hello greets by name', async () => {
-  const databaseUrl = process.env.DATABASE_URL ?? '';
-  const queue = new TaskQueue({ databaseUrl });
-  const { id } = await queue.enqueue('hello', { name: 'Ann' }, { allowUnknown: true });
-  const task = await runTask(id, { databaseUrl, handlers: 'handlers' });
-  await queue.close();
-  assert.equal(task.result, 'hello Ann');
-});
+const databaseUrl = process.env.DATABASE_URL ?? '';
+
+// Runs the handler as a worker does, with its retries but without their waits, in a transaction that is rolled back.
+test('hello greets by name', () =>
+  rolledBack(databaseUrl, async (client) => {
+    const queue = new TaskQueue({ databaseUrl });
+    const { id } = await queue.enqueue('hello', { name: 'Ann' }, { client, allowUnknown: true });
+    const task = await runTask(id, { client, handlers: 'handlers' });
+    assert.equal(task.result, 'hello Ann');
+  }));
 `;
