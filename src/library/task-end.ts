@@ -27,7 +27,7 @@ export function endOf(row: EndRow): TaskEnd {
   const { id, type, status, reason, ending } = row;
   switch (status) {
     case 'completed': {
-      const resultNote = row.result_note as ResultNote | null;
+      const resultNote = row.result_note;
       return resultNote === null
         ? { id, type, status, result: row.result ?? null, resultNote }
         : { id, type, status, result: null, resultNote };

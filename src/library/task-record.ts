@@ -7,6 +7,7 @@ import type {
   UnknownHandlers,
 } from '../domain/handler-map.ts';
 import type { StoredError } from '../domain/storable-error.ts';
+import type { ResultNote } from '../domain/storable-result.ts';
 import type { TaskStatus } from '../domain/task.ts';
 import type { Action, AttemptError, ShownTask } from '../queue/inspect/show-task.ts';
 import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
@@ -36,13 +37,15 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly availableAt: Date | null;
   readonly expiresAt: Date | null;
   readonly startedAt: Date | null;
+  /** When its attempt exceeds its timeout, or did; null: it does not run, or has no timeout. */
+  readonly timesOutAt: Date | null;
   /** When it completed, was cancelled, expired or died. */
   readonly finishedAt: Date | null;
   readonly updatedAt: Date;
   /** The result of a completed task. */
   readonly result: Result | null;
-  /** What remains of a result that could not be stored. */
-  readonly resultNote: unknown;
+  /** What remains of a result that could not be stored; `result` is then null. */
+  readonly resultNote: ResultNote | null;
   /** The last error. */
   readonly error: StoredError | null;
   /** Why it is dead or cancelled. */
@@ -96,7 +99,7 @@ export interface AttemptRecord {
   /** The result that `Retry` or `Snooze` passed. */
   readonly result: unknown;
   /** What remains of a result that could not be stored. */
-  readonly resultNote: unknown;
+  readonly resultNote: ResultNote | null;
 }
 
 /** A record whose `type` determines the types of its payload and result. */
@@ -134,10 +137,11 @@ export function recordOf(row: TaskRow): TaskRecord {
     availableAt: timeOf(row.available_at),
     expiresAt: timeOf(row.expires_at),
     startedAt: timeOf(row.started_at),
+    timesOutAt: timeOf(row.times_out_at),
     finishedAt: timeOf(row.finished_at),
     updatedAt: timeOf(row.updated_at)!,
     result: row.result ?? null,
-    resultNote: row.result_note ?? null,
+    resultNote: (row.result_note ?? null) as ResultNote | null,
     error: row.error as StoredError | null,
     reason: (row.reason ?? row.cancel_reason) as string | null,
     progress: row.progress ?? null,

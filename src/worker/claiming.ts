@@ -57,7 +57,8 @@ class ClaimHost implements ClaimLoopHost {
     const { executor, ledger, reporter, heartbeat, shutdown, ends, orders, options, concurrency } =
       this.#state;
     const { maxTasks } = options;
-    if (ledger.abandoned >= concurrency) shutdown.retire('handlers that do not end hold every slot');
+    if (ledger.abandoned >= concurrency)
+      shutdown.retire('handlers that ignore their abort signal hold every slot');
     const wanted = maxTasks === null ? Infinity : maxTasks - ends.counts.ended - ledger.size;
     if (wanted <= 0 && ledger.size <= ledger.abandoned) this.#end();
     if (shutdown.stop.aborted || reporter.isStuck || heartbeat.isSilent) return NO_ROOM;
@@ -84,7 +85,8 @@ class ClaimHost implements ClaimLoopHost {
   /** End after the last task; retire if an abandoned handler still runs. */
   #end(): void {
     const { ledger, shutdown } = this.#state;
-    if (ledger.abandoned > 0) shutdown.retire('a handler does not end, and all other work is done');
+    if (ledger.abandoned > 0)
+      shutdown.retire('a handler ignores its abort signal, and all other work is done');
     else shutdown.finish();
   }
 

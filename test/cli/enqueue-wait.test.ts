@@ -45,6 +45,32 @@ describe('taskq enqueue --wait', () => {
     );
   });
 
+  test.each([
+    ['too large', "return 'x'.repeat(2e6)", 'larger than 262144 bytes (2000002)', /^ {2}"x{400,}…$/m],
+    ['circular', 'const a = {}; a.a = a; return a', 'it is circular', /^ {2}\{"a":…$/m],
+  ])('says that a result is %s, as do show and the log', async (_, body, why, head) => {
+    await project.write('handlers/big.mjs', `export default () => { ${body}; };`);
+    const worker = startTaskq(['work', '--types', 'big', '--poll', '100ms'], {
+      cwd: project.directory,
+      env: { DATABASE_URL: project.url },
+    });
+    const { code, stdout, stderr } = await project.run(['enqueue', 'big', '--wait', '20s']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'null\n' });
+    const [, id] = /^task (\d+)$/m.exec(stderr)!;
+    expect(stderr).toContain(`taskq: task ${id} has completed, but its result is not stored: ${why} — see`);
+    const shown = (await project.run(['show', id!])).stdout;
+    expect(shown).toContain(`\nresult not stored\n  ${why}\n`);
+    expect(shown).toMatch(head);
+    expect(shown).not.toMatch(/^result$/m);
+    expect(await worker.waitForLog(({ event }) => event === 'result.not_stored')).toMatchObject({
+      level: 'warn',
+      task_id: id,
+      type: 'big',
+      reason: why.replace(/ \(.*/, ''),
+      bytes: why.includes('(') ? 2_000_002 : null,
+    });
+  });
+
   test('after the deadline: exit 4, and the task keeps running', async () => {
     const { code, stdout, stderr } = await project.run([
       'enqueue',

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sessionOf } from '../queue/session.ts';
+import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { createProject, type Project } from './project.ts';
 
 describe('taskq list and show', () => {
@@ -161,5 +163,34 @@ describe('taskq list and show', () => {
       code: 1,
       stderr: 'taskq: no task 999999: it never existed, or was deleted by purge, discard or its retention\n',
     });
+  });
+});
+
+describe('a task that runs', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await createProject();
+  });
+  afterAll(() => project.drop());
+
+  test('a running task that has exceeded its timeout is marked as such', async () => {
+    const id = await project.enqueue({ queue: 'slow', timeout_ms: 60_000 });
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    const task = await claimOne(worker, { types: ['double'], queues: ['slow'] });
+    const shown = async () => (await project.run(['show', id])).stdout;
+    const listed = async () => (await project.run(['list', '--queue', 'slow'])).stdout;
+    expect(await shown()).toMatch(/^ {2}timeout {2,}1m$/m);
+    expect(await listed()).toMatch(/ started (now|\ds ago) /);
+    await project.client.query(
+      "update taskq.tasks set started_at = now() - interval '6 minutes' where id = $1",
+      [id],
+    );
+    expect(await shown()).toMatch(/^ {2}timeout {2,}1m, passed 5m ago: its handler has not ended$/m);
+    expect(await listed()).toMatch(/ running .* timed out 5m ago /);
+    const [{ started_at, times_out_at }] = (await project.json(['list', '--queue', 'slow'])).tasks;
+    expect(Date.parse(times_out_at) - Date.parse(started_at)).toBe(60_000);
+    await worker.settle(outcome(task, 'dead', { reason: 'over' }));
+    expect((await project.json(['show', id])).times_out_at).toBeNull();
   });
 });

@@ -257,6 +257,32 @@ describe('a held task', () => {
 });
 
 test.each([
+  ['its own', { timeout_ms: 60_000 }, null],
+  ["its type's", {}, "update taskq.task_types set timeout_ms = 60000 where name = 'work'"],
+  [
+    "its queue's",
+    {},
+    "insert into taskq.queues (name, timeout_ms) values ('default', 60000) on conflict (name) do update set timeout_ms = 60000",
+  ],
+  ['that of all tasks', {}, 'update taskq.defaults set timeout_ms = 60000'],
+])('a running task that has exceeded its timeout says since when: %s', async (_, options, set) => {
+  const worker = await registerWorker(queue.admin);
+  const id = await enqueue(queue.admin, options);
+  const task = await claimOne(worker);
+  if (set !== null) await queue.admin.rows(set);
+  expect(await causesOf(id)).toMatchObject([{ cause: 'running' }]);
+  await queue.admin.rows("update taskq.tasks set started_at = started_at - interval '61 seconds'");
+  const [running, timedOut, ...others] = await causesOf(id);
+  expect(others).toEqual([]);
+  expect(timedOut).toEqual({ cause: 'timed_out', since: expect.any(String) });
+  const since = (cause: Cause<string> | undefined) =>
+    Date.parse(cause !== undefined && 'since' in cause ? cause.since! : '');
+  expect(since(timedOut) - since(running)).toBe(60_000);
+  await worker.settle(outcome(task, 'failed', { delay_ms: 60_000 }));
+  expect(await causesOf(id)).toMatchObject([{ cause: 'retrying' }]);
+});
+
+test.each([
   { kind: 'completed', reason: null },
   { kind: 'cancelled', reason: 'too late' },
   { kind: 'dead', reason: 'hopeless' },

@@ -10,6 +10,17 @@ test('a handler sees every field it logged, also 0, false, null and empty ones',
   );
 });
 
+test('an event of a task whose name does not say what happened is explained', () => {
+  const about = { task_id: '7', type: 'send' };
+  const msg = 'the handler ignores its abort signal';
+  expect(describeLine({ event: 'task.abandoned', msg, ...about, abandoned: 1 })).toBe(
+    `task.abandoned  send 7, abandoned 1, ${msg}`,
+  );
+  expect(describeLine({ event: 'task.started', msg: 'an attempt starts', ...about, attempt: 1 })).toBe(
+    'task.started  send 7, attempt 1',
+  );
+});
+
 test('a field of an event that says nothing is left out', () => {
   const msg = 'tasks that ended since the last such line';
   expect(describeLine({ event: 'worker.progress', msg, completed: 3, failed: 0, left: {} })).toBe(

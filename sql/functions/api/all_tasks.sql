@@ -3,7 +3,8 @@
 -- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
 -- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
--- the payload of the task that is to replace a held one, and runs after it. No row for an id: it never existed, was
+-- the payload of the task that is to replace a held one, and runs after it. times_out_at is when the attempt of a running
+-- task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never existed, was
 -- purged, or outlived its retention.
 create or replace view taskq.all_tasks as
 select
@@ -45,7 +46,10 @@ select
       -- `offset 0`: compute each of these once.
       offset 0
     ) as h
-  ) as applies
+  ) as applies,
+  case when a.status = 'running' then
+    a.started_at + make_interval(secs => coalesce(a.timeout_ms, y.timeout_ms, q.timeout_ms, d.timeout_ms) / 1000.0)
+  end as times_out_at
 from (
   select
     t.id, t.queue, t.type, t.priority, t.status, t.payload, t.tags, t.attempts, t.losses, t.releases,

@@ -1,6 +1,7 @@
 -- Returns where a held task is: `running`, since when and on which worker, or `claimed` ahead by one, where it waits for
--- a slot; `worker_silent`, if the last heartbeat of that worker is older than its lease: others take the task over; and
--- `cancel_requested`. For the columns see taskq.explain.
+-- a slot; `timed_out`, if its attempt has exceeded its timeout and its handler has not ended; `worker_silent`, if the
+-- last heartbeat of that worker is older than its lease: others take the task over; and `cancel_requested`. For the
+-- columns see taskq.explain.
 create or replace function taskq.explain_held(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer
@@ -14,6 +15,10 @@ as $$
       jsonb_build_object(
         'since', case _task.status when 'running' then _task.started_at end, 'worker', owner.id, 'name', w.name
       ) as about
+    union all
+    select 'timed_out', null, jsonb_build_object('since', a.times_out_at)
+    from taskq.all_tasks a
+    where a.id = _task.id and a.times_out_at < _ts
     union all
     select 'worker_silent', null, jsonb_build_object('since', w.heartbeat_at, 'worker', w.id, 'name', w.name)
     where w.heartbeat_at < _ts - make_interval(secs => w.lease_ms / 1000.0)

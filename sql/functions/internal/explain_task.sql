@@ -1,5 +1,6 @@
 -- Returns what in a waiting task's own row keeps it from starting: `delayed`, or after an earlier start `retrying` or
--- `snoozed` (until: when it is due), or `expired`; and `suspect` if it was lost with its worker, which makes it run in a
+-- `snoozed` (until: when it is due), or `expired`; and `suspect` if its handler did not report its end (its worker was lost, its
+-- process died, or it ignored its timeout), which makes it run in a
 -- process of its own, and alone in its claim after three losses before its start. For the columns see taskq.explain.
 create or replace function taskq.explain_task(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)

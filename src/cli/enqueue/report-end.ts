@@ -4,9 +4,13 @@ import type { Waited } from '../../queue/protocol/end-watch.ts';
 import type { Enqueued } from '../../queue/protocol/enqueue.ts';
 import type { EndRow } from '../../queue/protocol/get-ends.ts';
 import { printable } from '../present/printable.ts';
+import { whyNotStored } from '../present/why-not-stored.ts';
 import type { Context } from '../run/context.ts';
 
-/** Print how the awaited task ended: its result on stdout, its failure on stderr. Returns 0 or 1. */
+/**
+ * Print how the awaited task ended: its result on stdout; on stderr its failure, or why its result could not be stored.
+ * Returns 0 or 1.
+ */
 export async function reportEnd(
   context: Context,
   { id, created, answer }: Enqueued,
@@ -26,8 +30,10 @@ export async function reportEnd(
   await context.output.answer(document, ({ columns }) =>
     isCompleted ? stringifyExact(result, columns === null ? 0 : 2) : '',
   );
-  if (!isCompleted && context.output.format === 'text')
-    context.output.complain(`taskq: ${failureOf(waited.end)}`);
+  if (context.output.format === 'text') {
+    if (!isCompleted) context.output.complain(`taskq: ${failureOf(waited.end)}`);
+    else if (result_note !== null) context.output.complain(`taskq: ${lossOf(waited.end)}`);
+  }
   return isCompleted ? EXIT.done : EXIT.failed;
 }
 
@@ -36,6 +42,12 @@ function failureOf({ id, status, reason, error }: EndRow): string {
   const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
   const outcome = STATUS_TEXTS[status] ?? `is ${status}`;
   return printable(`task ${id} ${outcome}${why}${what} — see taskq show ${id}`);
+}
+
+function lossOf({ id, result_note }: EndRow): string {
+  return printable(
+    `task ${id} has completed, but its result is not stored: ${whyNotStored(result_note!)} — see taskq show ${id}`,
+  );
 }
 
 const STATUS_TEXTS: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ export function causeText(cause: Cause<string>, { queue, type }: Place, now: num
     case 'expired':
       return `it expired at ${at(cause.at)}, before it started, and will not run`;
     case 'suspect':
-      return `it was lost with its worker (${countOf(cause.losses, 'time')}): it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
+      return `its handler did not report its end (${countOf(cause.losses, 'time')}): it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
     case 'queue_paused': {
       const { since: paused_at, until: paused_until, by: paused_by, reason: pause_reason } = cause;
       const pause = pauseText({ paused_at, paused_until, paused_by, pause_reason }, now);
@@ -33,6 +33,8 @@ export function causeText(cause: Cause<string>, { queue, type }: Place, now: num
       return `it runs on worker ${workerName(cause)}${cause.since === null ? '' : `, since ${at(cause.since)}`}`;
     case 'claimed':
       return `worker ${workerName(cause)} has claimed it ahead, and starts it when a slot is free`;
+    case 'timed_out':
+      return `its timeout passed at ${at(cause.since)}, and its handler has not ended; one that ignores its signal is recorded as failed when its worker ends`;
     case 'worker_silent':
       return `worker ${workerName(cause)} has been silent for ${roughly(Math.max(0, now - Date.parse(cause.since)))}: another takes over`;
     case 'cancel_requested':

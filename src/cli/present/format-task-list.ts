@@ -39,8 +39,14 @@ function whenOf(task: TaskRow, now: number): string {
   const at = (column: string) => relativeTime(task[column] as string | null, now);
   if (task.status === 'pending')
     return Date.parse(String(task.available_at)) <= now ? 'due' : `due ${at('available_at')}`;
+  if (isTimedOut(task, now)) return `timed out ${at('times_out_at')}`;
   if (task.status === 'running') return `started ${at('started_at')}`;
   return at('finished_at');
+}
+
+/** Whether its attempt has exceeded its timeout, and its handler has not ended. */
+export function isTimedOut({ times_out_at: at }: TaskRow, now: number): boolean {
+  return typeof at === 'string' && Date.parse(at) <= now;
 }
 
 export function paintStatus(status: string, text: string, paint: Paint): string {

@@ -1,3 +1,4 @@
+import type { ResultNote } from '../../domain/storable-result.ts';
 import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -5,10 +6,11 @@ import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
 import type { Action, AttemptError, ShownTask } from '../../queue/inspect/show-task.ts';
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
-import { paintStatus } from './format-task-list.ts';
+import { isTimedOut, paintStatus } from './format-task-list.ts';
 import { printable, printableLines } from './printable.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
+import { whyNotStored } from './why-not-stored.ts';
 
 /** What the task's own row does not say. */
 export interface Surroundings {
@@ -29,7 +31,8 @@ export function formatTask(task: ShownTask, surroundings: Surroundings, screen: 
     section('payload', pretty(task.payload), paint),
     section('payload of the next run', pretty((task.again as Next | null | undefined)?.payload), paint),
     section('progress', pretty(task.progress), paint),
-    section('result', pretty(task.result ?? task.result_note), paint),
+    section('result', pretty(task.result), paint),
+    section('result not stored', noteText(task.result_note), paint),
     ...history(task, screen),
     // A dead letter's last error is among its attempts, if there was one.
     task.errors.length === 0 ? section('error', errorText(task.error as ErrorJson), paint) : '',
@@ -57,7 +60,7 @@ function factsOf(
     ['priority', text('priority')],
     ['reason', text('reason')],
     ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, attemptsText)}`],
-    ['leases lost', counted('losses')],
+    ['suspect', suspectOf(Number(task.losses))],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
     ['due', task.status === 'pending' ? time('available_at') : ''],
@@ -67,7 +70,7 @@ function factsOf(
     ['took', tookOf(task)],
     [isNothing(task.lease_expires_at) ? 'last lease' : 'lease', leaseOf(task, time('lease_expires_at'))],
     ['expires', time('expires_at')],
-    ['timeout', fromWhere(task.applies.timeout_ms, (ms) => formatDuration(ms))],
+    ['timeout', timeoutOf(task, now)],
     ['back-off', fromWhere(task.applies.backoff, backoffText)],
     // It is about finished tasks: a dead letter is kept by another setting.
     ['retention', task.status === 'dead' ? '' : fromWhere(task.applies.retention, printable)],
@@ -108,6 +111,16 @@ function endingOf(ending: unknown): string {
 function fromWhere<Value>({ value, from }: Applying<Value | null>, textOf: (value: Value) => string): string {
   if (value === null) return '';
   return from === 'task' ? textOf(value) : `${textOf(value)} (${from})`;
+}
+
+function suspectOf(losses: number): string {
+  return losses > 0 ? `its handler did not report its end ${countOf(losses, 'time')}` : '';
+}
+
+function timeoutOf(task: ShownTask, now: number): string {
+  const timeout = fromWhere(task.applies.timeout_ms, (ms) => formatDuration(ms));
+  if (!isTimedOut(task, now)) return timeout;
+  return `${timeout}, passed ${relativeTime(String(task.times_out_at), now)}: its handler has not ended`;
 }
 
 function keptText({ by_hand }: ShownTask, { value, from }: DeadRetention): string {
@@ -169,9 +182,11 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const isNumbered = !['snoozed', 'lost'].includes(failed.outcome);
   const title = isNumbered ? `attempt ${failed.attempt}: ${failed.outcome}` : failed.outcome;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
-  const parts = [errorText(failed.error as ErrorJson), pretty(failed.result ?? failed.result_note)].filter(
-    (text) => text !== '',
-  );
+  const parts = [
+    errorText(failed.error as ErrorJson),
+    pretty(failed.result),
+    failed.result_note === null ? '' : `result not stored: ${noteText(failed.result_note)}`,
+  ].filter((text) => text !== '');
   return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...parts.map(indented)].join('\n');
 }
 
@@ -190,6 +205,13 @@ function errorText(error: ErrorJson | undefined): string {
   const own = stack.includes(String(error.message).slice(0, 50)) ? stack : `${line}\n${stack}`;
   const cause = errorText(error.cause as ErrorJson | undefined);
   return printableLines(cause === '' ? own : `${own}\ncaused by ${cause}`);
+}
+
+/** Why a result is not stored, and the beginning of its text. */
+function noteText(value: unknown): string {
+  if (isNothing(value)) return '';
+  const note = value as ResultNote;
+  return printableLines([whyNotStored(note), ...(note.head === '' ? [] : [`${note.head}…`])].join('\n'));
 }
 
 function section(title: string, text: string, paint: Paint): string {

@@ -7,7 +7,10 @@ export type Cause<Time> =
   | { readonly cause: 'delayed' | 'retrying' | 'snoozed'; readonly until: Time }
   /** Its time to start ran out at `at`. */
   | { readonly cause: 'expired'; readonly at: Time; readonly until: null }
-  /** It was lost with its worker, so it runs in its own process; alone: nothing else is claimed with it. */
+  /**
+   * Its handler did not report its end, as when its worker is lost, so it runs in its own process; alone: nothing else is
+   * claimed with it.
+   */
   | { readonly cause: 'suspect'; readonly losses: number; readonly alone: boolean }
   | {
       readonly cause: 'queue_paused';
@@ -31,6 +34,8 @@ export type Cause<Time> =
       /** Null if claimed ahead. */
       readonly since: Time | null;
     }
+  /** Its attempt exceeded its timeout at `since`, and its handler has not ended. */
+  | { readonly cause: 'timed_out'; readonly since: Time }
   /** The worker that holds it sends no heartbeats: others take the task over. */
   | {
       readonly cause: 'worker_silent';

@@ -1,3 +1,4 @@
+import type { ResultNote } from '../../domain/storable-result.ts';
 import type { Queryable } from '../../lib/database.ts';
 import type { TaskRow } from './task-row.ts';
 
@@ -12,7 +13,7 @@ export interface AttemptError {
   readonly lease_no: number;
   readonly error: Readonly<Record<string, unknown>> | null;
   readonly result: unknown;
-  readonly result_note: unknown;
+  readonly result_note: ResultNote | null;
 }
 
 /** An operator's action on a task. */

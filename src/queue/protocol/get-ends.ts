@@ -1,3 +1,4 @@
+import type { ResultNote } from '../../domain/storable-result.ts';
 import type { FinishedStatus, LiveStatus } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
@@ -7,7 +8,7 @@ export interface EndRow {
   readonly type: string;
   readonly status: LiveStatus | FinishedStatus | 'dead';
   readonly result: unknown;
-  readonly result_note: unknown;
+  readonly result_note: ResultNote | null;
   readonly error: Readonly<Record<string, unknown>> | null;
   readonly reason: string | null;
   /** What happened to the handler of a cancelled task; null: it ended by itself, or there was none. */

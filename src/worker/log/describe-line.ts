@@ -20,6 +20,13 @@ const SHOWN_ELSEWHERE = new Set([
   'fields',
 ]);
 
+/** Events of a task whose name does not say what happened. */
+const NOT_SELF_EXPLANATORY: ReadonlySet<unknown> = new Set([
+  'task.abandoned',
+  'result.not_stored',
+  'lease.lost',
+]);
+
 /** Format a log line for a person: the event, the task, the other fields, and an error's message and position. */
 export function describeLine(line: Line): string {
   const {
@@ -43,7 +50,7 @@ export function describeLine(line: Line): string {
     typeof reason === 'string' ? `reason ${reason}` : null,
     ...Object.entries(line).flatMap(([key, value]) => (SHOWN_ELSEWHERE.has(key) ? [] : other(key, value))),
     ...Object.entries(fields ?? {}).map(([key, value]) => named(key, value)),
-    id === undefined && event !== 'task.log' ? msg : null,
+    (id === undefined && event !== 'task.log') || NOT_SELF_EXPLANATORY.has(event) ? msg : null,
     event === 'worker.stopping' ? describeGrace(line) : null,
   ].filter((part) => part !== null);
   return `${event}  ${parts.join(', ')}${describeError(error)}`;

@@ -130,6 +130,11 @@ export const EVENTS = {
     'the task became a dead letter',
     ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'reason', 'error'],
   ],
+  'result.not_stored': [
+    'warn',
+    'the value a handler returned cannot be stored as a result; what was kept of it is in taskq show',
+    ['task_id', 'type', 'queue', 'attempt', 'bytes', 'reason'],
+  ],
   'task.snoozed': [
     'debug',
     'the handler asked to run again later, with no attempt counted',
@@ -142,7 +147,7 @@ export const EVENTS = {
   ],
   'task.abandoned': [
     'error',
-    'the handler ignores its abort signal and keeps its slot until the worker exits',
+    'the handler ignores its abort signal: it keeps its slot and its lease, and its outcome is recorded when the worker exits',
     ['task_id', 'type', 'abandoned'],
   ],
   'task.given_back': [
@@ -218,6 +223,8 @@ export interface EventFields {
   readonly attempt: number;
   readonly ran_ms: number | null;
   readonly retry_in_ms: number;
+  /** Of the JSON text of a result; null: its size is not the problem. */
+  readonly bytes: number | null;
   readonly status: string;
   readonly error: LoggedError;
   readonly reason: string | null;

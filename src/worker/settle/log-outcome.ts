@@ -9,7 +9,9 @@ export function logOutcome(
   { task, outcome, ranMs }: EndedTask,
   { answer, consequence }: SettleAnswer,
 ): End {
-  if (answer !== 'lost' && outcome.kind === 'completed' && !events.isDebugEnabled) return 'completed';
+  const note = 'resultNote' in outcome ? outcome.resultNote : null;
+  if (answer !== 'lost' && outcome.kind === 'completed' && note === null && !events.isDebugEnabled)
+    return 'completed';
   const about = {
     task_id: task.id,
     type: task.type,
@@ -20,6 +22,10 @@ export function logOutcome(
   if (answer === 'lost') {
     events.event('lease.lost', about);
     return 'lost';
+  }
+  if (note !== null) {
+    const { ran_ms: _, ...which } = about;
+    events.event('result.not_stored', { ...which, bytes: note.bytes, reason: note.reason });
   }
   const error = 'error' in outcome && outcome.error !== null ? { error: outcome.error } : {};
   if (consequence?.status === 'dead' || (outcome.kind === 'dead' && consequence === null)) {
