@@ -32,6 +32,14 @@ export async function membersOf(file, declared) {
   return members;
 }
 
+/** Returns the text of a type's declaration. */
+export async function declarationOf(file, declared) {
+  const text = await readFile(new URL(`../dist/${file}.d.ts`, import.meta.url), 'utf8');
+  const found = new RegExp(`^export (type ${declared}\\b[\\s\\S]*?^\\}?\\)?;$)`, 'm').exec(text)?.[1];
+  if (found === undefined) throw new Error(`${file}.d.ts declares no type ${declared}`);
+  return found;
+}
+
 function bodyOf(text, file, declared) {
   const lines = text.split('\n');
   const start = lines.findIndex((line) =>

@@ -9,7 +9,8 @@ import { describeSettings } from '../dist/config/describe-config.js';
 import { ERROR_CODES } from '../dist/lib/error-codes.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
 import { EVENTS } from '../dist/worker/log/events.js';
-import { membersOf } from './declared.mjs';
+import { declarationOf, membersOf } from './declared.mjs';
+import { actionColumns, sqlFunctions, taskColumns } from './sql-reference.mjs';
 import { table } from './table.mjs';
 
 const file = new URL('../docs/reference.md', import.meta.url);
@@ -20,7 +21,7 @@ in TypeScript it can also be a number of milliseconds.
 
 [Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) ·
 [Exit codes](#exit-codes) · [Error codes](#error-codes) · [Settings](#settings) · [Log events](#log-events) ·
-[Handlers](#handlers) · [The library](#the-library)
+[Handlers](#handlers) · [The library](#the-library) · [SQL](#sql)
 
 ## Commands
 
@@ -99,6 +100,24 @@ ${await members('library/task-queue-options', 'EnqueueManyOptions')}
 ### \`wait(id, options)\`
 
 ${await members('library/task-queue-options', 'WaitOptions')}
+### What \`wait\` resolves to
+
+\`\`\`ts
+${await declarationOf('library/task-end', 'TaskEnd')}
+\`\`\`
+
+### What \`get\` resolves to
+
+\`undefined\` if there is no such task. Otherwise this, with \`errors\` (its failed attempts) and \`actions\` (what people
+did to it), both oldest first. The items of \`list(filter)\` and \`page()\` have neither.
+
+${await members('library/task-record', 'TaskRecord')}
+Each of \`errors\`:
+
+${await members('library/task-record', 'AttemptRecord')}
+Each of \`actions\`:
+
+${await members('library/task-record', 'ActionRecord')}
 ### \`revive(id, options)\`, \`rerun(id, options)\`
 
 ${await members('library/task-queue-options', 'ReviveSettings')}
@@ -143,7 +162,23 @@ ${await members('library/create-worker', 'TaskWorker')}
 ### \`runTask(id, options)\`, \`runAttempt(id, options)\` of \`taskq/testing\`
 
 ${await members('testing', 'TestOptions')}
-`;
+## SQL
+
+Every function is in the schema \`taskq\`, and needs only \`execute\` on it. Those that operate take a name for
+\`taskq.actions\`: \`by\` in \`options\`, or \`_by\`. The comment that opens its file in \`sql/functions/api\` says more
+of each.
+
+${await sqlFunctions()}
+### The view \`taskq.all_tasks\`
+
+Every task, waiting, held, finished or dead.
+
+${await taskColumns()}
+### The table \`taskq.actions\`
+
+One row for each call of a verb.
+
+${await actionColumns()}`;
 
 if (process.argv.includes('--check')) {
   if (written !== (await readFile(file, 'utf8')))

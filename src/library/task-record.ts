@@ -16,13 +16,21 @@ import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
  * A task as it is now, wherever its row is: waiting, held, finished or dead. Null means that there is none, or not yet.
  */
 export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> {
+  /** The id: a bigint, so text. */
   readonly id: string;
+  /** The name of its handler. */
   readonly type: Type;
+  /** Its queue. */
   readonly queue: string;
+  /** Live (`blocked`, `pending`, `leased`, `running`), finished (`completed`, `cancelled`, `expired`) or `dead`. */
   readonly status: TaskStatus;
+  /** 0 is the most urgent, 9 the least. */
   readonly priority: number;
+  /** The argument of its handler. */
   readonly payload: Payload;
+  /** Names and values to find it by. */
   readonly tags: Readonly<Record<string, string>> | null;
+  /** Its unique key. */
   readonly key: string | null;
   /** Failed attempts so far. */
   readonly attempts: number;
@@ -30,17 +38,21 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly maxAttempts: number | null;
   /** The settings that apply to it today, each with its origin. */
   readonly applies: AppliedSettings;
+  /** When it was enqueued. */
   readonly createdAt: Date;
   /** The requested start: it does not start earlier. */
   readonly notBefore: Date;
   /** When it may start, also for a retry; null if it does not wait. */
   readonly availableAt: Date | null;
+  /** It does not start after this time. */
   readonly expiresAt: Date | null;
+  /** When its last attempt started. */
   readonly startedAt: Date | null;
   /** When its attempt exceeds its timeout, or did; null: it does not run, or has no timeout. */
   readonly timesOutAt: Date | null;
   /** When it completed, was cancelled, expired or died. */
   readonly finishedAt: Date | null;
+  /** The latest of creation, start, cancel request, last error and end. */
   readonly updatedAt: Date;
   /** The result of a completed task. */
   readonly result: Result | null;
@@ -50,6 +62,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly error: StoredError | null;
   /** Why it is dead or cancelled. */
   readonly reason: string | null;
+  /** Reserved. */
   readonly progress: unknown;
   /** The worker that holds it or held it last: `host:pid:unique part`. */
   readonly leaseOwner: string | null;
@@ -75,12 +88,15 @@ export interface AppliedSettings {
 
 /** An action that someone took on a task: cancelled, retried, revived it, … */
 export interface ActionRecord {
+  /** `cancel`, `retry`, `revive`, … */
   readonly verb: string;
+  /** When. */
   readonly at: Date;
   /** The role of the session. */
   readonly role: string;
   /** Name given by the caller. */
   readonly by: string | null;
+  /** The reason given. */
   readonly reason: string | null;
 }
 
@@ -90,11 +106,13 @@ export interface AttemptRecord {
   readonly attempt: number;
   /** `failed`, `dead`, `snoozed`, or `lost` with its worker. */
   readonly outcome: string;
+  /** When it ended. */
   readonly at: Date;
   /** Null if the attempt was lost. */
   readonly ranMs: number | null;
   /** When the next attempt was due; null if there was none, or if this attempt was lost. */
   readonly retryAt: Date | null;
+  /** The error; null if there is none. */
   readonly error: StoredError | null;
   /** The result that `Retry` or `Snooze` passed. */
   readonly result: unknown;

@@ -1,0 +1,203 @@
+// The SQL functions and columns of docs/reference.md, read from sql/.
+import { readdir, readFile } from 'node:fs/promises';
+import { table } from './table.mjs';
+
+const functions = new URL('../sql/functions/api/', import.meta.url);
+
+/** What workers and the commands call among themselves. */
+const PROTOCOL = [
+  'ask_ends',
+  'begin_housekeeping',
+  'begin_rescue',
+  'claim',
+  'claim_one',
+  'complete',
+  'count_unfinished',
+  'due_vacuum',
+  'end_rescue',
+  'ensure_partitions',
+  'find_missed',
+  'get_orders',
+  'get_release',
+  'give_back',
+  'heartbeat',
+  'maintain',
+  'mark_idle',
+  'notify_workers',
+  'register_worker',
+  'reload_worker',
+  'rescue',
+  'settle',
+  'survey',
+  'unmark_idle',
+  'unregister_worker',
+];
+
+/** A table of the functions that an application or a person may call, and below it the names of the others. */
+export async function sqlFunctions() {
+  const all = await Promise.all(
+    (await readdir(functions))
+      .sort()
+      .map(async (file) => functionIn(file, await readFile(new URL(file, functions), 'utf8'))),
+  );
+  const found = all.filter((one) => one !== null);
+  const gone = PROTOCOL.find((name) => !found.some((one) => one.name === name));
+  if (gone !== undefined) throw new Error(`sql/functions/api has no ${gone}`);
+  const open = found.filter(({ name }) => !PROTOCOL.includes(name));
+  const rows = open.map(({ name, takes, returns, says }) => [
+    `\`taskq.${name}(${takes})\``,
+    `\`${returns}\``,
+    says,
+  ]);
+  const others = PROTOCOL.map((name) => `\`${name}\``).join(', ');
+  return `${table(['function', 'returns', 'what it does'], rows)}
+These are the protocol of the workers and the command line, and may change with each release: ${others}.
+`;
+}
+
+function functionIn(file, text) {
+  const [, name, takes, returns] =
+    /^create or replace function taskq\.(\w+)\(([\s\S]*?)\)\nreturns ([\s\S]*?)\nlanguage /m.exec(text) ?? [];
+  if (name === undefined) {
+    if (/^create or replace view /m.test(text)) return null;
+    throw new Error(`sql/functions/api/${file} has no function in the usual form`);
+  }
+  return { name, takes: line(takes), returns: line(returns), says: sayingOf(text) };
+}
+
+/** The first sentence of the comment, and the one that says what the answers mean. */
+function sayingOf(text) {
+  const comment = line(text.slice(0, text.search(/^create /m)).replaceAll(/^-- ?/gm, ''));
+  const [first, ...others] = comment.split(/(?<=[.]\)?) /);
+  const answers = others.find((sentence) => sentence.startsWith('Returns '));
+  return answers === undefined ? first : `${first} ${answers}`;
+}
+
+function line(text) {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\( | \)/g, (mark) => mark.trim())
+    .trim();
+}
+
+/** The columns of taskq.all_tasks. */
+export async function taskColumns() {
+  const view = await readFile(new URL('all_tasks.sql', functions), 'utf8');
+  const first = /^from \(\n {2}select\n([\s\S]*?)\n {2}from taskq\.tasks t$/m.exec(view)[1];
+  const names = [...topLevel(first).map(nameOf), 'applies'];
+  const types = {
+    ...(await columnsOf('tasks')),
+    ...(await columnsOf('finished_tasks')),
+    ...(await columnsOf('dead_tasks')),
+  };
+  const derived = { updated_at: 'timestamptz', lease_owner: 'text', applies: 'jsonb' };
+  return described('taskq.all_tasks', names, { ...types, ...derived }, TASK_COLUMNS);
+}
+
+/** The columns of taskq.actions. */
+export async function actionColumns() {
+  const types = await columnsOf('actions');
+  return described('taskq.actions', Object.keys(types), types, ACTION_COLUMNS);
+}
+
+function described(relation, names, types, says) {
+  const odd = [
+    ...names.filter((name) => !(name in says)),
+    ...Object.keys(says).filter((name) => !names.includes(name)),
+  ];
+  if (odd.length > 0) throw new Error(`${relation} and its description differ in ${odd.join(', ')}`);
+  return table(
+    ['column', 'type', 'what it is'],
+    names.map((name) => [`\`${name}\``, `\`${types[name].replace('taskq.', '')}\``, says[name]]),
+  );
+}
+
+/** Split at the commas that are in no parentheses. */
+function topLevel(list) {
+  const parts = [''];
+  let depth = 0;
+  for (const letter of list) {
+    if (letter === '(') depth += 1;
+    if (letter === ')') depth -= 1;
+    if (letter === ',' && depth === 0) parts.push('');
+    else parts[parts.length - 1] += letter;
+  }
+  return parts;
+}
+
+function nameOf(expression) {
+  return /(\w+)\s*$/.exec(expression)[1];
+}
+
+async function columnsOf(relation) {
+  const directory = new URL('../sql/migrations/', import.meta.url);
+  for (const file of await readdir(directory)) {
+    const text = await readFile(new URL(file, directory), 'utf8');
+    const body = new RegExp(`^create table taskq\\.${relation} \\(\\n([\\s\\S]*?)^\\)`, 'm').exec(text)?.[1];
+    if (body === undefined) continue;
+    const lines = body.matchAll(/^ {2}(?!constraint |primary )(\w+) ((?:taskq\.)?\w+(?:\[\])?)/gm);
+    return Object.fromEntries([...lines].map(([, name, type]) => [name, type]));
+  }
+  throw new Error(`sql/migrations has no table taskq.${relation}`);
+}
+
+const RESERVED = 'reserved';
+
+const TASK_COLUMNS = {
+  id: 'id, for ever the same',
+  queue: 'queue',
+  type: 'name of its handler',
+  priority: '0 (most urgent) to 9',
+  status: '`blocked`, `pending`, `leased`, `running`, `completed`, `cancelled`, `expired` or `dead`',
+  payload: 'argument of its handler',
+  tags: 'names and values to find it by',
+  attempts: 'failed attempts so far',
+  losses: 'workers lost while they held it, since a handler last reported an outcome',
+  releases: 'times it was given back after it had started, since the last outcome',
+  max_attempts: 'its own option; null: see `applies`',
+  available_at: 'when it may start, also for a retry; null once it has ended',
+  not_before: 'the requested start',
+  created_at: 'when it was enqueued',
+  started_at: 'when its last attempt started',
+  finished_at: 'when it completed, was cancelled, expired or died',
+  updated_at: 'latest of creation, start, cancel request, last error and end',
+  lease_no: 'number that its last claim has drawn',
+  lease_owner: 'name of the worker that holds it or held it last',
+  lease_expires_at: 'until when its worker holds it without a heartbeat',
+  expires_at: 'it does not start after this time',
+  timeout_ms: 'its own option',
+  backoff: 'its own option',
+  retention: 'its own option',
+  unique_key: 'its key',
+  group_key: RESERVED,
+  workflow_id: RESERVED,
+  step: RESERVED,
+  created_by: 'database role that enqueued it',
+  source: 'where it comes from, if it is no new task: `rerun of 12`',
+  traceparent: "the producer's W3C trace context",
+  cancel_requested_at: 'when its worker was asked to end it',
+  cancel_reason: 'why it was cancelled',
+  progress: RESERVED,
+  error: 'its last error',
+  result: 'what its handler returned',
+  result_note: 'what remains of a result that could not be stored',
+  reason: 'why it is dead',
+  by_hand: 'it was made a dead letter by hand',
+  ending: 'of a cancelled task that did not end by itself: `killed` or `worker_lost`',
+  again: 'the task that runs after it: `id`, `at` and `payload`',
+  applies: 'settings in effect, each with its `value` and where it is `from`: task, type, queue or defaults',
+};
+
+const ACTION_COLUMNS = {
+  id: 'number of the action',
+  at: 'when',
+  verb: '`add`, `cancel`, `discard`, `pause`, `purge`, `release_key`, `remove`, `rerun`, `resume`, `retry`, `revive`, `set` or `stop`',
+  role: 'database role of the session',
+  by: 'name that the caller added (`--by`)',
+  task_ids: 'the tasks it was done to',
+  queue: 'the queue it was done to',
+  worker: 'the worker it was done to',
+  type: 'the type it was done to',
+  settings: 'what was set; null in it: removed',
+  reason: 'the reason given',
+};
