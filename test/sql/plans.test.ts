@@ -67,6 +67,12 @@ function verbsOf(
     return before.claim({ start: 10, cursor });
   };
   const claimed = (then: (tasks: Claimed[]) => Promise<readonly unknown[]>) => async () => then(await due());
+  /** The tasks that are to replace them, which have keys from now on. */
+  const replaced = async (tasks: readonly Claimed[]) => {
+    const keyed = await ids(`update taskq.tasks set unique_key = 'replaced ' || id
+      where id in (${tasks.map((task) => task.id).join()}) returning unique_key as id`);
+    return JSON.stringify(keyed.map((held) => ({ type: 'work', key: held })));
+  };
   const settled = (kind: string) =>
     claimed((tasks) =>
       settle(...tasks.map((task) => outcome(task, kind, { error: {}, reason: 'r', delay_ms: 3_600_000 }))),
@@ -85,6 +91,31 @@ function verbsOf(
     'enqueue a task': many(() => later, 1),
     'enqueue ten with new keys': many(() => ({ ...later, key: `new ${key++}` }), 10),
     'enqueue ten with held keys': many(() => ({ ...later, key: `held ${key++ % 5}`, key_for: '24h' }), 10),
+    'replace ten that wait': async () => {
+      const waiting = 'select unique_key as id from taskq.tasks where unique_key is not null limit 10';
+      const keys = await ids(`update taskq.tasks set type = 'work', queue = 'default'
+        where lease_owner is null and unique_key in (${waiting}) returning unique_key as id`);
+      const tasks = JSON.stringify(keys.map((held) => ({ type: 'work', key: held })));
+      return session.rows('select * from taskq.enqueue_many($1, $2)', tasks, {
+        ...later,
+        on_held: 'replace',
+      });
+    },
+    'replace ten that run': async () => {
+      const tasks = await replaced(await due());
+      return session.rows('select * from taskq.enqueue_many($1, $2)', tasks, {
+        ...later,
+        on_held: 'replace',
+      });
+    },
+    'settle ten that are replaced': claimed(async (tasks) => {
+      const on_held = 'preserve';
+      await admin.rows('select from taskq.enqueue_many($1, $2)', await replaced(tasks), {
+        ...later,
+        on_held,
+      });
+      return settle(...tasks.map((task, n) => outcome(task, n < 5 ? 'completed' : 'failed', { error: {} })));
+    }),
     'claim ten': async () => {
       await enqueueDue(10);
       return claim({ start: 10, cursor });

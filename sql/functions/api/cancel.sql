@@ -22,7 +22,7 @@ begin
   options := taskq.checked_options('cancel', options, array['notify_done', 'by']);
   found_ids := array(
     select locked.id
-    from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+    from taskq.in_lock_order(_ids) as asked (id)
     cross join lateral (select t.id from taskq.tasks t where t.id = asked.id for update) as locked
   );
   ts := clock_timestamp();

@@ -22,7 +22,7 @@ begin
   -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   waiting := array(
     select locked.id
-    from (select distinct a.id from unnest(_ids) as a (id) order by a.id) as asked
+    from taskq.in_lock_order(_ids) as asked (id)
     cross join lateral (
       select t.id from taskq.tasks t
       where t.id = asked.id and t.lease_owner is null and t.status = 'pending'

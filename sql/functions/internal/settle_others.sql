@@ -158,14 +158,17 @@ begin
 
   if replaced is not null then
     perform taskq.take_again(replaced, _ts);
-    select array_agg(case when t.id is null then d.attempts else t.attempts end order by d.place),
+    select array_agg(case when d.id = any (replaced) then 0 else d.attempts end order by d.place),
       array_agg(
-        case when t.id is null then d.wait_ms else extract(epoch from t.available_at - _ts)::bigint * 1000 end
-        order by d.place
+        case when d.id = any (replaced)
+          then (
+            select (extract(epoch from t.available_at - _ts) * 1000)::bigint from taskq.tasks t where t.id = d.id limit 1
+          )
+          else d.wait_ms
+        end order by d.place
       )
     into attempts, waits
-    from unnest(held, attempts, waits) with ordinality as d (id, attempts, wait_ms, place)
-    left join taskq.tasks t on t.id = d.id and d.id = any (replaced);
+    from unnest(held, attempts, waits) with ordinality as d (id, attempts, wait_ms, place);
   end if;
 
   return query

@@ -29,7 +29,8 @@ begin
     select case when r.again @> '{"keeps_time": true}' then r.available_at else (given.task).available_at end as at
     offset 0
   ) as due
-  where t.id = replaced.id and r.again is not null and (given.task).id is not null;
+  -- `+ 0`: otherwise a planner that expects a row or two walks the primary key.
+  where t.id = any (_ids) and t.id + 0 = replaced.id and r.again is not null and (given.task).id is not null;
 
   update taskq.tasks t set again = null where t.id = any (_ids) and t.again is not null;
 end

@@ -127,3 +127,22 @@ test('a bulk with a key that a repeatable-read transaction cannot see held is an
   await session.rows('rollback');
   expect(await queue.admin.rows(KEYS)).toMatchObject([{ key: 'k' }]);
 });
+
+test.each(['cancel', 'retry'])(
+  'a bulk that replaces tasks and a %s of the same tasks never deadlock',
+  async (verb) => {
+    const [producer, operator, open] = await Promise.all([queue.session(), queue.session(), queue.session()]);
+    // The order of their ids is not that of their keys.
+    const tasks = await many(queue.admin, [{ key: 'b' }, { key: 'a' }]);
+    const ids = tasks.map(({ id }) => id);
+    await open.rows('begin');
+    await open.rows('select from taskq.tasks where id = any ($1) for update', ids);
+    const acts = operator.rows(`select from taskq.${verb}($1)`, ids);
+    await waitUntilBlocked(queue.admin, 1);
+    const replaces = many(producer, [{ key: 'a' }, { key: 'b' }], { on_held: 'replace' });
+    await waitUntilBlocked(queue.admin, 2);
+    await open.rows('commit');
+    await acts;
+    expect(await replaces).toHaveLength(2);
+  },
+);
