@@ -59,7 +59,7 @@ In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,
 ${settings()}
 ## Log events
 
-A worker writes JSON lines to stdout, or coloured text at a terminal. Each line has \`time\`, \`level\`, \`event\` and \`msg\`. What a handler passes to \`ctx.log\` is
+A worker writes JSON lines to stdout, or coloured text at a terminal; what handlers print goes to stderr. Each line has \`time\`, \`level\`, \`event\` and \`msg\`. What a handler passes to \`ctx.log\` is
 in \`fields\` of its line.
 
 ${events()}
