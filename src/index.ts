@@ -2,12 +2,14 @@ export { defineConfig } from './config/define-config.ts';
 export type { ConfigInput } from './config/settings.ts';
 export type {
   BackoffInput,
+  BreakerInput,
   QueueInput,
   QueueInputs,
   TaskTypeInput,
   TaskTypeInputs,
 } from './config/task-settings.ts';
 export type { Backoff, BackoffKind } from './domain/backoff.ts';
+export type { Breaker } from './domain/breaker.ts';
 export type { EnqueueOptions, KeyFor, OnHeld } from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,

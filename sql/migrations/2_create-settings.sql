@@ -23,6 +23,30 @@ $$;
 create domain taskq.backoff as jsonb
   constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
+-- When the breaker of a type opens: after so many failures within a time; and how long after the last one a task may be
+-- tried (absent: 30 s; "none": not before someone resumes the type). Null passes: no breaker.
+create function taskq.is_breaker(_breaker jsonb)
+returns boolean
+language sql immutable parallel safe
+as $$
+  select case jsonb_typeof(_breaker)
+    when 'object' then
+      _breaker - array['failures', 'within_ms', 'probe_after_ms'] = '{}'
+      and (_breaker @@ 'strict $.failures >= 1 && $.failures <= 1000 && $.failures % 1 == 0') is true
+      and (_breaker @@ 'strict $.within_ms >= 1 && $.within_ms <= 3155760000000 && $.within_ms % 1 == 0') is true
+      and (
+        not _breaker ? 'probe_after_ms' or _breaker -> 'probe_after_ms' = '"none"'
+        or (
+          _breaker @@ 'strict $.probe_after_ms >= 1 && $.probe_after_ms <= 3155760000000 && $.probe_after_ms % 1 == 0'
+        ) is true
+      )
+    else _breaker is null
+  end
+$$;
+
+create domain taskq.breaker as jsonb
+  constraint a_breaker_has_failures_and_a_time check (taskq.is_breaker(value));
+
 -- Each column has the value in effect: an operator's (operator), else that of the configuration of workers (registered;
 -- registered_by is the last of them), else the built-in one.
 create table taskq.defaults (
@@ -92,6 +116,7 @@ create table taskq.task_types (
   expires_ms bigint,
   backoff taskq.backoff,
   retention taskq.retention,
+  breaker taskq.breaker,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
   registered jsonb not null default '{}',
@@ -102,6 +127,47 @@ create table taskq.task_types (
   constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint priority_is_0_to_9 check (priority between 0 and 9)
 );
+
+-- The breakers of types that have the setting, or had it. Only claims and taskq.resume_type write them.
+create table taskq.breakers (
+  type text collate "C" primary key,
+  -- Its last failures, oldest first, as many as open it.
+  failed_at timestamptz[] not null default '{}',
+  -- Null: closed.
+  opened_at timestamptz,
+  -- The last task that was claimed to try an open breaker, and the worker that has or had it.
+  probe_id bigint,
+  probe_owner integer,
+  -- No claim looks for a probe before, because the last look took long.
+  probe_from timestamptz,
+  constraint only_an_open_breaker_has_a_probe check (opened_at is not null or num_nonnulls(probe_id, probe_owner) = 0)
+);
+
+-- What claims have to attend to; nearly always empty, so that they need to look at nothing else. Settles leave the
+-- failures of types with a breaker (those of a batch are one row), and the success of a probe, for the next claim. The
+-- row of a breaker that is open stays.
+create table taskq.breaker_events (
+  type text collate "C" not null,
+  at timestamptz not null,
+  failures integer not null default 0,
+  probe_id bigint,
+  is_open boolean not null default false
+);
+
+create function taskq.keep_breaker()
+returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  insert into taskq.breakers (type) values (new.name) on conflict (type) do nothing;
+  return null;
+end
+$$;
+
+-- Whoever sets it holds the row of the type, so no two insert the same row at once, and none waits for another.
+create trigger a_type_with_a_breaker_has_its_row after insert or update of breaker on taskq.task_types
+for each row when (new.breaker is not null) execute function taskq.keep_breaker();
 
 -- The settings that a type, a queue or the defaults (name '') had until then, of those that apply when a task ends, so
 -- that taskq.all_tasks can show what applied to a task that has ended; complete and settle write none of it.

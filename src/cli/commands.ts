@@ -77,7 +77,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'types',
-        summary: 'list, add, remove and configure task types',
+        summary: 'list, add, remove, resume and configure task types',
         load: async () => (await import('./commands/types.ts')).types,
       },
       {

@@ -220,7 +220,7 @@ export const SETTINGS = {
     key: 'taskTypes',
     env: [],
     flag: null,
-    help: 'options by type, which workers that handle it register for all producers: queue, priority, maxAttempts, backoff, timeout, expires, retention',
+    help: 'options by type, which workers that handle it register for all producers: queue, priority, maxAttempts, backoff, timeout, expires, retention, breaker',
     expects: 'an object such as {"send-email": {"timeout": "30s"}}',
   }),
   queueSettings: objectSetting<'queueSettings', QueueInputs>({

@@ -10,6 +10,13 @@ export interface BackoffInput {
   readonly jitter?: number;
 }
 
+/** A breaker as users write it; a `ValueChecks` validates its content. */
+export interface BreakerInput {
+  readonly failures: number;
+  readonly within: string | number;
+  readonly probeAfter?: string | number;
+}
+
 /** Options for the tasks of one type, in a configuration file. */
 export interface TaskTypeInput {
   readonly queue?: string;
@@ -19,6 +26,8 @@ export interface TaskTypeInput {
   readonly timeout?: string | number;
   readonly expires?: string | number;
   readonly retention?: string;
+  /** Stop starting its tasks when they keep failing: `'5/1m'`, or with `probeAfter`. */
+  readonly breaker?: string | BreakerInput;
 }
 
 export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;
@@ -53,7 +62,7 @@ export function checkQueueSettings(queues: QueueInputs, checks: ValueChecks): vo
 }
 
 const OF_BOTH = ['maxAttempts', 'backoff', 'timeout', 'expires', 'retention'] as const;
-const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_BOTH];
+const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_BOTH, 'breaker'];
 const OF_A_QUEUE: readonly (keyof QueueInput)[] = [...OF_BOTH, 'errorsRetention', 'deadRetention'];
 
 function checkEach<Name extends keyof ValueChecks>(

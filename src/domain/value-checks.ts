@@ -1,6 +1,7 @@
 import { badOption } from '../lib/bad-option.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { normaliseBackoff } from './backoff.ts';
+import { normaliseBreaker } from './breaker.ts';
 import { parseMaxAttempts } from './enqueue-options.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
@@ -9,6 +10,7 @@ import { parseRetention } from './retention.ts';
 /** Checks of task options in a configuration, by option. Each throws TaskqError, which names the option. */
 export const VALUE_CHECKS = {
   backoff: (value: unknown) => normaliseBackoff(value),
+  breaker: (value: unknown) => normaliseBreaker(value),
   retention: (value: unknown) => parseRetention(value),
   errorsRetention: (value: unknown) => parseRetention(value, 'errorsRetention'),
   deadRetention,

@@ -22,7 +22,7 @@ export interface Figures {
   readonly completedPerMinute: number;
   /** Types of due tasks that no live worker handles. */
   readonly unhandledTypes: readonly string[];
-  /** Due tasks that no live worker can take, and why. */
+  /** Due tasks that cannot start, and why. */
   readonly stalled: readonly Stalled[];
   /** Live workers. */
   readonly workers: number;

@@ -23,6 +23,7 @@ import { type KeyRelease, releaseKey } from '../queue/operate/keys.ts';
 import { pauseQueue, resumeQueue } from '../queue/operate/pause-queue.ts';
 import { purge } from '../queue/operate/purge.ts';
 import { type RerunAnswer, rerun } from '../queue/operate/rerun.ts';
+import { resumeType } from '../queue/operate/resume-type.ts';
 import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
 import { type Enqueued, enqueue, type NewTask } from '../queue/protocol/enqueue.ts';
@@ -238,6 +239,12 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async resumeQueue(queue: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
     const name = checkedName('queue', queue);
     return this.#withDatabase((db) => resumeQueue(db, name, { by }));
+  }
+
+  /** Closes the open breaker of a type: its tasks are claimed again. Returns false if it was not open. */
+  async resumeType(type: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    const name = checkedName('type', type);
+    return this.#withDatabase((db) => resumeType(db, name, { by }));
   }
 
   /** Returns the pauses of queues, by name; empty if none is paused. */

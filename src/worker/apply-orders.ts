@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Orders, PausedQueue } from '../queue/protocol/orders.ts';
+import type { OpenBreaker, Orders, PausedQueue } from '../queue/protocol/orders.ts';
 import type { EventLog } from './log/events.ts';
 import type { WorkerState } from './worker-state.ts';
 
@@ -9,6 +9,8 @@ export function applyOrders(state: WorkerState, orders: Orders): void {
   if (isDeepStrictEqual(orders, before)) return;
   state.orders = orders;
   logChanges(state.options.events, before, orders);
+  // The claims of all workers have passed the tasks of these types.
+  if (closedBreakers(before, orders).length > 0) state.cursor.reset();
   if (orders.stop) state.shutdown.finish();
   state.releaseUnserved();
   state.executor.fill();
@@ -32,6 +34,18 @@ function logChanges(events: EventLog, before: Orders, now: Orders): void {
     events.event('queue.paused', { ...paused });
   for (const { queue } of missingIn(now.pausedQueues, before.pausedQueues))
     events.event('queue.resumed', { queue });
+  for (const { type, failures, within_ms, probe_after_ms = 30_000 } of missingTypes(before, now))
+    events.event('breaker.opened', { type, failures, within_ms, probe_after_ms });
+  for (const { type } of closedBreakers(before, now)) events.event('breaker.closed', { type });
+}
+
+function closedBreakers(before: Orders, now: Orders): OpenBreaker[] {
+  return missingTypes(now, before);
+}
+
+/** The open breakers of `these` that `others` lacks. */
+function missingTypes(others: Orders, these: Orders): OpenBreaker[] {
+  return these.openBreakers.filter(({ type }) => !others.openBreakers.some((other) => other.type === type));
 }
 
 /** The queues of `these` that `others` lacks. */

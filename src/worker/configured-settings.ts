@@ -1,6 +1,8 @@
+import { normaliseBreaker } from '../domain/breaker.ts';
 import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import { parseRetention } from '../domain/retention.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
+import type { TypeSettings } from '../queue/protocol/register-worker.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
 
 /** Task settings of a configuration, as users write them. */
@@ -16,7 +18,7 @@ export interface TaskSettings {
 export function configuredSettings({ defaults, types, queues }: TaskSettings): ConfiguredSettings {
   return {
     defaults: normaliseEnqueueOptions(defaults),
-    types: byName(types, (settings) => normaliseEnqueueOptions(settings)),
+    types: byName(types, typeSettingsOf),
     queues: byName(queues, queueSettingsOf),
   };
 }
@@ -26,6 +28,14 @@ function byName<Value>(
   write: (settings: object) => Value,
 ): Record<string, Value> {
   return Object.fromEntries(Object.entries(settings).map(([name, options]) => [name, write(options)]));
+}
+
+function typeSettingsOf(settings: object): TypeSettings {
+  const { breaker, ...options } = settings as Readonly<Record<string, unknown>>;
+  return {
+    ...normaliseEnqueueOptions(options),
+    ...(breaker !== undefined && { breaker: normaliseBreaker(breaker) }),
+  };
 }
 
 function queueSettingsOf(settings: object): QueueSettings {

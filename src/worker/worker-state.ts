@@ -5,7 +5,7 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import { describeDatabaseError } from '../lib/server-trouble.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
-import { type Orders, runsQueue } from '../queue/protocol/orders.ts';
+import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
 import { ClaimContext } from './claim/claim-context.ts';
@@ -138,8 +138,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     });
   }
 
-  serves({ queue, type }: ClaimedTask): boolean {
-    return this.types.includes(type) && runsQueue(this.orders, queue);
+  serves(task: ClaimedTask): boolean {
+    return this.types.includes(task.type) && mayRun(this.orders, task);
   }
 
   onReport(): void {
@@ -250,6 +250,6 @@ function ordersAtFirst(options: WorkerOptions): Orders {
   const { paused, concurrency, pollMs, leaseMs, batch, queues } = options;
   return {
     ...{ paused, pausedBy: null, stop: false, stopBy: null },
-    ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [] },
+    ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [], openBreakers: [] },
   };
 }

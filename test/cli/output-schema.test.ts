@@ -104,8 +104,9 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'types add': [['double', 'triple']],
   'types set': [
     ['double', '--backoff', 'linear,1s', '--queue', 'mail', '--priority', 'low'],
-    ['double', '--queue', 'default'],
+    ['double', '--queue', 'default', '--breaker', '5/1m', '--probe-after', 'none'],
   ],
+  'types resume': [['double']],
   'types remove': [['triple', 'nowhere', 'double']],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],
   'keys show': [['kept']],

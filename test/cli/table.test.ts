@@ -55,6 +55,10 @@ const TYPE: ListedType = {
     retention: '365d',
     queue: LONG,
     priority: 2,
+    breaker: { failures: 5, within_ms: 60_000, probe_after_ms: 30_000 },
+    breaker_opened_at: AT,
+    breaker_probe_at: AT,
+    breaker_probe_id: null,
   },
   ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
 };

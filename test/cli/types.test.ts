@@ -43,14 +43,14 @@ describe('taskq types', () => {
     const { stdout } = await project.run(['types', 'list']);
     const [head, ...rows] = stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +QUEUE +PRIORITY +RETENTION +FIRST SEEN +LAST SEEN$/,
+      /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +BREAKER +QUEUE +PRIORITY +RETENTION +FIRST SEEN +LAST SEEN$/,
     );
     expect(rows).toEqual([
-      expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +bulk +2 +- +.* now$/),
+      expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +- +bulk +2 +- +.* now$/),
       expect.stringMatching(/^invoice +0 +no worker .* never$/),
       expect.stringMatching(/^report +1 +no worker .* never$/),
       expect.stringMatching(/^send-email /),
-      expect.stringMatching(/^timed +0 +no worker +unlimited +1m30s +- +fixed 10m +- +- +2d /),
+      expect.stringMatching(/^timed +0 +no worker +unlimited +1m30s +- +fixed 10m +- +- +- +2d /),
     ]);
   });
 
@@ -86,5 +86,61 @@ describe('taskq types', () => {
     expect((await project.json(['types'])).types.map(({ name }: { name: string }) => name)).not.toContain(
       'fine',
     );
+  });
+
+  test('set, list, resume: the breaker, and since when it is open', async () => {
+    const set = ['types', 'set', 'double', '--breaker', '2/1m'];
+    expect((await project.run([...set, '--probe-after', 'none'])).stdout).toMatch(
+      /^breaker +2\/1m, no probe +an operator$/m,
+    );
+    expect((await project.run(set)).stdout).toMatch(/^breaker +2\/1m, probe after 30s +an operator$/m);
+    const row = async () =>
+      (await project.run(['types'])).stdout.split('\n').find((line) => line.startsWith('double'))!;
+    expect(await row()).toContain('2/1m, probe after 30s');
+    expect(await project.run(['types', 'resume', 'double'])).toMatchObject({
+      code: 0,
+      stdout: 'the breaker of double is not open\n',
+    });
+    await project.client.query('select taskq.enqueue_many($1)', [
+      JSON.stringify(Array.from({ length: 100 }, () => ({ type: 'double', payload: { n: -1 } }))),
+    ]);
+    const work = ['work', '--until-idle', '--poll', '50ms', '--concurrency', '1', '--batch', '1', '--quiet'];
+    await project.run(work);
+    const { stdout } = await project.run(['show', '--json', String(await lastId())]);
+    expect(JSON.parse(stdout)).toMatchObject({ attempts: 0, status: 'pending' });
+    expect(await row()).toMatch(/open since (?:now|\S+ ago), probe in \S+/);
+    expect((await project.run(['explain', String(await lastId())])).stdout).toMatch(
+      /^ {2}breaker_open +the breaker of double is open since .*; a task may try it at /m,
+    );
+    expect((await project.run(['stats'])).stdout).toContain(
+      'the breaker of double is open: see taskq types: ',
+    );
+    expect((await project.run(['types', 'resume', 'double', '--by', 'ann'])).stdout).toBe(
+      'double is resumed\n',
+    );
+    expect(await row()).toContain('2/1m, probe after 30s');
+    await project.run(['types', 'set', 'double', '--breaker', 'default']);
+    expect(await row()).not.toContain('2/1m');
+  });
+
+  const lastId = async () => (await project.client.query('select max(id) as id from taskq.tasks')).rows[0].id;
+
+  test.each([
+    [['--breaker', '5'], '--breaker "5": expected 5/1m'],
+    [['--breaker', '0/1m'], '--breaker failures 0: expected a whole number from 1 to 1000'],
+    [['--breaker', '5/soon'], '--breaker within "soon": expected a duration'],
+    [['--breaker', '5/0s'], '--breaker within "0s": expected more than 0'],
+    [['--breaker', '5/1m', '--probe-after', 'never'], '--probe-after "never": expected a duration'],
+    [['--breaker', '5/1m', '--probe-after', '0s'], '--probe-after "0s": expected more than 0'],
+    [['--probe-after', '5s', '--priority', '1'], '--probe-after "5s": give it with --breaker, such as 5/1m'],
+    [['--breaker', 'default', '--probe-after', '5s'], '--probe-after "5s": give it with --breaker'],
+  ])('set %j is refused in one line, exit 2', async (args, why) => {
+    const { code, stdout, stderr } = await project.run(['types', 'set', 'double', ...args]);
+    expect({ code, stdout, lines: stderr.trimEnd().split('\n').length }).toEqual({
+      code: 2,
+      stdout: '',
+      lines: 1,
+    });
+    expect(stderr).toContain(why);
   });
 });

@@ -107,6 +107,7 @@ describe('an order', () => {
       batch: 'auto',
       queues: ['a', 'b'],
       pausedQueues: [],
+      openBreakers: [],
     });
     await orders.untilReceived();
     expect(new Set(orders.received)).toEqual(new Set([id]));

@@ -22,6 +22,7 @@ const PURE = [
   'fits_filter',
   'given_tasks',
   'is_backoff',
+  'is_breaker',
   'is_common_form',
   'is_outgrown',
   'is_retention',
@@ -34,6 +35,7 @@ const PURE = [
   'may_start',
   'needs_check_path',
   'new_task',
+  'opens_breaker',
   'options_are_valid',
   'options_fit',
   'payload_weight',
@@ -48,10 +50,18 @@ const PURE = [
 /** Planned into the functions that call it, it reads with their rights. */
 const READS_AS_ITS_CALLER = ['given_tasks'];
 /** What domains, triggers and views call: made by the migration that makes those. */
-const OF_MIGRATIONS = ['applying', 'is_backoff', 'is_retention', 'keep_past_settings', 'settings_of'];
+const OF_MIGRATIONS = [
+  'applying',
+  'is_backoff',
+  'is_breaker',
+  'is_retention',
+  'keep_breaker',
+  'keep_past_settings',
+  'settings_of',
+];
 /** What is planned into its caller names its schema: it may have no search path of its own. */
 const PURE_PARTS = new RegExp(
-  `\\btaskq\\.(${[...PURE, 'checked_task', 'retention', 'backoff', 'task_status'].join('|')})\\b`,
+  `\\btaskq\\.(${[...PURE, 'checked_task', 'retention', 'backoff', 'breaker', 'task_status'].join('|')})\\b`,
   'g',
 );
 

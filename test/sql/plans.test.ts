@@ -122,6 +122,14 @@ function verbsOf(
     },
     'claim where nothing is due': () =>
       claim({ start: 10, cursor, queues: ['default', 'later'], types: ['rare'] }),
+    'claim beside an open breaker': async () => {
+      await admin.rows(`select taskq.set_type('rare', '{"breaker": {"failures": 1, "within_ms": 1000}}')`);
+      await admin.rows("select taskq.resume_type('rare')");
+      await admin.rows("insert into taskq.breaker_events (type, at, failures) values ('rare', 'epoch', 1)");
+      await before.claim({ types: ['none'] });
+      await enqueueDue(10);
+      return claim({ start: 10, cursor, types: ['work', 'rare'] });
+    },
     'heartbeat ten': claimed(async (tasks) => {
       const beat = 'select * from taskq.heartbeat($1, $2, $3, $4, $5)';
       const nos = tasks.map((task) => task.lease_no);
@@ -403,6 +411,8 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'enqueue a task': 200,
   'claim ten': 500,
   'claim where nothing is due': 200,
+  // It looks for a probe: the dead rows before it, where a snapshot holds them.
+  'claim beside an open breaker': 10_000,
   'heartbeat ten': 400,
   'heartbeat none': 30,
   'look which queues there are': 100,

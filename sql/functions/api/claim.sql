@@ -20,6 +20,10 @@
 -- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
 -- rows), and no later claim reads them again; taskq.find_missed searches behind it.
 --
+-- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
+-- alone, before others, and from any place: the row above then has {"probe": true} and levels 0, and no cursor may
+-- move.
+--
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a payload
 -- changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a thousand that
 -- fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
@@ -54,6 +58,8 @@ declare
   weighs bigint;
   first_left integer;
   level_left integer;
+  has_breakers boolean;
+  handled constant text[] := _types;
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
   untried tid;
@@ -81,8 +87,9 @@ begin
   -- statement below would be joined queue first, and an `order by` above it would lock rows that it does not take.
   select array_agg(level.queue), array_agg(level.priority),
     array_agg(least(level.cursor_at, coalesce(look_back_to, 'infinity'))),
-    array_agg(case when level.cursor_at <= coalesce(look_back_to, 'infinity') then level.cursor_id else 0 end)
-  into level_queues, level_priorities, level_times, level_ids
+    array_agg(case when level.cursor_at <= coalesce(look_back_to, 'infinity') then level.cursor_id else 0 end),
+    exists (select from taskq.breaker_events)
+  into level_queues, level_priorities, level_times, level_ids, has_breakers
   from (
     select q.name as queue, p::smallint as priority,
       coalesce(
@@ -98,6 +105,23 @@ begin
     and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
     order by p, q.place
   ) as level;
+
+  if has_breakers then
+    _types := taskq.attend_breakers(handled, ts);
+    if _start > 0 and spare = 0 then
+      return query
+      select * from taskq.claim_probe(_worker, handled, level_queues, level_priorities, _lease_ms, ts);
+      if found then
+        extra := jsonb_build_object(
+          'looked_to_us', taskq.epoch_us(ts), 'queues', to_jsonb(_queues), 'levels', 0, 'probe', true
+        );
+        if options @> '{"looked": true}' then
+          return next;
+        end if;
+        return;
+      end if;
+    end if;
+  end if;
 
   -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
   -- claim never waits.

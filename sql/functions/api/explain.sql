@@ -48,6 +48,8 @@ begin
       union all
       select * from taskq.explain_queue(task.queue, ts)
       union all
+      select * from taskq.explain_type(task.type, ts)
+      union all
       select * from taskq.explain_workers(task.queue, task.type, ts)
     ) as c;
     if may_start_at = ts then

@@ -1,6 +1,6 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
--- again at its old place. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue
+-- again at its old place. Types whose breaker is open are left out. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue
 -- is null, says up to when a level without a cursor was read. It costs as much as there is behind the cursor, including
 -- dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
@@ -15,6 +15,11 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
+  -- They are not claimed: a claim that went back for them would read them all again.
+  _types := array(
+    select a.type from unnest(_types) as a (type)
+    where not exists (select from taskq.breakers b where b.type = a.type and b.opened_at is not null)
+  );
   return query
   select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id, null::jsonb
   from (

@@ -21,6 +21,8 @@ begin
   if not found then
     return 'not_known';
   end if;
+  delete from taskq.breakers where type = _type;
+  delete from taskq.breaker_events where type = _type;
   perform taskq.record_action('remove', ts, options, _type => _type);
   return 'removed';
 end

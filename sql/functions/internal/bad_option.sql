@@ -28,6 +28,9 @@ declare
     when _option = 'at' then 'a date and time before the year 10000, such as 2030-01-31T09:00:00Z'
     when _option in ('retention', 'errors_retention') then 'none, ever, or whole days such as 7d'
     when _option = 'dead_retention' then 'ever, or whole days such as 90d'
+    when _option = 'breaker' then
+      'an object such as {"failures": 5, "within_ms": 60000, "probe_after_ms": 30000}: failures 1 to 1000, within_ms '
+      || '1 to 3155760000000, probe_after_ms likewise or "none"'
     when _option = 'backoff' then
       'an object such as {"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}: '
       || 'kind fixed, linear, quadratic or exponential, base_ms and max_ms 0 to 3155760000000, factor 1 to 100, '

@@ -1,6 +1,7 @@
 -- Returns the counts of taskq.count_tasks for each queue and type, with whether a live worker handles the type, why no
 -- live worker can take the due tasks (reason and worker: see taskq.find_obstacles; null: one can), and how many of them
--- can run (depth). While no worker is alive, those can whose type one has handled. A worker that is stopping counts as none.
+-- can run (depth). While no worker is alive, those can whose type one has handled. Behind an open breaker one can, as its
+-- probe, or none if it has no probes. A worker that is stopping counts as none.
 create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
@@ -23,11 +24,13 @@ as $$
   select c.*, y.name is not null, s.reason, s.worker,
     case
       when s.reason is null or (s.reason in ('no_worker', 'workers_stopping') and t.last_seen_at is not null) then c.due
+      when s.reason = 'breaker_open' and o.probe_at is distinct from 'infinity' then 1
       else 0
     end
   from counted c
   left join stalled s on s.queue = c.queue and s.type = c.type
   left join taskq.task_types t on t.name = c.type
+  left join taskq.open_breakers(_ts) as o on o.type = c.type
   left join (
     select distinct unnest(w.types) as name from taskq.workers w
     where w.stopped_at is null and w.stop_requested_at is null

@@ -10,7 +10,7 @@ as $$
     ) then array['string']
     when _option in ('delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms') then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']
-    when _option in ('tags', 'backoff') then array['object']
+    when _option in ('tags', 'backoff', 'breaker') then array['object']
     when _option in ('notify_done', 'notify', 'by_hand') then array['boolean']
     when _option = 'allow_unknown' then array['boolean', 'array']
   end

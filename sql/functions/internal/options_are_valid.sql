@@ -25,7 +25,7 @@ begin
       queue text, key text, key_for jsonb, on_held text, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
-      notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb
+      notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker
     )
   );
 exception when data_exception or check_violation then

@@ -26,6 +26,7 @@ declare
   reasons text[];
   killed boolean[];
   replaced bigint[];
+  failed_types text[];
   hint record;
 begin
   select array_agg(o.id), array_agg(o.lease_no) into ids, lease_nos
@@ -66,7 +67,7 @@ begin
     select
       o.*, t.queue, t.type, t.lease_owner, t.again is not null as is_replaced, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
-      coalesce(q.errors_retention, d.errors_retention) as errors_retention
+      coalesce(q.errors_retention, d.errors_retention) as errors_retention, y.breaker is not null as has_breaker
     from given o
     join taskq.tasks t on t.id + 0 = o.id and t.lease_no = o.lease_no
     left join taskq.task_types y on y.name = t.type
@@ -152,8 +153,9 @@ begin
       when d.fate = 'dead' then coalesce(d.reason, 'attempts_spent')
       else d.reason
     end),
-    array_agg(d.killed), array_agg(d.id) filter (where d.fate = 'pending' and d.is_replaced)
-  into held, held_nos, fates, attempts, waits, reasons, killed, replaced
+    array_agg(d.killed), array_agg(d.id) filter (where d.fate = 'pending' and d.is_replaced),
+    array_agg(d.type) filter (where d.has_breaker and d.outcome = 'failed' and d.meant_fate <> 'cancelled')
+  into held, held_nos, fates, attempts, waits, reasons, killed, replaced, failed_types
   from decided d;
 
   if replaced is not null then
@@ -178,6 +180,12 @@ begin
   ))
   from unnest(held, held_nos, fates, attempts, waits, reasons)
     as d (id, lease_no, fate, attempts, wait_ms, reason);
+
+  -- The next claim counts them; see taskq.attend_breakers.
+  if failed_types is not null then
+    insert into taskq.breaker_events (type, at, failures)
+    select f.type, _ts, count(*) from unnest(failed_types) as f (type) group by f.type;
+  end if;
 
   -- Move the tasks that end here; the cancelled ones grouped by reason.
   if 'dead' = any (fates) then

@@ -3,5 +3,5 @@ create or replace function taskq.type_options()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select array['max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority']
+  select array['max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker']
 $$;

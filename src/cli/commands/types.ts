@@ -20,6 +20,11 @@ export const types: CliCommand = {
       load: async () => (await import('./types/set.ts')).typesSet,
     },
     {
+      name: 'resume',
+      summary: 'close the open breaker of a type',
+      load: async () => (await import('./types/resume.ts')).typesResume,
+    },
+    {
       name: 'remove',
       summary: 'forget types and the options set for them',
       load: async () => (await import('./types/remove.ts')).typesRemove,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { normaliseBackoff } from '../../domain/backoff.ts';
+import { normaliseBreaker } from '../../domain/breaker.ts';
 import { parseMaxAttempts } from '../../domain/enqueue-options.ts';
 import { checkedName } from '../../domain/names.ts';
 import { PRIORITY_NAMES, parsePriority } from '../../domain/priority.ts';
@@ -19,6 +20,7 @@ export interface SettingOptions {
   readonly deadRetention?: string;
   readonly queue?: string;
   readonly priority?: string;
+  readonly breaker?: string;
 }
 
 export type SettingName = keyof SettingOptions;
@@ -126,6 +128,13 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     stored: 'priority',
     suggestions: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
     parse: parsePriority,
+  },
+  breaker: {
+    flags: '--breaker <failures/duration>',
+    about: 'stop starting its tasks after so many failures within a time: 5/1m',
+    stored: 'breaker',
+    suggestions: ['5/1m'],
+    parse: normaliseBreaker,
   },
 };
 

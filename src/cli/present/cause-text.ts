@@ -25,6 +25,8 @@ export function causeText(cause: Cause<string>, { queue, type }: Place, now: num
       const pause = pauseText({ paused_at, paused_until, paused_by, pause_reason }, now);
       return `queue ${printable(queue)} is ${pause}`;
     }
+    case 'breaker_open':
+      return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : at(cause.until))}`;
     case 'slots_busy':
       return `all slots of ${cause.workers === 1 ? 'the worker' : `the ${cause.workers} workers`} that can take it are in use (${cause.slots})`;
     case 'behind':
@@ -44,6 +46,12 @@ export function causeText(cause: Cause<string>, { queue, type }: Place, now: num
     default:
       return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
   }
+}
+
+/** `until`: when the next task may try, in words. */
+function breakerEnd(probe: string | null, until: string | null): string {
+  if (probe !== null) return `; task ${probe} tries it`;
+  return until === null ? ', until taskq types resume' : `; a task may try it at ${until}`;
 }
 
 function workerName({ worker, name }: { readonly worker: number; readonly name: string | null }): string {

@@ -1,6 +1,6 @@
 import type { SetSetting } from '../../queue/inspect/get-type.ts';
 import type { Screen } from '../run/output.ts';
-import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { attemptsText, backoffText, breakerText, durationText } from './settings-text.ts';
 import { formatTable } from './table.ts';
 
 /** A table of settings with their sources; empty when there are none. */
@@ -25,6 +25,7 @@ export function formatSettings(settings: Readonly<Record<string, SetSetting>>, s
 function valueText(name: string, value: unknown): string {
   if (value === null) return '-';
   if (name === 'max_attempts') return attemptsText(value as number);
+  if (name === 'breaker') return breakerText(value as Record<string, unknown>);
   if (name === 'backoff') return backoffText(value as Record<string, unknown>);
   return name.endsWith('_ms') ? durationText(value as number) : String(value);
 }

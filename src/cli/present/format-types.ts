@@ -1,7 +1,7 @@
 import type { ListedType } from '../../queue/inspect/list-types.ts';
 import type { Screen } from '../run/output.ts';
 import { waitingText } from './count.ts';
-import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { attemptsText, backoffText, breakerText, durationText } from './settings-text.ts';
 import { formatTable } from './table.ts';
 import { relativeTime } from './times.ts';
 
@@ -33,6 +33,13 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
       { title: 'TIMEOUT', leaves: 5, cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
       { title: 'EXPIRES', leaves: 3, cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },
       { title: 'BACK-OFF', leaves: 3, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      {
+        title: 'BREAKER',
+        leaves: 7,
+        cell: (type) => breakerOf(type, screen.now),
+        shrinksTo: 8,
+        paint: (text, { breaker_opened_at: openedAt }) => (openedAt === null ? text : screen.paint.red(text)),
+      },
       { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },
       { title: 'PRIORITY', leaves: 4, cell: ({ priority }) => String(priority ?? '-'), align: 'right' },
       { title: 'RETENTION', leaves: 4, cell: ({ retention }) => retention ?? '-' },
@@ -46,6 +53,15 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
     types,
     screen,
   );
+}
+
+/** The setting or, of an open one, since when and what ends it. */
+function breakerOf({ breaker, ...open }: ListedType, now: number): string {
+  const { breaker_opened_at: openedAt, breaker_probe_at: probeAt, breaker_probe_id: probe } = open;
+  if (openedAt === null) return breakerText(breaker);
+  const since = `open since ${relativeTime(openedAt, now)}`;
+  if (probe !== null) return `${since}, task ${probe} tries it`;
+  return probeAt === null ? `${since}, until resumed` : `${since}, probe ${relativeTime(probeAt, now)}`;
 }
 
 function handlersOf(workers: readonly string[]): string {

@@ -9,6 +9,8 @@ export function obstacleText({ queue, type, reason, worker }: Obstacle): string 
   switch (reason) {
     case 'queue_paused':
       return `queue ${shownQueue} is paused`;
+    case 'breaker_open':
+      return `the breaker of ${shownType} is open: see taskq types`;
     case 'no_worker':
       return 'no worker is running';
     case 'workers_stopping':

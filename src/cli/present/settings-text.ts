@@ -16,6 +16,15 @@ export function backoffText(backoff: Readonly<Record<string, unknown>> | null): 
   return `${String(kind)} ${duration(base_ms)}${cap}`;
 }
 
+/** `5/1m, probe after 30s` */
+export function breakerText(breaker: Readonly<Record<string, unknown>> | null): string {
+  if (breaker === null) return '-';
+  const { failures, within_ms, probe_after_ms = 30_000 } = breaker;
+  const probe =
+    probe_after_ms === 'none' ? 'no probe' : `probe after ${formatDuration(Number(probe_after_ms))}`;
+  return `${String(failures)}/${formatDuration(Number(within_ms))}, ${probe}`;
+}
+
 export function durationText(ms: number | null): string {
   return ms === null ? '-' : formatDuration(ms);
 }

@@ -20,6 +20,16 @@ export type Cause<Time> =
       /** Null: until it is resumed. */
       readonly until: Time | null;
     }
+  /** Its type failed too often; `probe` is the id of the task that tries it now. */
+  | {
+      readonly cause: 'breaker_open';
+      readonly since: Time;
+      /** So many failures opened it; null: the setting is gone. */
+      readonly failures: number | null;
+      readonly probe: string | null;
+      /** When the next task may try; null: not before the probe has ended, or someone resumes the type. */
+      readonly until: Time | null;
+    }
   /** No live worker can take it; see taskq.worker_obstacles. */
   | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
   /** Every worker that can take it had all slots in use at its last heartbeat. */

@@ -17,7 +17,7 @@ export type WorkerObstacle =
 
 /** Why a due task of a queue and a type cannot start. */
 export interface Obstacle extends Place {
-  readonly reason: 'queue_paused' | WorkerObstacle;
+  readonly reason: 'queue_paused' | 'breaker_open' | WorkerObstacle;
   /** The id of the paused worker if no other could take the task. */
   readonly worker: number | null;
 }

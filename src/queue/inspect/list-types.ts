@@ -12,6 +12,14 @@ export interface ListedType {
   /** The default queue of its tasks. */
   readonly queue: string | null;
   readonly priority: number | null;
+  /** Its setting, as the database stores it. */
+  readonly breaker: Readonly<Record<string, unknown>> | null;
+  /** Since when its breaker is open; null: it is closed. */
+  readonly breaker_opened_at: string | null;
+  /** When a task may try the open breaker; null: not before the probe has ended, or someone resumes the type. */
+  readonly breaker_probe_at: string | null;
+  /** The task that tries it now. */
+  readonly breaker_probe_id: string | null;
   readonly first_seen_at: string;
   /** Null: it was added and no worker has registered it yet. */
   readonly last_seen_at: string | null;

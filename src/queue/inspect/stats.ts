@@ -39,7 +39,7 @@ export interface TypeStats {
   readonly handled: boolean;
 }
 
-/** Due tasks of a queue and a type that no live worker can take. */
+/** Due tasks of a queue and a type that cannot start. */
 export interface Stalled extends Obstacle {
   /** How many. */
   readonly due: number;
@@ -57,7 +57,7 @@ export interface Stats {
   readonly completed: number;
   readonly completed_per_minute: number;
   readonly unhandled_types: readonly string[];
-  /** Due tasks that no live worker can take. */
+  /** Due tasks that cannot start. */
   readonly stalled: readonly Stalled[];
   readonly workers: number;
 }

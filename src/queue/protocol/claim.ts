@@ -53,6 +53,8 @@ export interface Claimed {
   readonly tasks: ClaimedTask[];
   /** Null: no level was read, because all queues are paused. */
   readonly looked: Looked | null;
+  /** The task tries an open breaker: it comes from any place, and nothing else was looked at. */
+  readonly isProbe: boolean;
   /** Empty, except after a claim one by one. */
   readonly refused: readonly RefusedClaim[];
 }
@@ -85,6 +87,7 @@ interface LookedRow {
     readonly queues: readonly string[];
     readonly levels: number;
     readonly refused?: readonly RefusedClaim[];
+    readonly probe?: true;
   };
 }
 
@@ -115,6 +118,7 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
   return {
     tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency),
     looked,
+    isProbe: last?.id === null && last.extra.probe === true,
     refused: (last?.id === null && last.extra.refused) || [],
   };
 }

@@ -6,6 +6,16 @@ export interface PausedQueue {
   readonly until: string | null;
 }
 
+/** The breaker of a type that is open, with its setting as the database stores it. */
+export interface OpenBreaker {
+  readonly type: string;
+  /** Absent: the setting was removed just now. */
+  readonly failures?: number;
+  readonly within_ms?: number;
+  /** Absent: 30 s. */
+  readonly probe_after_ms?: number | 'none';
+}
+
 /** What operators want of a worker. */
 export interface Orders {
   readonly paused: boolean;
@@ -20,6 +30,8 @@ export interface Orders {
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   readonly pausedQueues: readonly PausedQueue[];
+  /** Of the types that the worker handles. */
+  readonly openBreakers: readonly OpenBreaker[];
 }
 
 /** Orders in the form that the database returns. */
@@ -37,6 +49,7 @@ export interface StoredOrders {
   readonly batch: number | null;
   readonly queues: readonly string[] | null;
   readonly paused_queues: readonly PausedQueue[];
+  readonly open_breakers: readonly OpenBreaker[];
 }
 
 /** Read what operators want of a worker. Undefined: its row is gone. */
@@ -51,10 +64,19 @@ export function ordersOf(stored: StoredOrders | null): Orders | undefined {
     leaseMs: stored.lease_ms,
     batch: stored.batch ?? 'auto',
     pausedQueues: stored.paused_queues,
+    openBreakers: stored.open_breakers,
   };
 }
 
-/** Whether a worker with these orders may run tasks of a queue. */
-export function runsQueue({ paused, queues, pausedQueues }: Orders, queue: string): boolean {
-  return !paused && (queues?.includes(queue) ?? true) && !pausedQueues.some((other) => other.queue === queue);
+/** Whether a worker with these orders may start tasks of a queue and a type. */
+export function mayRun(
+  { paused, queues, pausedQueues, openBreakers }: Orders,
+  { queue, type }: { readonly queue: string; readonly type: string },
+): boolean {
+  return (
+    !paused &&
+    (queues?.includes(queue) ?? true) &&
+    !pausedQueues.some((other) => other.queue === queue) &&
+    !openBreakers.some((open) => open.type === type)
+  );
 }

@@ -14,6 +14,8 @@ export interface TypeSettings {
   /** The default queue. */
   readonly queue?: string;
   readonly priority?: number;
+  /** As stored; see `taskq.is_breaker`. */
+  readonly breaker?: object;
 }
 
 /** A setting of a type or a queue (both null: of all tasks) that another worker or an operator sets differently. */

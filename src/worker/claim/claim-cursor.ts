@@ -13,7 +13,7 @@ export interface Look {
 }
 
 /** The result of a claim. */
-export interface ClaimReport extends Omit<Claimed, 'refused'> {
+export interface ClaimReport extends Omit<Claimed, 'refused' | 'isProbe'> {
   readonly look: Look;
   /** Fewer tasks than asked for: there is no backlog. */
   readonly short: boolean;

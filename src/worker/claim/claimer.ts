@@ -67,7 +67,8 @@ export class Claimer {
     }
     const { tasks } = claimed;
     const now = performance.now();
-    cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
+    if (!claimed.isProbe)
+      cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
     onClaimed(reservation, tasks);
     claimed.refused.forEach(onRefused);
     return tasks.length;

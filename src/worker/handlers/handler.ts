@@ -1,4 +1,5 @@
 import type { Backoff } from '../../domain/backoff.ts';
+import type { Breaker } from '../../domain/breaker.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 
 /** Why a handler was asked to end. */
@@ -51,6 +52,8 @@ export interface HandlerOptions {
   readonly backoff?: Backoff;
   /** How long a finished task is kept: `'none'`, `'ever'`, or days such as `'7d'`. */
   readonly retention?: string;
+  /** Stop starting its tasks when they keep failing: `'5/1m'`, or `{ failures: 5, within: '1m', probeAfter: '30s' }`. */
+  readonly breaker?: string | Breaker;
   /** Where it runs: in the worker's process, or in its own process, which can be killed. */
   readonly isolation?: Isolation;
 }

@@ -1,4 +1,5 @@
 import { normaliseBackoff, type StoredBackoff } from '../../domain/backoff.ts';
+import { normaliseBreaker, type StoredBreaker } from '../../domain/breaker.ts';
 import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
 import { parseRetention } from '../../domain/retention.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
@@ -23,6 +24,7 @@ export interface Handler {
   readonly killAfterMs: number | undefined;
   readonly backoff: StoredBackoff | undefined;
   readonly retention: string | undefined;
+  readonly breaker: StoredBreaker | undefined;
   readonly isolation: Isolation | undefined;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
@@ -73,7 +75,7 @@ export function handlerOf(
   }
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention } = definition;
+  const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker } = definition;
   return {
     type,
     path,
@@ -84,6 +86,7 @@ export function handlerOf(
     maxAttempts: maxAttempts === undefined ? undefined : maxAttemptsOf(maxAttempts),
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
     retention: retention === undefined ? undefined : parseRetention(retention as string),
+    breaker: breaker === undefined ? undefined : normaliseBreaker(breaker),
     isolation: isolationOf(definition.isolation),
     takes: 'value',
     run: (payload, ctx) => definition.run(payload, ctx),
@@ -116,6 +119,7 @@ const OPTIONS = [
   'maxAttempts',
   'backoff',
   'retention',
+  'breaker',
   'isolation',
 ];
 const KEYS = [...OPTIONS, 'run'];

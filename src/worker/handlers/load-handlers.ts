@@ -46,7 +46,7 @@ export async function loadFound(type: string, { path, fault }: HandlerFile): Pro
 /** The handlers' settings for their types, as the database stores them. */
 export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
   return Object.fromEntries(
-    [...handlers.values()].map(({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention }) => [
+    [...handlers.values()].map(({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker }) => [
       type,
       {
         ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
@@ -54,6 +54,7 @@ export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
         ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
         ...(backoff !== undefined && { backoff }),
         ...(retention !== undefined && { retention }),
+        ...(breaker !== undefined && { breaker }),
       },
     ]),
   );

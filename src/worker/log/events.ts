@@ -96,6 +96,12 @@ export const EVENTS = {
     ['queue', 'by', 'reason', 'until'],
   ],
   'queue.resumed': ['info', 'the queue is resumed', ['queue']],
+  'breaker.opened': [
+    'warn',
+    'a type has failed as often as its breaker allows: nothing of it starts but a probe at a time, until one succeeds or taskq types resume; tasks claimed ahead are given back',
+    ['type', 'failures', 'within_ms', 'probe_after_ms'],
+  ],
+  'breaker.closed': ['info', 'the type is claimed again', ['type']],
   'handlers.reloaded': [
     'info',
     'changed handlers are loaded; running tasks keep the old ones',
@@ -261,6 +267,9 @@ export interface EventFields {
   readonly abandoned: number;
   /** Tasks that still wait, counted by reason. */
   readonly left: object;
+  readonly failures: number;
+  readonly within_ms: number;
+  readonly probe_after_ms: number | 'none';
   readonly partition: string;
   readonly partitions_made: number;
   readonly partitions_dropped: number;

@@ -1,4 +1,6 @@
+import { probeAfterMs } from '../../../domain/breaker.ts';
 import { checkedName } from '../../../domain/names.ts';
+import { badOption } from '../../../lib/bad-option.ts';
 import { getType } from '../../../queue/inspect/get-type.ts';
 import { setType } from '../../../queue/operate/set-type.ts';
 import {
@@ -21,22 +23,35 @@ const SETTINGS: readonly SettingName[] = [
   'retention',
   'queue',
   'priority',
+  'breaker',
 ];
 
+interface ProbeOptions {
+  readonly probeAfter?: string;
+}
+
 /** `taskq types set`: settings for the tasks of a type that override those of workers. */
-export const typesSet: CliCommand<SettingOptions & ActingOptions> = {
-  suggestions: settingSuggestions(SETTINGS),
+export const typesSet: CliCommand<SettingOptions & ActingOptions & ProbeOptions> = {
+  suggestions: { ...settingSuggestions(SETTINGS), probeAfter: ['30s', 'none'] },
   declare(command) {
-    declareActing(declareSettings(command.argument('<type>', 'its name'), SETTINGS)).addHelpText(
+    declareSettings(command.argument('<type>', 'its name'), SETTINGS).option(
+      '--probe-after <duration|none>',
+      'with --breaker: try a task this long after the last failure; default 30s; none: not before types resume',
+    );
+    declareActing(command).addHelpText(
       'after',
       `
 Overrides the options of the type's handler and of the configuration of workers; options of a task override these. The
-value default, as in --timeout default, removes a setting. An unknown type becomes known, and stderr says so.`,
+value default, as in --timeout default, removes a setting. An unknown type becomes known, and stderr says so.
+
+--breaker 5/1m stops a type whose handlers failed five times within a minute, timeouts and crashes included: no task of
+it starts, and no attempt is spent. After --probe-after one task tries. If it completes, all others follow; if it fails,
+the next one tries after the same time. taskq types resume ends it at once.`,
     );
   },
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
-    const settings = readSettings(options, SETTINGS);
+    const settings = withProbe(readSettings(options, SETTINGS), options);
     const by = await actingOf(options);
     const db = await context.database();
     const accepted = await acceptedTypes(context);
@@ -48,3 +63,14 @@ value default, as in --timeout default, removes a setting. An unknown type becom
     await context.output.answer({ name, settings: applies }, (screen) => formatSettings(applies, screen));
   },
 };
+
+function withProbe(
+  settings: Readonly<Record<string, unknown>>,
+  { probeAfter }: ProbeOptions,
+): Readonly<Record<string, unknown>> {
+  if (probeAfter === undefined) return settings;
+  const { breaker } = settings as { readonly breaker?: object | null };
+  if (!breaker)
+    throw badOption(`--probe-after ${JSON.stringify(probeAfter)}: give it with --breaker, such as 5/1m`);
+  return { ...settings, breaker: { ...breaker, probe_after_ms: probeAfterMs(probeAfter, '--probe-after') } };
+}

@@ -1,0 +1,31 @@
+-- Lists the open breakers, by type: since when, after how many failures, the task that is the probe now (null: none),
+-- and from when on a task may be the next one (infinity: none may, until someone resumes the type; null: the probe
+-- decides). A probe ends with its lease: when its task is settled, given back, or rescued from a lost worker.
+create or replace function taskq.open_breakers(_ts timestamptz)
+returns table (type text, opened_at timestamptz, failures integer, probe_id bigint, probe_at timestamptz)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  select b.type, b.opened_at, rule.failures, probe.id,
+    case
+      when probe.id is not null then null
+      when rule.probe_after = '"none"' then 'infinity'
+      -- If the clock has gone back since the last failure, at once.
+      when last.at > _ts then _ts
+      else last.at + make_interval(secs => coalesce(rule.probe_after::text::numeric, 30000) / 1000.0)
+    end
+  from taskq.breakers b
+  left join taskq.task_types y on y.name = b.type
+  cross join lateral (
+    select (y.breaker ->> 'failures')::numeric::integer as failures, y.breaker -> 'probe_after_ms' as probe_after
+  ) as rule
+  cross join lateral (
+    select coalesce(b.failed_at[cardinality(b.failed_at)], b.opened_at) as at
+  ) as last
+  left join lateral (
+    select t.id from taskq.tasks t where t.id = b.probe_id and t.lease_owner = b.probe_owner limit 1
+  ) as probe on true
+  where b.opened_at is not null
+$$;

@@ -1,0 +1,14 @@
+-- Lets every worker look through each queue that has a task from its beginning, as after taskq.resume_queue.
+create or replace function taskq.wake_queues()
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  lane text;
+begin
+  for lane in select taskq.find_queues() loop
+    perform taskq.wake(lane, 'epoch', true);
+  end loop;
+end
+$$;
