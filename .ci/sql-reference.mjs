@@ -83,14 +83,20 @@ function line(text) {
 /** The columns of taskq.all_tasks. */
 export async function taskColumns() {
   const view = await readFile(new URL('all_tasks.sql', functions), 'utf8');
+  const outer = /^ {2}a\.\*,\n([\s\S]*?)\nfrom \(\n/m.exec(view)[1];
   const first = /^from \(\n {2}select\n([\s\S]*?)\n {2}from taskq\.tasks t$/m.exec(view)[1];
-  const names = [...topLevel(first).map(nameOf), 'applies'];
+  const names = [...topLevel(first), ...topLevel(outer)].map(nameOf);
   const types = {
     ...(await columnsOf('tasks')),
     ...(await columnsOf('finished_tasks')),
     ...(await columnsOf('dead_tasks')),
   };
-  const derived = { updated_at: 'timestamptz', lease_owner: 'text', applies: 'jsonb' };
+  const derived = {
+    updated_at: 'timestamptz',
+    lease_owner: 'text',
+    applies: 'jsonb',
+    times_out_at: 'timestamptz',
+  };
   return described('taskq.all_tasks', names, { ...types, ...derived }, TASK_COLUMNS);
 }
 
@@ -101,6 +107,8 @@ export async function actionColumns() {
 }
 
 function described(relation, names, types, says) {
+  const untyped = names.find((name) => types[name] === undefined);
+  if (untyped !== undefined) throw new Error(`${untyped} of ${relation} has no type here`);
   const odd = [
     ...names.filter((name) => !(name in says)),
     ...Object.keys(says).filter((name) => !names.includes(name)),
@@ -186,6 +194,7 @@ const TASK_COLUMNS = {
   ending: 'of a cancelled task that did not end by itself: `killed` or `worker_lost`',
   again: 'the task that runs after it: `id`, `at` and `payload`',
   applies: 'settings in effect, each with its `value` and where it is `from`: task, type, queue or defaults',
+  times_out_at: 'when the attempt of a running task exceeds its timeout; null: no timeout',
 };
 
 const ACTION_COLUMNS = {
