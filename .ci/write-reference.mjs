@@ -54,7 +54,8 @@ ${errorCodes()}
 
 In increasing precedence: defaults, a configuration file (\`taskq.config.{ts,js,mjs,cjs,json,yaml}\`,
 \`.taskqrc\`, \`package.json#taskq\`), environment variables, flags.
-\`taskq config\` prints each value and where it comes from.
+\`taskq config\` prints each value and where it comes from. A misspelt key of a file is an error; of a misspelt variable,
+stderr says which setting is near.
 
 ${settings()}
 ## Log events

@@ -23,3 +23,19 @@ test('config prints each value with its source, and no password', async () => {
   expect(rows).toContainEqual(['grace', '6s', 'environment TASKQ_GRACE']);
   expect(rows).toContainEqual(['concurrency', '8', 'default']);
 });
+
+test('a misspelt variable is named with the nearest setting, on stderr; one that resembles none is not ours', async () => {
+  const cwd = await temporaryDirectory();
+  const env = {
+    TASKQ_CONCURENCY: '3',
+    TASKQ_PORT: 'tcp://10.0.0.1:80',
+    TASKQ_QUEUE: 'mail',
+    TASKQ_SEED: '1',
+    NO_SUCH: '1',
+  };
+  expect(await runCommand(['config'], { cwd, env })).toMatchObject({
+    code: 0,
+    stderr: 'nothing reads TASKQ_CONCURENCY: did you mean TASKQ_CONCURRENCY?\nno configuration file\n',
+  });
+  expect(await runCommand(['config', '--json'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
+});

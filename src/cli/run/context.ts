@@ -47,7 +47,11 @@ export function createContext({ command, env, options, output }: ContextOptions)
   let onSignal: OnSignal = 'end';
   let explain: (error: unknown) => unknown = (error) => error;
 
-  const config = once(async () => (await import('./read-config.ts')).readConfig({ cwd, env, options }));
+  const config = once(async () => {
+    const { misspeltVariables } = await import('./misspelt-variables.ts');
+    if (output.format === 'text') for (const line of misspeltVariables(env)) output.talk(line);
+    return (await import('./read-config.ts')).readConfig({ cwd, env, options });
+  });
   const databaseToMigrate = once(async () => {
     const { chooseDatabase } = await import('./choose-database.ts');
     const { explainDatabaseError } = await import('./explain-database-error.ts');

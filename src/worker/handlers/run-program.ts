@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Again, Retry } from '../../domain/signals.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { TaskContext } from './handler.ts';
+import type { ProgramVariable } from './program-variables.ts';
 
 /** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */
 const TRY_AGAIN = 75;
@@ -29,16 +30,15 @@ const MAX_LINE_BYTES = 2000;
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, type, queue, attempt, traceparent } = ctx;
+  const variables: Readonly<Record<ProgramVariable, string>> = {
+    TASKQ_ID: id,
+    TASKQ_TYPE: type,
+    TASKQ_QUEUE: queue,
+    TASKQ_ATTEMPT: String(attempt),
+  };
+  // Undefined removes the trace context in which the worker itself was started.
   const program = spawn(path, [], {
-    env: {
-      ...process.env,
-      // Undefined removes the trace context in which the worker itself was started.
-      TRACEPARENT: traceparent ?? undefined,
-      TASKQ_ID: id,
-      TASKQ_TYPE: type,
-      TASKQ_QUEUE: queue,
-      TASKQ_ATTEMPT: String(attempt),
-    },
+    env: { ...process.env, TRACEPARENT: traceparent ?? undefined, ...variables },
   });
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);
