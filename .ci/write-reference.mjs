@@ -104,6 +104,8 @@ ${await members('library/task-queue-options', 'WaitOptions')}
 ### What \`wait\` resolves to
 
 \`\`\`ts
+import type { ResultNote, StoredError } from 'taskq';
+
 ${await declarationOf('library/task-end', 'TaskEnd')}
 \`\`\`
 
