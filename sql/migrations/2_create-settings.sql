@@ -93,6 +93,8 @@ create table taskq.queues (
   dead_retention taskq.retention,
   group_limit integer,
   group_order text,
+  group_on_dead text,
+  group_by text,
   registered jsonb not null default '{}',
   registered_by text,
   operator jsonb not null default '{}',
@@ -101,7 +103,9 @@ create table taskq.queues (
   constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint dead_letters_are_kept check (dead_retention <> 'none'),
   constraint a_group_runs_at_least_one check (group_limit >= 1),
-  constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed'))
+  constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed')),
+  constraint a_group_goes_on_or_stops_at_a_dead_letter check (group_on_dead in ('go-on', 'hold')),
+  constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none'))
 );
 
 -- The known types, with the settings of their tasks: an operator's (operator), else those of the handler and the
@@ -334,19 +338,24 @@ create table taskq.held_keys (
 
 create index held_keys_until on taskq.held_keys (until);
 
--- Limits by group, which nothing uses yet: `groups` is only the mutex of a group, which only workers take.
+-- A claim that fills groups takes their mutexes, each a row that nothing writes (see taskq.mutex_of): no group needs a row
+-- of its own, which would have to be inserted, and waited for where another session inserts it. Two groups may share one.
+create table taskq.group_mutexes (
+  place integer primary key
+);
+
+insert into taskq.group_mutexes select generate_series(0, 8191);
+
+-- The settings of single groups; the others have those of their queue. A group needs no row to be used.
 create table taskq.groups (
   queue text collate "C" not null,
   key text collate "C" not null,
-  primary key (queue, key)
-);
-
-create table taskq.group_limits (
-  queue text collate "C" not null,
-  key text collate "C" not null,
-  max_running integer not null,
+  group_limit integer,
+  paused_at timestamptz,
+  paused_by text,
+  pause_reason text,
   primary key (queue, key),
-  constraint a_group_runs_at_least_one check (max_running >= 1)
+  constraint a_group_runs_at_least_one check (group_limit >= 1)
 );
 
 -- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed. role

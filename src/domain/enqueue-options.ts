@@ -36,6 +36,8 @@ export interface EnqueueOptions {
   readonly timeout?: string | number;
   /** Do not start it once it has been due for this long. */
   readonly expires?: string | number;
+  /** Group: its tasks share the limit and the order that the queue sets for groups. */
+  readonly group?: string;
   /** Unique key: at most one task of the queue holds it at a time. */
   readonly key?: string;
   /** How long the key is held: `live` (until the task ends; default), a duration such as `3d`, or `ever`. */
@@ -62,6 +64,7 @@ export interface StoredEnqueueOptions {
   max_attempts?: number;
   timeout_ms?: number;
   expires_ms?: number;
+  group?: string;
   key?: string;
   /** A number: milliseconds. */
   key_for?: 'live' | 'ever' | number;
@@ -107,6 +110,7 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   maxAttempts: (value, what) => ({ max_attempts: maxAttemptsOf(value, what) }),
   timeout: (value, what) => ({ timeout_ms: someTime(value, what) }),
   expires: (value, what) => ({ expires_ms: someTime(value, what) }),
+  group: (value, what) => ({ group: checkedName('group', value, what) }),
   key: (value, what) => ({ key: checkedName('key', value, what) }),
   keyFor: (value, what) => ({ key_for: keyForOf(value, what) }),
   onHeld: (value, what) => ({ on_held: onHeldOf(value, what) }),

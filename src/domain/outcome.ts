@@ -53,6 +53,8 @@ export interface Snoozed extends Result {
   readonly kind: 'snoozed';
   readonly reportedBy: Reporter;
   readonly delayMs: number;
+  /** Present: no other task of its group starts until then. */
+  readonly hold?: 'group';
 }
 
 export interface Cancelled {
@@ -161,6 +163,7 @@ function outcomeOfSignal(kind: SignalKind, signal: unknown, limits: StorableLimi
         reportedBy: 'handler',
         ...resultOf(signal, limits),
         delayMs: delayOf(signal) ?? 0,
+        ...(read(signal, 'hold') === 'group' && { hold: 'group' as const }),
       };
     case 'cancel':
       return cancelled('handler', reasonOf(signal));

@@ -39,16 +39,25 @@ export class Dead extends Error {
   }
 }
 
-/** Thrown by a handler: run the task again after `delay` (text or milliseconds). Uses up no attempt. */
+/**
+ * Thrown by a handler: run the task again after `delay` (text or milliseconds). Uses up no attempt. With `hold: 'group'`
+ * no other task of its group starts until then.
+ */
 export class Snooze extends Error {
   readonly delayMs: number;
   readonly result: unknown;
+  /** Absent: only this task waits. */
+  readonly hold: 'group' | undefined;
 
-  constructor(delay: string | number, options: { readonly result?: unknown } = {}) {
+  constructor(
+    delay: string | number,
+    options: { readonly result?: unknown; readonly hold?: 'group' | undefined } = {},
+  ) {
     super('the handler snoozed the task');
     this.name = 'Snooze';
     this.delayMs = toDurationMs(delay, 'Snooze delay');
     this.result = options.result;
+    this.hold = options.hold;
     brand(this, 'snooze');
   }
 }

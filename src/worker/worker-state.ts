@@ -237,8 +237,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.ends.settled(held, answer);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
-    // A retry may be due before the next poll.
-    if (consequence?.status === 'pending' || this.options.untilIdle) this.workArrived.trigger();
+    // A retry may be due before the next poll, and so may the next task of a group.
+    if (consequence?.status === 'pending' || held.task.groupKey !== null || this.options.untilIdle)
+      this.workArrived.trigger();
   }
 
   #logNotStored({ id }: HeldTask, error: string): void {

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureDatabase } from '../../src/embedded/databases.ts';
 import { resetServer } from '../../src/embedded/reset.ts';
@@ -31,13 +32,21 @@ try {
   await ensureDatabase(server, name);
   const url = server.url(name);
   await migrate({ databaseUrl: url });
-  const { faults, figures } = await scenario({ url, start }, Number(seconds));
+  const { faults, figures } = await scenario({ url, start, crash }, Number(seconds));
   for (const [what, count] of Object.entries(figures)) console.log(`${what}: ${count}`);
   for (const fault of faults) console.error(`fault: ${fault}`);
   if (faults.length === 0) process.exitCode = 0;
 } finally {
   await resetServer({ stateDir });
   await rm(stateDir, { recursive: true, force: true });
+}
+
+/** The server's processes end at once, and what was not committed is lost. */
+async function crash(): Promise<void> {
+  const server = await startEmbedded({ stateDir });
+  process.kill(server.pid, 'SIGQUIT');
+  await sleep(500);
+  await startEmbedded({ stateDir, settings: { max_connections: '200' } });
 }
 
 function start(args: readonly string[], env: Readonly<Record<string, string>>): Killable {

@@ -4,6 +4,8 @@ export interface Place {
   readonly url: string;
   /** Starts `taskq` with these arguments, as a process that the scenario may kill. */
   readonly start: (args: readonly string[], env: Readonly<Record<string, string>>) => Killable;
+  /** Ends the server without a shutdown, and starts it again. Absent: others use the server. */
+  readonly crash?: () => Promise<void>;
 }
 
 export interface Killable {

@@ -1,5 +1,6 @@
+import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What `npm run faults -- <name>` runs. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = { keys };
+export const SCENARIOS: Readonly<Record<string, Scenario>> = { groups, keys };

@@ -23,7 +23,7 @@ const byUrgency = (a: Claimed, b: Claimed) =>
 
 /** A cursor for the queue `default` that stands at this task. */
 function cursorAt(task: Claimed): (number | null)[] {
-  const cursor = new Array<number | null>(20).fill(null);
+  const cursor = new Array<number | null>(22).fill(null);
   cursor[2 * task.priority] = Number(task.available_at_us);
   cursor[2 * task.priority + 1] = Number(task.id);
   return cursor;
@@ -255,7 +255,7 @@ describe('the cursor', () => {
     await worker.giveBack([first!, second!], false);
     const urgent = await enqueue(queue.admin, { priority: 1, at: '2000-01-01T00:00:00Z' });
     const other = await enqueue(queue.admin, { queue: 'other' });
-    const cursor = [...new Array<null>(20).fill(null), ...cursorAt(second!)];
+    const cursor = [...new Array<null>(22).fill(null), ...cursorAt(second!)];
     const claimed = await worker.claim({ start: 9, queues: ['other', 'default'], cursor });
     expect(claimed.map((task) => task.id)).toEqual([urgent, other]);
   });

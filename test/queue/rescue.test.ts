@@ -407,7 +407,7 @@ describe('what becomes of a task', () => {
     const [before, lone, behind] = await enqueueSome(queue.admin, 3);
     await queue.admin.rows('update taskq.tasks set losses = 1, lost_ahead = 3 where id = $1', lone);
     const worker = await registerWorker(queue.admin);
-    const fromTheStart = Array<null>(20).fill(null);
+    const fromTheStart = Array<null>(22).fill(null);
     const text = `select id, running, extra from taskq.claim($1, '{default}', '{work}', 5, 0, 30000, $2, null, '{"looked": true}')`;
     const claim = (cursor: readonly (number | null)[]) => queue.admin.rows(text, worker.id, cursor);
     // Of the level of the lone one, and of what is less urgent, it says nothing: it has not read that to its end.

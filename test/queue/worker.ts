@@ -36,7 +36,7 @@ export interface ClaimOptions {
   /** 1 unless told. */
   readonly start?: number;
   readonly ahead?: number;
-  /** 20 numbers per queue; null: from the beginning. */
+  /** 22 numbers per queue; null: from the beginning. */
   readonly cursor?: readonly (number | null)[] | null;
   readonly lookBackMs?: number | null;
 }

@@ -21,6 +21,7 @@ const PURE = [
   'finished_task',
   'fits_filter',
   'given_tasks',
+  'group_slots',
   'is_backoff',
   'is_breaker',
   'is_common_form',
@@ -33,6 +34,7 @@ const PURE = [
   'json_types',
   'lease_step',
   'may_start',
+  'mutex_of',
   'needs_check_path',
   'new_task',
   'opens_breaker',
@@ -48,7 +50,7 @@ const PURE = [
   'type_options',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
-const READS_AS_ITS_CALLER = ['given_tasks'];
+const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots'];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [
   'applying',

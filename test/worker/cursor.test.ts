@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedTask } from '../../src/domain/task.ts';
-import type { Place } from '../../src/queue/protocol/claim.ts';
+import type { Looked, Place } from '../../src/queue/protocol/claim.ts';
 import type { Missed } from '../../src/queue/protocol/find-missed.ts';
 import { ClaimCursor, type Look } from '../../src/worker/claim/claim-cursor.ts';
 
@@ -49,8 +49,13 @@ function take(
   { short = false, costMs = 1, lookedToUs, levels = short ? 10 : 0 }: Brought = {},
 ): void {
   const looked =
-    lookedToUs === undefined && !short ? null : { toUs: lookedToUs ?? now * 1000, queues: QUEUES, levels };
+    lookedToUs === undefined && !short ? null : lookedAt(lookedToUs ?? now * 1000, QUEUES, levels);
   cursor.claimed({ look, tasks, looked, short, costMs }, now);
+}
+
+/** Of a claim that left no ask of a group. */
+function lookedAt(toUs: number, queues: readonly string[], levels: number): Looked {
+  return { toUs, queues, levels, askedToUs: toUs, asksLeft: new Map() };
 }
 
 /** A sweep at `now` that found these tasks. */
@@ -123,12 +128,13 @@ describe('the claim cursor', () => {
     const queues = ['b', 'a'];
     sweep(cursor, HOUR, { queues });
     const look = cursor.next(HOUR, queues);
-    const looked = { toUs: 1, queues, levels: 3 };
+    const looked = lookedAt(1, queues, 3);
     cursor.claimed({ look, tasks: [], looked, short: false, costMs: 1 }, HOUR);
     const places = cursor.next(HOUR + 1, queues).cursor!;
     const isMoved = (queue: string) => places.get(queue)!.map((place) => place?.availableAtUs === 1);
-    expect(isMoved('b')).toEqual([true, true, ...new Array(8).fill(false)]);
-    expect(isMoved('a')).toEqual([true, ...new Array(9).fill(false)]);
+    // The last one is that of the asks.
+    expect(isMoved('b')).toEqual([true, true, ...new Array(8).fill(false), true]);
+    expect(isMoved('a')).toEqual([true, ...new Array(9).fill(false), true]);
   });
 
   test('looks back until a sweep says where a queue begins', () => {

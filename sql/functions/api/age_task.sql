@@ -11,16 +11,23 @@ as $$
   with aged as (
     update taskq.tasks t
     set created_at = t.created_at - due.wait, not_before = t.not_before - due.wait,
-      available_at = t.available_at - due.wait, started_at = t.started_at - due.wait,
+      available_at = case when t.available_at < 'infinity' then t.available_at - due.wait else t.available_at end, started_at = t.started_at - due.wait,
       expires_at = t.expires_at - due.wait, cancel_requested_at = t.cancel_requested_at - due.wait
     from (
-      select l.id, greatest(l.available_at - clock_timestamp(), interval '0') as wait from taskq.tasks l
-      where l.id = _id and l.status = 'pending' and l.lease_owner is null and l.available_at < 'infinity'
+      select l.id, greatest(
+        case when l.gate in ('w', 'd') then l.not_before else l.available_at end - clock_timestamp(), interval '0'
+      ) as wait
+      from taskq.tasks l
+      where l.id = _id and l.lease_owner is null
+        and (l.gate in ('w', 'd') or (l.status = 'pending' and l.available_at < 'infinity'))
       limit 1
       for no key update
     ) as due
     where t.id = _id and t.id + 0 = due.id
-    returning t.id
+    returning t.id, due.wait
+  ),
+  asked as (
+    update taskq.asks a set due_at = a.due_at - aged.wait from aged where a.task_id = aged.id
   )
   select exists (select from aged)
 $$;

@@ -63,7 +63,7 @@ from (
     t.traceparent, t.cancel_requested_at, t.cancel_reason, t.progress, t.error,
     null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand, null::text as ending,
     case when t.again is not null
-      then jsonb_build_object('id', t.again ->> 'id', 'at', t.again -> 'available_at', 'payload', t.again -> 'payload')
+      then jsonb_build_object('id', t.again ->> 'id', 'at', t.again -> 'not_before', 'payload', t.again -> 'payload')
     end as again
   from taskq.tasks t
   left join taskq.workers w on w.id = t.lease_owner

@@ -9,16 +9,20 @@
 --
 -- extra is null, except {"traceparent"} for the few tasks that have one.
 --
--- _cursor holds 20 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
--- and id of the last task claimed there. Null claims from the beginning: a full sweep. A claim never reads the rows
+-- _cursor holds 22 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
+-- and id of the last task claimed there, and then the due_at and id of the last ask attended to. Null claims from the beginning: a full sweep. A claim never reads the rows
 -- before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down. _look_back_ms makes each
 -- level start that long before now if its cursor is later: this finds tasks whose transaction committed after the
 -- cursor had passed.
 --
+-- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots.
+--
 -- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
 -- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
--- rows), and no later claim reads them again; taskq.find_missed searches behind it.
+-- rows), and no later claim reads them again; taskq.find_missed searches behind it. The asks were read up to then too or,
+-- if there were any, to "asked_to_us", except in the queues of "asks_left", {queue: [due_at in microseconds, id]}: there
+-- are more after that place.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place: the row above then has {"probe": true} and levels 0, and no cursor may
@@ -52,6 +56,9 @@ declare
   level_priorities smallint[];
   level_times timestamptz[];
   level_ids bigint[];
+  open_queues text[];
+  asked_to timestamptz;
+  asks_left jsonb;
   chosen tid[];
   last_level integer;
   most_lost integer;
@@ -93,9 +100,9 @@ begin
   from (
     select q.name as queue, p::smallint as priority,
       coalesce(
-        'epoch'::timestamptz + _cursor[20 * (q.place - 1) + 2 * p + 1] * interval '1 microsecond', '-infinity'
+        'epoch'::timestamptz + _cursor[22 * (q.place - 1) + 2 * p + 1] * interval '1 microsecond', '-infinity'
       ) as cursor_at,
-      coalesce(_cursor[20 * (q.place - 1) + 2 * p + 2], 0) as cursor_id
+      coalesce(_cursor[22 * (q.place - 1) + 2 * p + 2], 0) as cursor_id
     from unnest(_queues) with ordinality as q (name, place)
     cross join generate_series(0, 9) as p
     where not exists (
@@ -105,6 +112,25 @@ begin
     and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
     order by p, q.place
   ) as level;
+  -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds nothing.
+  if pg_relation_size('taskq.asks') > 0 and _start + _ahead > 0 then
+    open_queues := level_queues[1 : cardinality(level_queues) / 10];
+    if exists (
+      select from unnest(_queues) with ordinality as q (name, place)
+      cross join lateral (
+        select from taskq.asks a
+        where a.queue = q.name and a.due_at <= ts and a.due_at >= least(
+          coalesce('epoch'::timestamptz + _cursor[22 * q.place - 1] * interval '1 microsecond', '-infinity'), look_back_to
+        )
+        limit 1
+      ) as one
+      where q.name = any (open_queues)
+    ) then
+      asks_left := taskq.attend(_queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts);
+      asked_to := ts - interval '1 microsecond';
+      ts := clock_timestamp();
+    end if;
+  end if;
 
   if has_breakers then
     _types := taskq.attend_breakers(handled, ts);
@@ -226,7 +252,11 @@ begin
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end
-    ) || case when refused is null then '{}' else jsonb_build_object('refused', refused) end;
+    ) || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
+      || case
+        when asked_to is null then '{}'
+        else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))
+      end;
     return next;
   end if;
 end

@@ -14,7 +14,13 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz := clock_timestamp();
+  waiting record;
 begin
+  select t.queue, t.type into waiting from taskq.tasks t where t.id = _id and t.gate in ('w', 'd');
+  if found then
+    perform taskq.attend(array[waiting.queue], array[waiting.queue], array[waiting.type], null, null, 1000, ts);
+    ts := clock_timestamp();
+  end if;
   return query
   update taskq.tasks t
   set status = 'running', lease_owner = _worker_id, started_at = ts,

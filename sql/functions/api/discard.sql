@@ -23,7 +23,12 @@ begin
   with gone as (
     delete from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand = coalesce((options ->> 'by_hand')::boolean, d.by_hand)
-    returning d.id, d.queue, d.unique_key
+    returning d.id, d.queue, d.unique_key, d.group_key
+  ),
+  asked as (
+    -- A group may have stopped at it.
+    insert into taskq.asks (due_at, queue, key)
+    select distinct ts, gone.queue, gone.group_key from gone where gone.group_key is not null
   )
   select coalesce(array_agg(gone.id), '{}'),
     taskq.keys_still_held(array_agg(gone.id), array_agg(gone.queue), array_agg(gone.unique_key), ts)

@@ -16,6 +16,7 @@ declare
   ts timestamptz := clock_timestamp();
   its_queue text;
   due timestamptz;
+  is_grouped boolean;
   is_awaited boolean;
   task jsonb;
 begin
@@ -64,28 +65,34 @@ begin
 
   insert into taskq.tasks (
     queue, type, priority, payload, payload_bytes, available_at, not_before, created_at, expires_at, max_attempts,
-    timeout_ms, tags, retention, backoff, traceparent, notify_done, source
+    timeout_ms, tags, retention, backoff, traceparent, notify_done, source, group_key, gate, status
   )
   select
-    t.queue, _type, t.priority, coalesce(_payload, 'null'), t.payload_bytes, t.due, t.due, ts,
+    t.queue, _type, t.priority, coalesce(_payload, 'null'), t.payload_bytes,
+    case when t.group_key is null then t.due else 'infinity'::timestamptz end, t.due, ts,
     t.due + interval '1 millisecond' * coalesce(
-      t.expires_ms, (select q.expires_ms from taskq.queues q where q.name = t.queue),
-      (select d.expires_ms from taskq.defaults d)
+      t.expires_ms, (select d.expires_ms from taskq.defaults d)
     ),
     t.max_attempts, t.timeout_ms, t.tags, t.retention::taskq.retention, t.backoff, t.traceparent,
-    coalesce(t.notify_done, false), t.source
+    coalesce(t.notify_done, false), t.source, t.group_key,
+    case when t.group_key is null then null when t.due > ts then 'd'::"char" else 'w'::"char" end,
+    case when t.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end
   from (
     select
       y.name is not null as is_known,
       coalesce(octet_length(_payload::text), 4) as payload_bytes,
       coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
-      coalesce(o.expires_ms, y.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention, o.backoff, o.traceparent, o.notify_done, o.source
+      coalesce(o.expires_ms, y.expires_ms, q.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention,
+      o.backoff, o.traceparent, o.notify_done, o.source,
+      coalesce(o."group", case when q.group_by = 'type' then _type end) as group_key
     from jsonb_to_record(coalesce(options, '{}')) as o (
       queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer, timeout_ms bigint,
-      expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text
+      expires_ms bigint, tags jsonb, retention text, backoff jsonb, traceparent text, notify_done boolean, source text,
+      "group" text
     )
     left join taskq.task_types y on y.name = _type
+    left join taskq.queues q on q.name = coalesce(o.queue, y.queue, 'default')
     -- `offset 0`: compute each of these once.
     offset 0
   ) as t
@@ -95,13 +102,17 @@ begin
       and (options -> 'allow_unknown' = 'true' or options -> 'allow_unknown' ? _type)
   )
   returning
-    tasks.id, tasks.queue, tasks.available_at,
+    tasks.id, tasks.queue, tasks.not_before, tasks.gate is not null,
     exists (
       select from taskq.idle_marks m
-      where m.until > greatest(tasks.available_at, clock_timestamp())
+      where m.until > greatest(tasks.not_before, clock_timestamp())
         and (m.queues is null or tasks.queue = any (m.queues))
     )
-  into id, its_queue, due, is_awaited;
+  into id, its_queue, due, is_grouped, is_awaited;
+
+  if is_grouped then
+    perform taskq.ask_for(array[id], ts, false);
+  end if;
 
   if id is null then
     task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);

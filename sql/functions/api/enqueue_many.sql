@@ -1,7 +1,7 @@
 -- Enqueues an array of {type, payload, …options} in the caller's transaction. `options` applies to every element
 -- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
--- available), key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if the key is
--- held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff, traceparent,
+-- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if the
+-- key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff, traceparent,
 -- notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as absent; an
 -- unknown name or an invalid value is refused with its place: see taskq.options_fit.
 --

@@ -46,13 +46,16 @@ begin
     from (
       select * from taskq.explain_task(task, ts)
       union all
+      select * from taskq.explain_group(task, ts)
+      union all
       select * from taskq.explain_queue(task.queue, ts)
       union all
       select * from taskq.explain_type(task.type, ts)
       union all
       select * from taskq.explain_workers(task.queue, task.type, ts)
     ) as c;
-    if may_start_at = ts then
+    -- One that waits for a slot of its group has no place among those that are due.
+    if may_start_at = ts and task.available_at < 'infinity' then
       select coalesce(causes, '[]') || coalesce(jsonb_agg(jsonb_build_object('cause', c.cause) || c.about), '[]')
       into causes
       from taskq.explain_turn(task, ts) as c;

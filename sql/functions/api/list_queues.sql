@@ -6,7 +6,7 @@ create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
   name text, paused_at timestamptz, paused_until timestamptz, paused_by text, pause_reason text, max_attempts integer,
   timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text, dead_retention text,
-  waiting bigint, extra jsonb
+  group_limit integer, group_order text, group_on_dead text, group_by text, waiting bigint, extra jsonb
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -29,12 +29,13 @@ begin
     case when pause.stands then q.paused_at end, case when pause.stands then q.paused_until end,
     case when pause.stands then q.paused_by end, case when pause.stands then q.pause_reason end,
     q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff::jsonb, q.retention::text, q.errors_retention::text,
-    q.dead_retention::text, coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all)
+    q.dead_retention::text, q.group_limit, q.group_order, q.group_on_dead, q.group_by, coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all)
   from (
     select s.name from taskq.queues s
     where options ? 'name' or s.paused_until > ts or (s.paused_at is not null and s.paused_until is null)
       or num_nonnulls(
-        s.max_attempts, s.timeout_ms, s.expires_ms, s.backoff, s.retention, s.errors_retention, s.dead_retention
+        s.max_attempts, s.timeout_ms, s.expires_ms, s.backoff, s.retention, s.errors_retention, s.dead_retention,
+        s.group_limit, s.group_order, s.group_on_dead, s.group_by
       ) > 0
     union
     select found.name from taskq.find_queues() as found (name)

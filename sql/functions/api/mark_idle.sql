@@ -64,6 +64,13 @@ begin
       ) as next
       group by q.name, p
       union all
+      -- A group asks for a look at it.
+      select next.due_at
+      from unnest(asked) as q (name)
+      cross join lateral (
+        select a.due_at from taskq.asks a where a.queue = q.name and a.due_at > ts order by a.due_at limit 1
+      ) as next
+      union all
       -- No notification is sent when a pause runs out.
       select s.paused_until from taskq.queues s
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts

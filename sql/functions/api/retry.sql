@@ -25,18 +25,24 @@ begin
     from taskq.in_lock_order(_ids) as asked (id)
     cross join lateral (
       select t.id from taskq.tasks t
-      where t.id = asked.id and t.lease_owner is null and t.status = 'pending'
+      where t.id = asked.id and t.lease_owner is null and (t.status = 'pending' or t.gate in ('w', 'd'))
       for no key update
     ) as locked
   );
   ts := clock_timestamp();
   -- Never into the past: the task would slip behind the cursors.
   with moved as (
-    update taskq.tasks t set available_at = ts where t.id = any (waiting) and t.available_at > ts
+    update taskq.tasks t
+    set available_at = case when t.gate = 'd' then t.available_at else ts end,
+      not_before = case when t.gate = 'd' then ts else t.not_before end,
+      gate = case when t.gate = 'd' then 'w' else t.gate end
+    -- One that waits for a slot of its group is due.
+    where t.id = any (waiting) and case t.gate when 'w' then false when 'd' then true else t.available_at > ts end
     returning t.id, t.queue
   )
   select coalesce(array_agg(moved.id), '{}'), array_agg(distinct moved.queue) into retried, lanes from moved;
   perform taskq.record_action('retry', ts, options, retried);
+  perform taskq.ask_for(retried, ts, false);
   foreach lane in array coalesce(lanes, '{}') loop
     perform taskq.wake(lane, ts);
   end loop;

@@ -13,6 +13,7 @@ begin
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
   update taskq.queues q set operator = jsonb_strip_nulls(q.operator || _settings) where q.name = _queue;
   perform taskq.apply_queues(array[_queue]);
+  perform taskq.wake(_queue, clock_timestamp());
   perform taskq.record_action('set', clock_timestamp(), options, _queue => _queue, _settings => _settings);
 end
 $$;

@@ -45,7 +45,7 @@ begin
       select coalesce(sum(f.due), 0) as due, coalesce(sum(f.depth), 0) as depth, min(f.oldest) as oldest,
         coalesce(sum(f.completed), 0) as completed,
         greatest(extract(epoch from ts - greatest(since, min(f.began_at))) / 60, 1) as minutes,
-        array_agg(distinct f.type) filter (where f.pending > 0 and not f.handled) as unhandled
+        array_agg(distinct f.type) filter (where f.pending + f.blocked > 0 and not f.handled) as unhandled
       from figure f
     )
     select jsonb_build_object(

@@ -8,7 +8,7 @@ declare
   value constant text := _value::text;
   duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
   expected constant text := case
-    when _option in ('queue', 'type', 'name') then 'text of 1 to 200 bytes'
+    when _option in ('queue', 'type', 'name', 'group') then 'text of 1 to 200 bytes'
     when _option in ('key', 'traceparent', 'source') then 'text of 1 to 500 bytes'
     when _option = 'by' then 'text of 1 to 200 characters'
     when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
@@ -19,6 +19,10 @@ declare
     when _option = 'max_attempts' then 'a whole number from 1 to 2147483647 (unlimited)'
     when _option = 'concurrency' then 'a whole number from 1 to 10000'
     when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
+    when _option = 'group_limit' then 'a whole number from 1 to 2147483647'
+    when _option = 'group_order' then 'strict or relaxed'
+    when _option = 'group_on_dead' then 'go-on or hold'
+    when _option = 'group_by' then 'type or none'
     when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'

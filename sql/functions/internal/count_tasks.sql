@@ -33,6 +33,25 @@ as $$
     from taskq.tasks t
     group by t.queue, t.type, t.status
     union all
+    -- Those that wait for a slot of their group are due as far as slots are free.
+    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null
+    from (
+      select t.queue, t.group_key, count(*) filter (where t.gate in ('h', 's')) as held,
+        count(*) filter (where t.gate = 'w') as waiting
+      from taskq.tasks t
+      where t.gate is not null and t.group_key is not null
+      group by t.queue, t.group_key
+    ) as g
+    cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as s (most)
+    cross join lateral (
+      select t.queue, t.type, t.not_before from taskq.tasks t
+      where t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
+      order by t.priority, t.id
+      limit greatest(least(s.most - g.held, g.waiting), 0)
+    ) as w
+    where g.waiting > 0
+    group by w.queue, w.type
+    union all
     select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null
     from taskq.dead_tasks d
     group by d.queue, d.type

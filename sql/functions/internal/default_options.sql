@@ -1,8 +1,9 @@
--- Returns the names of the settings for all tasks, which a worker's configuration or an operator may set: those that a
--- queue has.
+-- Returns the names of the settings for all tasks, which a worker's configuration or an operator may set.
 create or replace function taskq.default_options()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select taskq.queue_options()
+  select array[
+    'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'errors_retention', 'dead_retention'
+  ]
 $$;

@@ -10,11 +10,21 @@ as $$
 declare
   discarded integer;
 begin
-  delete from taskq.dead_tasks x
-  where x.id = any (array(
-    select d.id from taskq.dead_tasks d where d.id = any (_ids) and not d.by_hand for update skip locked
-  ));
-  get diagnostics discarded = row_count;
+  with gone as (
+    delete from taskq.dead_tasks x
+    where x.id = any (array(
+      select d.id from taskq.dead_tasks d where d.id = any (_ids) and not d.by_hand for update skip locked
+    ))
+    returning x.queue, x.group_key
+  ),
+  asked as (
+    -- A group may have stopped at it.
+    insert into taskq.asks (due_at, queue, key)
+    select clock_timestamp(), gone.queue, gone.group_key from gone
+    where gone.group_key is not null
+    group by gone.queue, gone.group_key
+  )
+  select count(*) into discarded from gone;
   -- Deferred triggers refuse here, not at the commit.
   set constraints all immediate;
   return discarded;

@@ -132,6 +132,8 @@ begin
     if losers is not null then
       delete from taskq.tasks t where t.id = any (losers);
     end if;
+    perform taskq.ask_for(array_agg(r.id), ts, false)
+    from unnest(ids, answers) as r (id, answer) where r.answer = 'created' having count(*) > 0;
 
     return query
     select e.place, coalesce(r.id, t.id, h.task_id), e.place = e.leader and coalesce(r.answer = 'created', false),
@@ -157,9 +159,11 @@ begin
 
     if coalesce((options ->> 'notify')::boolean, true) then
       for hint in
-        select t.queue, min(t.available_at) as due
+        select t.queue, min(case when t.gate in ('w', 'd') then t.not_before else t.available_at end) as due
         from unnest(ids, answers) as r (id, answer)
-        cross join lateral (select l.queue, l.available_at from taskq.tasks l where l.id = r.id limit 1) as t
+        cross join lateral (
+          select l.queue, l.available_at, l.not_before, l.gate from taskq.tasks l where l.id = r.id limit 1
+        ) as t
         where r.answer <> 'again'
         group by t.queue
       loop

@@ -18,8 +18,9 @@ as $$
       when _task.attempts > 0 and not exists (select from taskq.task_errors e where e.task_id = _task.id) then 'retrying'
       else 'snoozed'
     end,
-    _task.available_at, '{}'::jsonb
-  where _task.status = 'pending' and _task.available_at > _ts
+    due.at, '{}'::jsonb
+  from (select case when _task.gate = 'd' then _task.not_before else _task.available_at end as at) as due
+  where (_task.status = 'pending' or _task.gate = 'd') and due.at > _ts
   union all
   select 'expired', 'infinity', jsonb_build_object('at', _task.expires_at)
   where not taskq.may_start(_task.expires_at, _task.started_at, _ts)

@@ -30,7 +30,8 @@ as $$
     t.due + interval '1 millisecond' * coalesce(
       t.expires_ms, (settings[4] ->> t.type)::bigint, (settings[1] ->> t.queue)::bigint, (settings[5])::bigint
     ),
-    t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source
+    t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source,
+    coalesce(t.group_key, case when settings[6] ? t.queue then t.type end) as group_key
   from (
     select
       o.place,
@@ -45,12 +46,12 @@ as $$
         taskq.options_fit(
           _queue => o.queue, _key => o.key, _priority => o.priority, _delay_ms => o.delay_ms, _at => o.at,
           _max_attempts => o.max_attempts, _timeout_ms => o.timeout_ms, _expires_ms => o.expires_ms, _tags => o.tags,
-          _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source,
+          _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source, _group => o."group",
           -- Usually all have the same back-off as the first task, and that one is checked as it is read.
           _judged => (select f.backoff from jsonb_to_record(_tasks -> 0) as f (backoff taskq.backoff))
         )
         and taskq.is_text(o.queue, 'queue', _tasks, o.place) and taskq.is_text(o.key, 'key', _tasks, o.place)
-        and taskq.is_text(o.source, 'source', _tasks, o.place)
+        and taskq.is_text(o.source, 'source', _tasks, o.place) and taskq.is_text(o."group", 'group', _tasks, o.place)
         and taskq.is_text(o.traceparent, 'traceparent', _tasks, o.place)
       )) as fits,
       greatest(ts, coalesce(
@@ -70,19 +71,20 @@ as $$
       coalesce(o.backoff, d.backoff) as backoff,
       coalesce(o.traceparent, d.traceparent) as traceparent,
       coalesce(o.notify_done, d.notify_done, false) as notify_done,
-      coalesce(o.source, d.source) as source
+      coalesce(o.source, d.source) as source,
+      coalesce(o."group", d."group") as group_key
     from jsonb_to_record(coalesce(options, '{}')) as d (
       type text, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention taskq.retention, backoff jsonb,
-      traceparent text, notify_done boolean, source text
+      traceparent text, notify_done boolean, source text, "group" text
     )
     cross join rows from (jsonb_to_recordset(_tasks) as (
       type text, payload jsonb, queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, key text, tags jsonb, retention text, backoff jsonb, traceparent text,
-      notify_done boolean, source text
+      notify_done boolean, source text, "group" text
     )) with ordinality as o (
       type, payload, queue, priority, at, delay_ms, max_attempts, timeout_ms, expires_ms, key, tags, retention,
-      backoff, traceparent, notify_done, source, place
+      backoff, traceparent, notify_done, source, "group", place
     )
     -- `offset 0`: compute each of these once.
     offset 0

@@ -3,7 +3,8 @@
 -- taskq.insert_keyed.
 create or replace function taskq.insert_free(
   _tasks jsonb, options jsonb, nulls bigint[], settings jsonb[], _ts timestamptz,
-  out made bigint[], out ids bigint[], out keyed bigint[], out missing bigint[], out types text[], out wakes jsonb
+  out made bigint[], out ids bigint[], out keyed bigint[], out grouped bigint[], out missing bigint[],
+  out types text[], out wakes jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -32,6 +33,7 @@ begin
     array_agg(i.place) filter (where not i.is_held),
     array_agg(i.id) filter (where not i.is_held),
     array_agg(i.id) filter (where not i.is_held and i.key is not null),
+    array_agg(i.id) filter (where not i.is_held and i.group_key is not null),
     array_agg(i.place) filter (where i.is_held),
     -- Including those whose key is held.
     (select array_agg(of_type.type) from (select type from input group by type) as of_type),
@@ -39,7 +41,7 @@ begin
       select jsonb_object_agg(of_queue.queue, of_queue.due)
       from (select queue, min(due) as due from input where not is_held group by queue) as of_queue
     )
-  into made, ids, keyed, missing, types, wakes
+  into made, ids, keyed, grouped, missing, types, wakes
   from input i;
 end
 $$;

@@ -18,12 +18,13 @@ declare
   ts timestamptz := clock_timestamp();
   producer constant text := session_user;
   keyed bigint[];
+  grouped bigint[];
   losers bigint[];
   missing bigint[];
   types text[];
 begin
   if not is_contended then
-    select f.* into made, ids, keyed, missing, types, wakes
+    select f.* into made, ids, keyed, grouped, missing, types, wakes
     from taskq.insert_free(_tasks, options, nulls, settings, ts) as f;
   else
     -- The options are checked already: of a single task before this call, of many by taskq.insert_free.
@@ -47,20 +48,21 @@ begin
       ) as i
       cross join lateral taskq.new_task(i::taskq.given_task, ts, producer) as t
       on conflict (queue, unique_key) where unique_key is not null do nothing
-      returning id, unique_key, queue, available_at
+      returning id, unique_key, queue, not_before, gate
     )
     select
       array_agg(i.place order by i.place) filter (where n.id is not null),
       array_agg(i.id order by i.place) filter (where n.id is not null),
       array_agg(i.id) filter (where n.unique_key is not null),
+      array_agg(i.id) filter (where n.gate is not null),
       array_agg(i.place) filter (where n.id is null),
       -- Including those whose key is held.
       (select array_agg(of_type.type) from (select type from input group by type) as of_type),
       (
         select jsonb_object_agg(of_queue.queue, of_queue.due)
-        from (select queue, min(available_at) as due from inserted group by queue) as of_queue
+        from (select queue, min(not_before) as due from inserted group by queue) as of_queue
       )
-    into made, ids, keyed, missing, types, wakes
+    into made, ids, keyed, grouped, missing, types, wakes
     from input i
     left join inserted n on n.id = i.id;
   end if;
@@ -80,6 +82,10 @@ begin
     end if;
   end if;
 
+  -- After those that lost their keys are gone.
+  if grouped is not null then
+    perform taskq.ask_for(grouped, ts, false);
+  end if;
   if missing is null then
     return;
   end if;

@@ -14,22 +14,26 @@ as $$
 declare
   -- Read once: as the column's default it would be evaluated for each row, a tenth of the cost of a bulk.
   producer constant text := session_user;
+  has_groups boolean;
 begin
   with inserted as (
     insert into taskq.tasks
     select t.*
     from taskq.given_tasks(_tasks, options, nulls, settings, _ts, have_options, false) as g
     cross join lateral taskq.new_task(g, _ts, producer) as t
-    returning id, type, queue, available_at
+    returning id, type, queue, not_before, gate
   )
   select
-    array_agg(i.id),
+    array_agg(i.id), bool_or(i.gate is not null),
     (select array_agg(of_type.type) from (select type from inserted group by type) as of_type),
     (
       select jsonb_object_agg(of_queue.queue, of_queue.due)
-      from (select queue, min(available_at) as due from inserted group by queue) as of_queue
+      from (select queue, min(not_before) as due from inserted group by queue) as of_queue
     )
-  into ids, types, wakes
+  into ids, has_groups, types, wakes
   from inserted i;
+  if has_groups then
+    perform taskq.ask_for(ids, _ts, false);
+  end if;
 end
 $$;

@@ -11,6 +11,7 @@ as $$
   select _options - _known = '{}'
     and coalesce(_options ->> 'priority' in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), true)
     and coalesce(octet_length(_options ->> 'queue') between 1 and 200, true)
+    and coalesce(octet_length(_options ->> 'group') between 1 and 200, true)
     and greatest(
       octet_length(_options ->> 'key'), octet_length(_options ->> 'traceparent'), octet_length(_options ->> 'source'), 0
     ) <= 500
@@ -31,7 +32,7 @@ as $$
       $.delay_ms > 3155760000000 || $.max_attempts < 1 || $.max_attempts > 2147483647 || $.timeout_ms < 1
       || $.timeout_ms > 3155760000000 || $.expires_ms < 1 || $.expires_ms > 3155760000000
       || $.queue.type() != "string" || $.key.type() != "string" || $.traceparent.type() != "string"
-      || $.source.type() != "string" || $.at.type() != "string" || $.key == ""
+      || $.source.type() != "string" || $.group.type() != "string" || $.at.type() != "string" || $.key == ""
       || $.tags.type() != "object" || $.tags.*.type() != "string"
       || $.notify_done.type() != "boolean" || $.notify.type() != "boolean"
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"

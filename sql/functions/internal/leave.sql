@@ -26,7 +26,7 @@ begin
       cross join lateral (
         select l.queue, l.group_key, l.gate from taskq.tasks l where l.id = ending.id limit 1
       ) as t
-      where t.gate = 'h' and t.group_key is not null
+      where t.gate in ('h', 's') and t.group_key is not null
       returning queue
     )
     select distinct asked.queue from asked
@@ -56,8 +56,10 @@ begin
     ) as k
   ) as held
   where h.queue = held.queue and h.key = held.key;
+  perform taskq.ask_for(array_agg(r.id), _ts, false)
+  from unnest(replacing) as r where r.gate is not null having count(*) > 0;
   for hint in
-    select r.queue, min(r.available_at) as due from unnest(replacing) as r group by r.queue
+    select r.queue, min(r.not_before) as due from unnest(replacing) as r group by r.queue
   loop
     perform taskq.wake(hint.queue, hint.due);
   end loop;

@@ -11,8 +11,30 @@ set jit = off
 as $$
 declare
   rows_at tid[];
+  delayed bigint[];
   hint record;
 begin
+  -- Of groups: what asks at once asks by a time of the earlier clock, and so do tasks that wait for their time.
+  update taskq.asks a set due_at = _ts
+  where a.ctid = any (array(
+    select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null for update skip locked
+  ));
+  delayed := array(
+    select t.id from taskq.tasks t
+    where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
+      and t.gate = 'd' and t.not_before > _ts
+      and (
+        (t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at))
+        or (t.started_at > _ts and t.not_before >= t.started_at)
+      )
+    for update skip locked
+  );
+  update taskq.tasks t
+  set not_before = case
+    when t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at) then _ts
+    else _ts + (t.not_before - t.started_at) end
+  where t.id = any (delayed);
+  perform taskq.ask_for(delayed, _ts);
   rows_at := array(
     select t.ctid from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
@@ -24,7 +46,7 @@ begin
     for update skip locked
   );
   if cardinality(rows_at) = 0 then
-    return 0;
+    return cardinality(delayed);
   end if;
   for hint in
     with due as (
@@ -39,6 +61,6 @@ begin
   loop
     perform taskq.wake(hint.queue, _ts, true);
   end loop;
-  return cardinality(rows_at);
+  return cardinality(rows_at) + cardinality(delayed);
 end
 $$;

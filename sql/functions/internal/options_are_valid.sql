@@ -10,11 +10,14 @@ begin
     select taskq.options_fit(
         _queue => o.queue, _key => o.key, _priority => o.priority, _delay_ms => o.delay_ms, _at => o.at,
         _max_attempts => o.max_attempts, _timeout_ms => o.timeout_ms, _expires_ms => o.expires_ms, _tags => o.tags,
-        _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source, _judged => null
+        _backoff => o.backoff, _traceparent => o.traceparent, _source => o.source, _group => o."group",
+        _judged => null
       )
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
       and coalesce(dead_retention <> 'none', true)
       and coalesce(length(o.by) between 1 and 200, true)
+      and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)
+      and coalesce(group_on_dead in ('go-on', 'hold'), true) and coalesce(group_by in ('type', 'none'), true)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
       and coalesce(on_held in ('ignore', 'replace', 'preserve'), true)
       and not exists (
@@ -25,7 +28,8 @@ begin
       queue text, key text, key_for jsonb, on_held text, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
       timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
-      notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker
+      notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
+      "group" text, group_limit integer, group_order text, group_on_dead text, group_by text
     )
   );
 exception when data_exception or check_violation then

@@ -7,7 +7,8 @@
 -- option, took 15 us for a task with every option, as much as the task itself.
 create or replace function taskq.options_fit(
   _queue text, _key text, _priority smallint, _delay_ms bigint, _at timestamptz, _max_attempts integer,
-  _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text, _judged jsonb
+  _timeout_ms bigint, _expires_ms bigint, _tags jsonb, _backoff jsonb, _traceparent text, _source text, _group text,
+  _judged jsonb
 )
 returns boolean
 language sql immutable parallel safe
@@ -29,4 +30,5 @@ as $$
     and (_backoff is null or (_backoff = _judged) is true or taskq.is_backoff(_backoff))
     and (_traceparent is null or octet_length(_traceparent) <= 500)
     and (_source is null or octet_length(_source) <= 500)
+    and (_group is null or octet_length(_group) between 1 and 200)
 $$;

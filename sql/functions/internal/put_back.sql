@@ -1,5 +1,5 @@
 -- Makes these tasks, which the caller has locked, wait in the queue again, and sends the hints: each keeps its place,
--- which may lie behind every cursor. The rest of what a give-back or a rescue writes is the caller's.
+-- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it. The rest of what a give-back or a rescue writes is the caller's.
 create or replace function taskq.put_back(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -17,6 +17,8 @@ begin
   where t.id = any (_ids);
   perform taskq.take_again(array_agg(t.id), _ts)
   from taskq.tasks t where t.id = any (_ids) and t.again is not null having count(*) > 0;
+  perform taskq.ask_for(array_agg(t.id), _ts, false)
+  from taskq.tasks t where t.id = any (_ids) and t.gate is not null having count(*) > 0;
   for hint in
     select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (_ids) group by t.queue
   loop

@@ -1,9 +1,8 @@
--- Returns the names of the settings of a queue, which a worker's configuration or an operator may set.
+-- Returns the names of the settings of a queue, which a worker's configuration or an operator may set: those for all
+-- tasks, and those of its groups.
 create or replace function taskq.queue_options()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select array[
-    'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'errors_retention', 'dead_retention'
-  ]
+  select taskq.default_options() || array['group_limit', 'group_order', 'group_on_dead', 'group_by']
 $$;

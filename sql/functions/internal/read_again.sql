@@ -8,18 +8,26 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   made taskq.tasks;
+  asked_for timestamptz;
+  due timestamptz;
 begin
   made := jsonb_populate_record(null::taskq.tasks, _task.again - 'payload');
   -- As a member of a record, the JSON value null would be absent.
   made.payload := _task.again -> 'payload';
   made.payload_bytes := octet_length(made.payload::text);
-  made.expires_at := greatest(made.available_at, _ts) + (made.expires_at - made.available_at);
-  made.available_at := greatest(made.available_at, _ts);
+  asked_for := case when made.available_at < 'infinity' then made.available_at else made.not_before end;
+  due := greatest(asked_for, _ts);
+  made.expires_at := due + (made.expires_at - asked_for);
+  made.available_at := case when _task.group_key is null then due else 'infinity'::timestamptz end;
   made.queue := _task.queue;
   made.type := _task.type;
   made.unique_key := _task.unique_key;
   made.group_key := _task.group_key;
-  made.status := 'pending';
+  made.not_before := case when _task.group_key is null then made.not_before else due end;
+  made.gate := case when _task.group_key is null then null when due > _ts then 'd'::"char" else 'w'::"char" end;
+  made.status := case
+    when _task.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status
+  end;
   made.lease_owner := null;
   made.lease_expires_at := null;
   made.again := null;

@@ -22,7 +22,7 @@ begin
       'timeout_ms', f.timeout_ms,
       'expires_ms', case when f.expires_at is not null
         then greatest(round(extract(epoch from f.expires_at - f.not_before) * 1000), 1) end,
-      'key', f.unique_key, 'retention', f.retention, 'backoff', f.backoff,
+      'key', f.unique_key, 'group', f.group_key, 'retention', f.retention, 'backoff', f.backoff,
       'traceparent', f.traceparent, 'source', 'rerun of ' || f.id, 'delay_ms', options -> 'delay_ms'
     )) || jsonb_build_object('payload', coalesce(options -> 'payload', f.payload), 'tags', f.tags)
     order by f.id

@@ -35,6 +35,7 @@ begin
   );
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.record_action('revive', ts, options, back);
+  perform taskq.ask_for(back, ts, false);
   for lane in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
     perform taskq.wake(lane, due);
   end loop;

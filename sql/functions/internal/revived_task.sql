@@ -3,17 +3,19 @@
 --
 -- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.revived_task(
-  dead taskq.dead_tasks, _due timestamptz, _payload jsonb, _max_attempts integer
+  dead taskq.dead_tasks, _due timestamptz, _ts timestamptz, _payload jsonb, _max_attempts integer
 )
 returns setof taskq.tasks
 language sql stable
 as $$
   select
-    dead.id, _due as available_at, _due as not_before, dead.created_at, null::timestamptz as lease_expires_at,
+    dead.id, case when dead.group_key is null then _due else 'infinity'::timestamptz end as available_at, _due as not_before, dead.created_at, null::timestamptz as lease_expires_at,
     dead.started_at, dead.lease_no, null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases,
     null::integer as lost_ahead, octet_length(coalesce(_payload, dead.payload)::text) as payload_bytes,
-    'pending'::taskq.task_status as status, dead.priority, null::"char" as gate, dead.notify_done, dead.queue,
-    dead.type, coalesce(_payload, dead.payload) as payload, dead.created_by,
+    case when dead.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end as status,
+    dead.priority,
+    case when dead.group_key is null then null when _due > _ts then 'd'::"char" else 'w'::"char" end as gate,
+    dead.notify_done, dead.queue, dead.type, coalesce(_payload, dead.payload) as payload, dead.created_by,
     null::timestamptz as expires_at, dead.timeout_ms, coalesce(_max_attempts, dead.max_attempts) as max_attempts,
     dead.workflow_id, dead.step, dead.unique_key, dead.group_key, dead.tags, dead.backoff, dead.retention,
     null::jsonb as again, dead.on_end, dead.traceparent, dead.source, null::timestamptz as cancel_requested_at,

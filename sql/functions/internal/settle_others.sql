@@ -27,6 +27,8 @@ declare
   killed boolean[];
   replaced bigint[];
   failed_types text[];
+  stopping bigint[];
+  have_groups boolean;
   hint record;
 begin
   select array_agg(o.id), array_agg(o.lease_no) into ids, lease_nos
@@ -39,10 +41,12 @@ begin
   ) as o;
 
   -- Lock first, then read in a separate statement, which sees the locked version.
-  select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
+  select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}'),
+    bool_or(locked.gate is not null)
+  into held, held_nos, have_groups
   from (select * from unnest(ids, lease_nos) as a (id, lease_no) order by a.id) as o
   cross join lateral (
-    select t.id, t.lease_no from taskq.tasks t
+    select t.id, t.lease_no, t.gate from taskq.tasks t
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1
     for update skip locked
@@ -55,10 +59,10 @@ begin
     from rows from (
       json_to_recordset(_outcomes) as (
         id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb, error jsonb,
-        reason text, delay_ms bigint, crashed boolean, killed boolean
+        reason text, delay_ms bigint, crashed boolean, killed boolean, hold text
       )
     ) with ordinality as all_of (
-      id, lease_no, outcome, ran_ms, result, result_note, error, reason, delay_ms, crashed, killed, place
+      id, lease_no, outcome, ran_ms, result, result_note, error, reason, delay_ms, crashed, killed, hold, place
     )
     where all_of.outcome <> 'completed'
     order by all_of.id, all_of.lease_no, all_of.place
@@ -154,8 +158,9 @@ begin
       else d.reason
     end),
     array_agg(d.killed), array_agg(d.id) filter (where d.fate = 'pending' and d.is_replaced),
-    array_agg(d.type) filter (where d.has_breaker and d.outcome = 'failed' and d.meant_fate <> 'cancelled')
-  into held, held_nos, fates, attempts, waits, reasons, killed, replaced, failed_types
+    array_agg(d.type) filter (where d.has_breaker and d.outcome = 'failed' and d.meant_fate <> 'cancelled'),
+    array_agg(d.id) filter (where d.fate = 'pending' and d.hold = 'group')
+  into held, held_nos, fates, attempts, waits, reasons, killed, replaced, failed_types, stopping
   from decided d;
 
   if replaced is not null then
@@ -201,9 +206,15 @@ begin
     group by d.reason, d.killed;
   end if;
 
+  if have_groups then
+    perform taskq.free_slots(held, coalesce(stopping, '{}'), _ts);
+  end if;
   for hint in
     select t.queue, min(t.available_at) as due
-    from taskq.tasks t where t.id = any (held) and t.lease_owner is null group by t.queue
+    from taskq.tasks t where t.id = any (held) and t.lease_owner is null
+      -- `is true` keeps the planner off the claim's index.
+      and (t.available_at < 'infinity') is true
+    group by t.queue
   loop
     perform taskq.wake(hint.queue, hint.due);
   end loop;

@@ -1,6 +1,6 @@
 -- Replaces tasks that wait now, and that are to be replaced (`again` is set): payload, options and time are those of
 -- the new task, all attempts can be used again, and the id stays. A task that has lost a worker stays a suspect. One
--- whose `again` cannot be read stays as it is.
+-- whose `again` cannot be read stays as it is. One of a group gives up its slot, and waits for another one.
 create or replace function taskq.take_again(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -11,10 +11,19 @@ set enable_seqscan = off
 set enable_nestloop = on
 as $$
 begin
+  insert into taskq.asks (due_at, queue, key)
+  select distinct _ts, t.queue, t.group_key
+  from taskq.tasks t where t.id = any (_ids) and t.gate in ('h', 's') and t.group_key is not null;
   update taskq.tasks t
-  set available_at = due.at,
-    not_before = case when t.again @> '{"keeps_time": true}' then t.not_before else (given.task).not_before end,
-    expires_at = due.at + ((given.task).expires_at - (given.task).available_at),
+  set available_at = case when t.gate is null then due.at else 'infinity'::timestamptz end,
+    gate = case when t.gate is null then null when due.at > _ts then 'd'::"char" else 'w'::"char" end,
+    status = case when t.gate is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end,
+    not_before = case
+      when t.gate is not null then due.at
+      when t.again @> '{"keeps_time": true}' then t.not_before
+      else (given.task).not_before
+    end,
+    expires_at = due.at + ((given.task).expires_at - due.given_at),
     started_at = null, attempts = 0, losses = least(t.losses, 1), lost_ahead = null, releases = 0,
     payload_bytes = (given.task).payload_bytes, priority = (given.task).priority,
     notify_done = t.notify_done or (given.task).notify_done, payload = (given.task).payload,
@@ -26,12 +35,21 @@ begin
   cross join lateral (select r.* from taskq.tasks r where r.id = replaced.id limit 1) as r
   cross join lateral (select taskq.read_again(r::taskq.tasks, _ts) as task offset 0) as given
   cross join lateral (
-    select case when r.again @> '{"keeps_time": true}' then r.available_at else (given.task).available_at end as at
+    select w.given_at, case
+      when not r.again @> '{"keeps_time": true}' then w.given_at
+      when r.gate in ('w', 'd') then r.not_before
+      else r.available_at
+    end as at
+    from (
+      select case when r.gate is null then (given.task).available_at else (given.task).not_before end as given_at
+    ) as w
     offset 0
   ) as due
   -- `+ 0`: otherwise a planner that expects a row or two walks the primary key.
   where t.id = any (_ids) and t.id + 0 = replaced.id and r.again is not null and (given.task).id is not null;
 
+  perform taskq.ask_for(_ids, _ts, false)
+  from taskq.tasks t where t.id = any (_ids) and t.gate is not null having count(*) > 0;
   update taskq.tasks t set again = null where t.id = any (_ids) and t.again is not null;
 end
 $$;

@@ -56,7 +56,7 @@ function declare(command: Command): void {
     .option('--file <path>', 'enqueue each line (NDJSON) or element (JSON array) of a file; - is stdin')
     .option(
       '--envelope',
-      'lines are {"payload": …} and may have "type" and options: queue, priority, delay, at, key, tags, …',
+      'lines are {"payload": …} and may have "type" and options: queue, priority, delay, at, group, key, tags, …',
     )
     .option('--skip-bad', 'skip bad lines; without this, one bad line means nothing is enqueued')
     .option('--queue <queue>', 'queue to put the task into (default)')
@@ -70,6 +70,7 @@ function declare(command: Command): void {
       'wait after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
     )
     .option('--expires <duration>', 'do not start the task once it has been due for this long')
+    .option('--group <group>', 'group of tasks that share a limit or run in order: see taskq queues set')
     .option('--key <key>', 'unique key: at most one task of the queue holds it at a time')
     .option(
       '--key-for <period>',

@@ -18,6 +18,7 @@ export interface TaskOptions {
   /** See `normaliseBackoff`. */
   readonly backoff?: string;
   readonly expires?: string;
+  readonly group?: string;
   readonly key?: string;
   readonly keyFor?: string;
   readonly onHeld?: string;
@@ -27,10 +28,23 @@ export interface TaskOptions {
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
 export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines'): Record<string, unknown> {
-  const { queue, priority, delay, at, timeout, backoff, expires, key, keyFor, onHeld, tag, retention } =
-    options;
+  const {
+    queue,
+    priority,
+    delay,
+    at,
+    timeout,
+    backoff,
+    expires,
+    group,
+    key,
+    keyFor,
+    onHeld,
+    tag,
+    retention,
+  } = options;
   const flags = {
-    ...{ queue, priority, delay, at, timeout, backoff, expires, key, keyFor, onHeld, retention },
+    ...{ queue, priority, delay, at, timeout, backoff, expires, group, key, keyFor, onHeld, retention },
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),

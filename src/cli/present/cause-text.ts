@@ -27,6 +27,17 @@ export function causeText(cause: Cause<string>, { queue, type }: Place, now: num
     }
     case 'breaker_open':
       return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : at(cause.until))}`;
+    case 'group_paused': {
+      const { since: paused_at, by: paused_by, reason: pause_reason } = cause;
+      const pause = pauseText({ paused_at, paused_until: null, paused_by, pause_reason }, now);
+      return `group ${printable(cause.group)} is ${pause}`;
+    }
+    case 'group_held':
+      return 'dead_task' in cause
+        ? `group ${printable(cause.group)} waits until task ${cause.dead_task}, a dead letter, is revived or discarded`
+        : `task ${cause.snoozed_by} has put off group ${printable(cause.group)} until ${at(cause.until)}`;
+    case 'group_full':
+      return `group ${printable(cause.group)} has ${countOf(cause.limit, 'slot')}, taken by task${cause.holders.length === 1 ? '' : 's'} ${cause.holders.join(', ')}`;
     case 'slots_busy':
       return `all slots of ${cause.workers === 1 ? 'the worker' : `the ${cause.workers} workers`} that can take it are in use (${cause.slots})`;
     case 'behind':

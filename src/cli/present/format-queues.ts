@@ -24,6 +24,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
       { title: 'RETENTION', leaves: 5, cell: ({ retention }) => retention ?? '-' },
       { title: 'ERRORS', leaves: 1, cell: ({ errors_retention }) => errors_retention ?? '-' },
       { title: 'DEAD', leaves: 2, cell: ({ dead_retention }) => dead_retention ?? '-' },
+      { title: 'GROUPS', leaves: 0, cell: groupsText, shrinksTo: 6 },
       {
         title: 'PAUSE',
         leaves: 8,
@@ -35,4 +36,15 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
     queues,
     screen,
   );
+}
+
+/** What the queue sets for groups, such as `1, hold`. */
+function groupsText({ group_limit, group_order, group_on_dead, group_by }: ListedQueue): string {
+  const set = [
+    group_limit,
+    group_order,
+    group_on_dead,
+    group_by === null || group_by === 'none' ? group_by && 'by name' : 'by type',
+  ];
+  return set.filter((setting) => setting !== null).join(', ') || '-';
 }

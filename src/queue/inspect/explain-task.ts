@@ -30,6 +30,30 @@ export type Cause<Time> =
       /** When the next task may try; null: not before the probe has ended, or someone resumes the type. */
       readonly until: Time | null;
     }
+  | {
+      readonly cause: 'group_paused';
+      readonly group: string;
+      readonly since: Time;
+      readonly by: string | null;
+      readonly reason: string | null;
+      readonly until: null;
+    }
+  /** Its group stops at this dead letter, until that is revived or discarded. */
+  | { readonly cause: 'group_held'; readonly group: string; readonly dead_task: string; readonly until: null }
+  /** This task of its group has put off the whole group. */
+  | {
+      readonly cause: 'group_held';
+      readonly group: string;
+      readonly snoozed_by: string;
+      readonly until: Time;
+    }
+  /** These tasks (at most ten of them) have the slots of its group. */
+  | {
+      readonly cause: 'group_full';
+      readonly group: string;
+      readonly limit: number;
+      readonly holders: readonly string[];
+    }
   /** No live worker can take it; see taskq.worker_obstacles. */
   | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
   /** Every worker that can take it had all slots in use at its last heartbeat. */

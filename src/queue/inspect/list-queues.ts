@@ -16,6 +16,10 @@ export interface ListedQueue {
   readonly retention: string | null;
   readonly errors_retention: string | null;
   readonly dead_retention: string | null;
+  readonly group_limit: number | null;
+  readonly group_order: string | null;
+  readonly group_on_dead: string | null;
+  readonly group_by: string | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

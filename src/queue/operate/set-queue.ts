@@ -10,6 +10,10 @@ export interface QueueSettings {
   readonly retention?: string | null;
   readonly errors_retention?: string | null;
   readonly dead_retention?: string | null;
+  readonly group_limit?: number | null;
+  readonly group_order?: string | null;
+  readonly group_on_dead?: string | null;
+  readonly group_by?: string | null;
 }
 
 /** Change the settings for the tasks of a queue. */

@@ -1,13 +1,18 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
-/** A place in one level (queue and priority): the last task claimed there. */
+/** A place in one level (queue and priority): the last task claimed there; or in the asks of groups, by their time. */
 export interface Place {
   readonly availableAtUs: number;
   readonly id: number;
 }
 
-/** The ten places of each queue, by priority; null: not known yet. */
+/** The level of the asks of a queue's groups, after those of its priorities. */
+export const ASKS = 10;
+/** The levels of a queue. */
+export const LEVELS = 11;
+
+/** The places of each queue, by level; null: not known yet. */
 export type Cursor = ReadonlyMap<string, readonly (Place | null)[]>;
 
 export interface ClaimRequest {
@@ -46,6 +51,10 @@ export interface Looked {
   readonly toUs: number;
   readonly queues: readonly string[];
   readonly levels: number;
+  /** The asks of groups were read up to this time. */
+  readonly askedToUs: number;
+  /** By queue, the place before the first ask that is left, if any is. */
+  readonly asksLeft: ReadonlyMap<string, Place>;
 }
 
 export interface Claimed {
@@ -86,6 +95,8 @@ interface LookedRow {
     readonly looked_to_us: number;
     readonly queues: readonly string[];
     readonly levels: number;
+    readonly asked_to_us?: number;
+    readonly asks_left?: Readonly<Record<string, readonly [dueAtUs: number, id: number]>>;
     readonly refused?: readonly RefusedClaim[];
     readonly probe?: true;
   };
@@ -124,7 +135,11 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
 }
 
 function lookedOf({ extra }: LookedRow): Looked {
-  return { toUs: extra.looked_to_us, queues: extra.queues, levels: extra.levels };
+  const { looked_to_us: toUs, asked_to_us: askedToUs = toUs, asks_left = {}, queues, levels } = extra;
+  const asksLeft = new Map(
+    Object.entries(asks_left).map(([queue, [availableAtUs, id]]) => [queue, { availableAtUs, id }]),
+  );
+  return { toUs, queues, levels, askedToUs, asksLeft };
 }
 
 /** Read a row of `taskq.claim` or `taskq.claim_one`. */
@@ -153,11 +168,11 @@ function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
 /** Sorts after every task: in a level without a place, a claim starts `lookBackMs` before now. */
 const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
 
-/** Convert a cursor to the 20 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a place. */
+/** Convert a cursor to the 22 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a place. */
 export function flatten(cursor: Cursor, queues: readonly string[], unknown: Place | null): (number | null)[] {
   return queues.flatMap((queue) => {
     const places = cursor.get(queue) ?? [];
-    return Array.from({ length: 10 }, (_, priority) => places[priority] ?? unknown).flatMap((place) =>
+    return Array.from({ length: LEVELS }, (_, level) => places[level] ?? unknown).flatMap((place) =>
       place === null ? [null, null] : [place.availableAtUs, place.id],
     );
   });

@@ -8,7 +8,7 @@ export interface MissedRequest {
 }
 
 export interface Missed {
-  /** The first due task of a level at or before its cursor. */
+  /** The first due task of a level, or ask of a group, at or before its cursor. */
   readonly first: readonly { readonly queue: string; readonly priority: number; readonly place: Place }[];
   /** Levels without a cursor were read up to this time. */
   readonly lookedToUs: number;

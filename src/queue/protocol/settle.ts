@@ -136,7 +136,7 @@ function fieldsOf(outcome: Outcome): object {
     case 'dead':
       return { outcome: 'dead', error: outcome.error, reason: outcome.reason };
     case 'snoozed':
-      return { outcome: 'snoozed', delay_ms: outcome.delayMs };
+      return { outcome: 'snoozed', delay_ms: outcome.delayMs, ...(outcome.hold && { hold: outcome.hold }) };
     case 'cancelled':
       return { outcome: 'cancelled', reason: outcome.reason, ...(outcome.killed && { killed: true }) };
     default:

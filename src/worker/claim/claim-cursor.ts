@@ -1,6 +1,6 @@
 import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
-import type { Claimed, Cursor, Looked } from '../../queue/protocol/claim.ts';
+import { ASKS, type Claimed, type Cursor, type Looked } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
 import { Places } from './places.ts';
 
@@ -190,7 +190,9 @@ export class ClaimCursor {
     return this.#short && this.#sweeps.isCheap;
   }
 
-  #lookedTo({ toUs, queues, levels }: Looked): void {
+  #lookedTo({ toUs, queues, levels, askedToUs, asksLeft }: Looked): void {
+    for (const queue of queues)
+      this.#places.moveTo(queue, ASKS, asksLeft.get(queue) ?? { availableAtUs: askedToUs, id: 0 });
     for (let level = 0; level < levels; level++) {
       const queue = queues[level % queues.length]!;
       this.#places.moveTo(queue, Math.floor(level / queues.length), { availableAtUs: toUs, id: 0 });

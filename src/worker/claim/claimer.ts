@@ -29,7 +29,7 @@ export class Claimer {
     this.#options = options;
   }
 
-  /** Claim once from these queues. Returns how many tasks it brought. */
+  /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
   async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
     if (isNone(room) || queues.length === 0 || stop.aborted) return 0;
     const { worker, ledger, sweeper } = this.#options;
@@ -37,7 +37,12 @@ export class Claimer {
     if (stop.aborted) return 0;
     const reservation = ledger.reserve(room.start + room.ahead);
     if (reservation === undefined) return 0;
-    return worker.lease.during((leaseMs) => this.#claim(reservation, room, queues, leaseMs));
+    const { tasks, looked } = await worker.lease.during((leaseMs) =>
+      this.#claim(reservation, room, queues, leaseMs),
+    );
+    return tasks.length === 0 && looked !== null && looked.asksLeft.size > 0
+      ? this.claim(room, queues, stop)
+      : tasks.length;
   }
 
   async #claim(
@@ -45,7 +50,7 @@ export class Claimer {
     room: Room,
     queues: readonly string[],
     leaseMs: number,
-  ): Promise<number> {
+  ): Promise<Claimed> {
     const { worker, ledger, cursor, onClaimed, onRefused } = this.#options;
     const { db, workerId, types } = worker;
     const began = performance.now();
@@ -71,6 +76,6 @@ export class Claimer {
       cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
     onClaimed(reservation, tasks);
     claimed.refused.forEach(onRefused);
-    return tasks.length;
+    return claimed;
   }
 }

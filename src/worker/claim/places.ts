@@ -1,11 +1,9 @@
-import type { Cursor, Place } from '../../queue/protocol/claim.ts';
+import { type Cursor, LEVELS, type Place } from '../../queue/protocol/claim.ts';
 
-const PRIORITIES = 10;
-
-/** The places in a queue, one for each priority; null: not known yet, or its beginning. */
+/** The places in a queue, by level; null: not known yet, or its beginning. */
 type Levels = (Place | null)[];
 
-/** How far each level, a priority of a queue, was searched. */
+/** How far each level of a queue was searched: each priority, and the asks of groups. */
 export class Places {
   readonly #byQueue = new Map<string, Levels>();
 
@@ -32,26 +30,26 @@ export class Places {
   }
 
   /** A level was searched up to this place. */
-  moveTo(queue: string, priority: number, { availableAtUs, id }: Place): void {
-    this.#levelsOf(queue)[priority] = { availableAtUs, id: safeId(id) };
+  moveTo(queue: string, level: number, { availableAtUs, id }: Place): void {
+    this.#levelsOf(queue)[level] = { availableAtUs, id: safeId(id) };
   }
 
   /** Every level of a queue whose place is not known begins here. */
   beginAt(queue: string, place: Place): void {
     const levels = this.#levelsOf(queue);
-    for (let priority = 0; priority < PRIORITIES; priority++) levels[priority] ??= place;
+    for (let level = 0; level < LEVELS; level++) levels[level] ??= place;
   }
 
   /** A task at this place was missed: go back to just before it. */
-  goBackBefore(queue: string, priority: number, place: Place): void {
-    goBackTo(this.#levelsOf(queue), priority, justBefore(place));
+  goBackBefore(queue: string, level: number, place: Place): void {
+    goBackTo(this.#levelsOf(queue), level, justBefore(place));
   }
 
   /** A task was missed that is due at this time, in some level of the queue. */
   goBackToTime(queue: string, dueUs: number): void {
     const before = { availableAtUs: dueUs - 1, id: 0 };
     const levels = this.#levelsOf(queue);
-    for (let priority = 0; priority < PRIORITIES; priority++) goBackTo(levels, priority, before);
+    for (let level = 0; level < LEVELS; level++) goBackTo(levels, level, before);
   }
 
   forget(queue: string): void {
@@ -74,7 +72,7 @@ export class Places {
     const [first, ...others] = stored.map(unflatten);
     if (first === undefined) return;
     const slowest = others.reduce<Levels>(
-      (levels, other) => levels.map((place, priority) => earlier(place, other[priority] ?? null)),
+      (levels, other) => levels.map((place, level) => earlier(place, other[level] ?? null)),
       first,
     );
     this.#byQueue.set(queue, slowest);
@@ -83,15 +81,15 @@ export class Places {
   #levelsOf(queue: string): Levels {
     let levels = this.#byQueue.get(queue);
     if (levels === undefined) {
-      levels = new Array<Place | null>(PRIORITIES).fill(null);
+      levels = new Array<Place | null>(LEVELS).fill(null);
       this.#byQueue.set(queue, levels);
     }
     return levels;
   }
 }
 
-function goBackTo(levels: Levels, priority: number, place: Place | null): void {
-  levels[priority] = earlier(levels[priority] ?? place, place);
+function goBackTo(levels: Levels, level: number, place: Place | null): void {
+  levels[level] = earlier(levels[level] ?? place, place);
 }
 
 /** Null for a time before 1970, which is treated as the beginning. */
@@ -116,8 +114,8 @@ function earlier(a: Place | null, b: Place | null): Place | null {
 /** They may have been stored by a worker written in another language. */
 function unflatten(stored: unknown): Levels {
   const flat: readonly unknown[] = Array.isArray(stored) ? stored : [];
-  return Array.from({ length: PRIORITIES }, (_, priority) => {
-    const [availableAtUs = null, id = null] = flat.slice(2 * priority, 2 * priority + 2);
+  return Array.from({ length: LEVELS }, (_, level) => {
+    const [availableAtUs = null, id = null] = flat.slice(2 * level, 2 * level + 2);
     return isWhole(availableAtUs) && isWhole(id) ? { availableAtUs, id } : null;
   });
 }

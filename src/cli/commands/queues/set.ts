@@ -20,6 +20,10 @@ const SETTINGS: readonly SettingName[] = [
   'maxAttempts',
   'timeout',
   'backoff',
+  'groupLimit',
+  'groupOrder',
+  'groupOnDead',
+  'groupBy',
 ];
 
 /** `taskq queues set`: the settings for the tasks of a queue. */

@@ -1,0 +1,143 @@
+-- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
+-- If a waiting task is more urgent than one that has a slot but was never started, or if the limit has been lowered or
+-- the group stopped, slots that no worker has claimed are taken back first. See taskq.attend, which calls it.
+--
+-- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
+-- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
+create or replace function taskq.fill_groups(
+  _group_queues text[], _group_keys text[], _queues text[], _types text[], _cursor bigint[], _most integer,
+  _ts timestamptz
+)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  unlimited constant integer := 2147483647;
+  -- A group without a limit gets its share, and asks again if it has more: so groups take turns.
+  share constant integer := greatest(_most / greatest(cardinality(_group_keys), 1), 1);
+  now_us constant bigint := taskq.epoch_us(_ts);
+  limits integer[];
+  held integer[];
+  swaps boolean[];
+  free integer[];
+  chosen bigint[];
+  got integer[];
+  hint record;
+begin
+  -- The slots of each group (0: it is stopped), and how many are given out; a group without a limit needs no count.
+  select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth)
+  into limits, held, swaps
+  from (
+    select g.nth, l.most, h.held,
+      h.last is not null and (h.held > l.most or (h.held = l.most and w.first < h.last) is true) as swaps
+    from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
+    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
+    cross join lateral (
+      -- `last`: the least urgent one whose slot may be taken back.
+      select count(*)::integer as held,
+        max(array[t.priority, t.id]) filter (
+          where t.gate = 'h' and t.lease_owner is null and (t.started_at is null or l.most = 0)
+        ) as last
+      from taskq.tasks t
+      where t.queue || '' = g.queue and t.group_key = g.key and t.gate in ('h', 's') and l.most < unlimited
+    ) as h
+    left join lateral (
+      select array[t.priority, t.id] as first from taskq.tasks t
+      where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
+      order by t.priority, t.id
+      limit 1
+    ) as w on true
+  ) as s;
+
+  if true = any (swaps) then
+    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it.
+    with loosened as (
+      update taskq.tasks t
+      set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
+        available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end
+      where t.id = any (array(
+        select l.id
+        from unnest(_group_queues, _group_keys, limits, swaps) as g (queue, key, most, swaps)
+        cross join lateral (
+          select t.id from taskq.tasks t
+          where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'h' and t.lease_owner is null
+            and (t.started_at is null or g.most = 0)
+          order by t.id
+          for no key update skip locked
+        ) as l
+        where g.swaps
+      ))
+      returning t.id, t.queue, t.group_key, t.gate, t.not_before
+    ),
+    later as (
+      insert into taskq.asks (due_at, queue, key, task_id)
+      select l.not_before, l.queue, l.group_key, l.id from loosened l where l.gate = 'd'
+    )
+    select array_agg(h.held - coalesce(l.slots, 0) order by h.nth) into held
+    from unnest(_group_queues, _group_keys, held) with ordinality as h (queue, key, held, nth)
+    left join (
+      select loosened.queue, loosened.group_key, count(*)::integer as slots from loosened group by 1, 2
+    ) as l on l.queue = h.queue and l.group_key = h.key;
+  end if;
+
+  select array_agg(case l.most when unlimited then share else greatest(l.most - l.held, 0) end order by l.nth) into free
+  from unnest(limits, held) with ordinality as l (most, held, nth);
+  -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
+  chosen := array(
+    select w.id
+    from unnest(_group_queues, _group_keys, free) as g (queue, key, free)
+    cross join lateral (
+      select t.id from taskq.tasks t
+      where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+      order by t.priority, t.id
+      limit g.free
+      for no key update skip locked
+    ) as w
+  );
+  with given as (
+    update taskq.tasks t
+    set gate = 'h', status = 'pending', available_at = greatest(
+      t.not_before,
+      case
+        when _cursor[22 * array_position(_queues, t.queue) + 2 * t.priority - 21] < now_us
+        then 'epoch'::timestamptz
+          + (_cursor[22 * array_position(_queues, t.queue) + 2 * t.priority - 21] + 1) * interval '1 microsecond'
+        -- A level that the claim has not been in, or reads from its beginning: where other claims look back to.
+        else _ts - interval '1 second'
+      end
+    )
+    where t.id = any (chosen)
+    returning t.queue, t.group_key
+  )
+  select array_agg(coalesce(c.got, 0) order by g.nth) into got
+  from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
+  left join (
+    select given.queue, given.group_key, count(*)::integer as got from given group by 1, 2
+  ) as c on c.queue = g.queue and c.group_key = g.key;
+
+  -- A group with free slots and waiting tasks asks again: at once if its share was too small, else in a second, because
+  -- others have locked these tasks.
+  insert into taskq.asks (due_at, queue, key)
+  select case when g.most = unlimited and g.got = g.free then _ts else _ts + interval '1 second' end, g.queue, g.key
+  from unnest(_group_queues, _group_keys, limits, free, got) as g (queue, key, most, free, got)
+  where (g.got < g.free or g.most = unlimited) and (
+    select true from taskq.tasks t
+    where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+    limit 1
+  );
+
+  -- What this claim will not take is for others.
+  for hint in
+    select t.queue, min(t.available_at) as due from taskq.tasks t
+    where t.id = any (chosen) and (cardinality(chosen) > _most or t.type <> all (_types))
+    group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due);
+  end loop;
+end
+$$;

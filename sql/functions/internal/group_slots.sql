@@ -1,0 +1,25 @@
+-- Returns how many tasks of a group may have a slot now: its own limit, else its queue's, else 2147483647 (no limit); 0
+-- while it is stopped: paused, at a dead letter, or by a task that snoozed it.
+--
+-- Inlined into the calling statement, which is why it names its schema and has no `set` clause.
+create or replace function taskq.group_slots(_queue text, _key text, _ts timestamptz)
+returns setof integer
+language sql stable
+as $$
+  select case
+    when o.paused_at is not null then 0
+    when q.group_on_dead = 'hold' and (
+      select true from taskq.dead_tasks d where d.queue || '' = _queue and d.group_key = _key limit 1
+    ) then 0
+    when (
+      select true from taskq.tasks t
+      where t.queue || '' = _queue and t.group_key = _key and t.gate = 's' and t.lease_owner is null
+        and t.available_at > _ts
+      limit 1
+    ) then 0
+    else coalesce(o.group_limit, q.group_limit, 2147483647)
+  end
+  from (select 1) as one
+  left join taskq.queues q on q.name = _queue
+  left join taskq.groups o on o.queue = _queue and o.key = _key
+$$;

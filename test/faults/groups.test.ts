@@ -1,0 +1,16 @@
+import { afterEach, expect, test } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
+import { groups } from './groups.ts';
+
+afterEach(killStartedTaskqs);
+
+test('no group runs more than its limit or out of order, and no task of one is lost or stuck, whoever is killed', async () => {
+  const database = await createTestDatabase();
+  const start = (args: readonly string[], env: Readonly<Record<string, string>>) => startTaskq(args, { env });
+  try {
+    expect(await groups({ url: database.directUrl, start }, 5)).toMatchObject({ faults: [] });
+  } finally {
+    await database.drop();
+  }
+}, 180_000);

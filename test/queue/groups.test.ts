@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest';
+import { deadRow, enqueue, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+const inGroup = (group: string, options: object = {}) => enqueue(queue.admin, { group, ...options });
+
+function setQueue(settings: object): Promise<unknown> {
+  return queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+}
+
+const worker = async () => registerWorker(await queue.session());
+
+/** The ids of what a claim of up to ten tasks takes. */
+async function claimed(by: PlainWorker): Promise<string[]> {
+  return (await by.claim({ start: 10 })).map(({ id }) => id);
+}
+
+async function complete(by: PlainWorker, tasks: readonly Claimed[]): Promise<void> {
+  await by.settle(...tasks.map((task) => outcome(task, 'completed')));
+}
+
+/** As if this much time had passed for a task of a group that waits for its time. */
+async function age(id: string): Promise<void> {
+  expect(await queue.admin.value('select taskq.age_task($1)', id)).toBe(true);
+}
+
+describe('a limit', () => {
+  test('of 1 starts the tasks of a group one after the other, and those of other groups beside them', async () => {
+    await setQueue({ group_limit: 1 });
+    const ann = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    const bob = await inGroup('bob');
+    const me = await worker();
+    const first = await me.claim({ start: 10 });
+    expect(first.map(({ id }) => id)).toEqual([ann[0], bob]);
+    expect(await claimed(me)).toEqual([]);
+    await complete(me, first);
+    const second = await me.claim({ start: 10 });
+    expect(second.map(({ id }) => id)).toEqual([ann[1]]);
+    await complete(me, second);
+    expect(await claimed(me)).toEqual([ann[2]]);
+  });
+
+  test('of 2 runs two at a time', async () => {
+    await setQueue({ group_limit: 2 });
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    const first = await me.claim({ start: 10 });
+    expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    await complete(me, first.slice(0, 1));
+    expect(await claimed(me)).toEqual([ids[2]]);
+  });
+
+  test('is not needed: a group without one starts whatever there is', async () => {
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    expect(await claimed(await worker())).toEqual(ids);
+  });
+
+  test('holds for two claims at once, the second of which gets nothing', async () => {
+    await setQueue({ group_limit: 1 });
+    await inGroup('ann');
+    await inGroup('ann');
+    const [first, second] = [await worker(), await worker()];
+    await first.session.rows('begin');
+    expect(await claimed(first)).toHaveLength(1);
+    expect(await claimed(second)).toEqual([]);
+    await first.session.rows('commit');
+    expect(await claimed(second)).toEqual([]);
+  });
+
+  test('that is raised while tasks run lets more start, and one that is lowered takes back what has not', async () => {
+    await setQueue({ group_limit: 1 });
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    expect(await claimed(me)).toEqual([ids[0]]);
+    await setQueue({ group_limit: 3 });
+    expect((await me.claim({ start: 1 })).map(({ id }) => id)).toEqual([ids[1]]);
+    await setQueue({ group_limit: 2 });
+    expect(await claimed(me)).toEqual([]);
+    await setQueue({ group_limit: null });
+    expect(await claimed(me)).toEqual(ids.slice(2));
+  });
+});
+
+describe('the order of a group', () => {
+  test('is by priority and then by age, even if a slot had been given to a less urgent task', async () => {
+    await setQueue({ group_limit: 1 });
+    const [late, later] = [await inGroup('ann', { priority: 5 }), await inGroup('ann', { priority: 5 })];
+    const me = await worker();
+    // The claim gives out the slot, and has no handler for the task.
+    await me.claim({ types: ['other'] });
+    const urgent = await inGroup('ann', { priority: 1 });
+    for (const id of [urgent, late, later]) {
+      const tasks = await me.claim({ start: 10 });
+      expect(tasks.map((task) => task.id)).toEqual([id]);
+      await complete(me, tasks);
+    }
+  });
+
+  test('is kept through a retry if it is strict, and a later task starts meanwhile if it is relaxed', async () => {
+    await setQueue({ group_limit: 1 });
+    const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    const failed = (tasks: Claimed[]) =>
+      me.settle(...tasks.map((task) => outcome(task, 'failed', { delay_ms: 60_000 })));
+    await failed(await me.claim());
+    expect(await claimed(me)).toEqual([]);
+    await queue.admin.rows('select taskq.retry($1)', [first]);
+    await setQueue({ group_order: 'relaxed' });
+    await failed(await me.claim());
+    const others = await me.claim({ start: 10 });
+    expect(others.map(({ id }) => id)).toEqual([second]);
+    await age(first!);
+    expect(await claimed(me)).toEqual([]);
+    await complete(me, others);
+    expect(await claimed(me)).toEqual([first]);
+  });
+
+  test('waits for nobody: a task that is locked keeps its place for a second, and then is looked for again', async () => {
+    await setQueue({ group_limit: 1 });
+    const id = await inGroup('ann');
+    const editor = await queue.session();
+    await editor.rows('begin');
+    await editor.rows("update taskq.tasks set tags = '{}' where id = $1", id);
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    await editor.rows('commit');
+    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([id]);
+  });
+});
+
+describe('a task with a delay', () => {
+  test('takes no slot until its time, and then stands where its priority and age put it', async () => {
+    await setQueue({ group_limit: 1 });
+    const first = await inGroup('ann', { delay_ms: 60_000 });
+    const second = await inGroup('ann');
+    const me = await worker();
+    const running = await me.claim({ start: 10 });
+    expect(running.map(({ id }) => id)).toEqual([second]);
+    const third = await inGroup('ann');
+    await age(first);
+    await complete(me, running);
+    const next = await me.claim({ start: 10 });
+    expect(next.map(({ id }) => id)).toEqual([first]);
+    await complete(me, next);
+    expect(await claimed(me)).toEqual([third]);
+  });
+
+  test('starts at once when an operator says so', async () => {
+    const id = await inGroup('ann', { delay_ms: 60_000 });
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    expect(await queue.admin.rows('select id, answer from taskq.retry($1)', [id])).toEqual([
+      { id, answer: 'retried' },
+    ]);
+    expect(await claimed(me)).toEqual([id]);
+  });
+
+  test('tells an idle worker when to look again', async () => {
+    await inGroup('ann', { delay_ms: 60_000 });
+    const me = await worker();
+    const due = await queue.admin.value<number>(
+      "select due_ms from taskq.mark_idle($1, '{default}', 1000, '{work}')",
+      me.id,
+    );
+    expect(due).toBeGreaterThan(50_000);
+    expect(due).toBeLessThanOrEqual(60_000);
+  });
+});
+
+describe('a dead letter', () => {
+  async function dieFirst(): Promise<[PlainWorker, string, string]> {
+    await setQueue({ group_limit: 1, group_on_dead: 'hold' });
+    const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    await me.settle(outcome((await me.claim())[0]!, 'dead', { reason: 'no' }));
+    expect(await deadRow(queue.admin, first)).toBeDefined();
+    expect(await claimed(me)).toEqual([]);
+    return [me, first, second];
+  }
+
+  test('holds its group until it is revived, and is the first one again', async () => {
+    const [me, first, second] = await dieFirst();
+    await queue.admin.rows('select taskq.revive($1)', [first]);
+    const tasks = await me.claim({ start: 10 });
+    expect(tasks.map(({ id }) => id)).toEqual([first]);
+    await complete(me, tasks);
+    expect(await claimed(me)).toEqual([second]);
+  });
+
+  test('or discarded', async () => {
+    const [me, first, second] = await dieFirst();
+    await queue.admin.rows('select taskq.discard($1)', [first]);
+    expect(await claimed(me)).toEqual([second]);
+  });
+
+  test('or until that is no longer asked for', async () => {
+    const [me, , second] = await dieFirst();
+    await setQueue({ group_on_dead: 'go-on' });
+    await expect.poll(() => claimed(me)).toEqual([second]);
+  });
+});
+
+test('a task that snoozes its group stops it until its own time, and keeps its slot', async () => {
+  await setQueue({ group_limit: 2, group_order: 'relaxed' });
+  const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+  const me = await worker();
+  const [first, second] = await me.claim({ start: 10 });
+  await me.settle(outcome(first!, 'snoozed', { delay_ms: 60_000, hold: 'group' }));
+  await complete(me, [second!]);
+  expect(await claimed(me)).toEqual([]);
+  await queue.admin.rows('select taskq.retry($1)', [ids[0]]);
+  expect(await claimed(me)).toEqual([ids[0], ids[2]]);
+});
+
+describe('a task that replaces the holder of its key', () => {
+  const replace = (payload: object, options: object = {}) =>
+    enqueue(queue.admin, { group: 'ann', key: 'k', on_held: 'replace', ...options }, payload);
+
+  test('waits for a slot as the holder did', async () => {
+    await setQueue({ group_limit: 1 });
+    const first = await inGroup('ann');
+    const id = await replace({ n: 1 });
+    expect(await replace({ n: 2 })).toBe(id);
+    const me = await worker();
+    const tasks = await me.claim({ start: 10 });
+    expect(tasks.map((task) => task.id)).toEqual([first]);
+    await complete(me, tasks);
+    expect(await me.claim({ start: 10 })).toMatchObject([{ id, payload: { n: 2 } }]);
+  });
+
+  test('gives up the slot of the holder for its own delay', async () => {
+    await setQueue({ group_limit: 1 });
+    const id = await replace({ n: 1 });
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    const second = await inGroup('ann');
+    await replace({ n: 2 }, { delay_ms: 60_000 });
+    const tasks = await me.claim({ start: 10 });
+    expect(tasks.map((task) => task.id)).toEqual([second]);
+    await complete(me, tasks);
+    await age(id);
+    expect(await me.claim({ start: 10 })).toMatchObject([{ id, payload: { n: 2 } }]);
+  });
+
+  test('runs after a holder that runs, in its group', async () => {
+    await setQueue({ group_limit: 1 });
+    await replace({ n: 1 });
+    const me = await worker();
+    const tasks = await me.claim({ start: 10 });
+    await replace({ n: 2 });
+    expect(await claimed(me)).toEqual([]);
+    await complete(me, tasks);
+    expect(await me.claim({ start: 10 })).toMatchObject([{ payload: { n: 2 } }]);
+    expect(await queue.admin.value('select gate from taskq.tasks')).toBe('h');
+  });
+});
+
+test('a queue whose tasks are grouped by type limits each type, but for tasks that name a group', async () => {
+  await setQueue({ group_limit: 1, group_by: 'type' });
+  const ids = [await enqueue(queue.admin), await enqueue(queue.admin), await inGroup('ann')];
+  expect(await claimed(await worker())).toEqual([ids[0], ids[2]]);
+  expect(await liveRow(queue.admin, ids[1]!)).toMatchObject({ group_key: 'work', status: 'blocked' });
+});
+
+test('what ends or frees a slot lets the next one start', async () => {
+  await setQueue({ group_limit: 1 });
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.push(await inGroup('ann'));
+  const me = await worker();
+  const next = async (expected: string | undefined) => {
+    const [task] = await me.claim({ start: 10 });
+    expect(task?.id).toBe(expected);
+    return task!;
+  };
+  await me.settle(outcome(await next(ids[0]), 'cancelled'));
+  await me.giveBack([await next(ids[1])]);
+  await queue.admin.rows('select taskq.cancel($1)', [ids[1]]);
+  const lost = await next(ids[2]);
+  await queue.admin.rows(
+    'update taskq.tasks set losses = 2, lease_owner = 7, lease_expires_at = $2 where id = $1',
+    lost.id,
+    '2020-01-01',
+  );
+  await queue.admin.rows('select taskq.rescue(0, 1000)');
+  await queue.admin.rows("update taskq.tasks set expires_at = '2020-01-01' where id = $1", ids[3]);
+  await queue.admin.rows('select taskq.expire(10)');
+  await next(ids[4]);
+});
+
+test('a rescue keeps the slot', async () => {
+  await setQueue({ group_limit: 1 });
+  const [first] = [await inGroup('ann'), await inGroup('ann')];
+  const me = await worker();
+  await me.claim();
+  await queue.admin.rows(
+    'update taskq.tasks set lease_owner = 7, lease_expires_at = $1 where id = $2',
+    '2020-01-01',
+    first,
+  );
+  await queue.admin.rows('select taskq.rescue(0, 1000)');
+  expect(await claimed(me)).toEqual([first]);
+});
