@@ -2,7 +2,7 @@
 // instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
-import { buildProgram } from '../dist/cli/program.js';
+import { buildProgram, takesOf } from '../dist/cli/program.js';
 import { EXIT_CODES } from '../dist/cli/run/exit-codes.js';
 import { flagOf } from '../dist/cli/select/task-filter.js';
 import { describeSettings } from '../dist/config/describe-config.js';
@@ -268,7 +268,7 @@ async function commands() {
 }
 
 function section(command, path) {
-  const takes = command.usage().replace(/\[options\] ?/, '');
+  const takes = takesOf(command).replace(/\[options\] ?/, '');
   const options = optionsOf(command);
   return `### \`taskq ${path}${takes === '' ? '' : ` ${takes}`}\`\n\n${sentence(command.description())}\n${options === '' ? '' : `\n${options}`}`;
 }

@@ -81,5 +81,11 @@ async function addCommand(
 function usageOf(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-  return `${names.join(' ')} ${command.usage()}`;
+  return `${names.join(' ')} ${takesOf(command)}`;
+}
+
+/** `[options] --reason <text> <id>`: an option without brackets is required. */
+export function takesOf(command: Command): string {
+  const required = command.options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags);
+  return command.usage().replace('[options]', ['[options]', ...required].join(' '));
 }

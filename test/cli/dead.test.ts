@@ -92,7 +92,7 @@ describe('taskq dead', () => {
   test('revive by id: same id, attempts anew, another payload, delay and budget', async () => {
     const id = await project.enqueueDead();
     const args = ['dead', 'revive', id, '--payload', '{"n": 2.50}', '--delay', '1h', '--max-attempts', '9'];
-    expect(await project.run(args)).toMatchObject({ code: 0, stdout: `${id} revived\n`, stderr: '' });
+    expect(await project.run(args)).toMatchObject({ code: 0, stdout: 'revived 1 task\n', stderr: '' });
     expect(await live(id)).toMatchObject({ attempts: 0, payload: { n: 2.5 }, max_attempts: 9 });
   });
 

@@ -173,6 +173,7 @@ describe('taskq enqueue --file', () => {
     expect(stderr).toContain('line 3: it has no "payload"');
     expect(stderr).toContain('line 4: expected an object such as {"payload": …}');
     expect(stderr).toContain('line 5: delay "1y": expected');
+    expect(stderr).toContain('has one JSON object such as {"payload": …} per line');
   });
 
   test('--envelope: a value of another type than its option has is refused with its line', async () => {

@@ -141,6 +141,11 @@ describe('help', () => {
     expect(answer.stdout).toBe((await runCommand(same)).stdout);
   });
 
+  test('of a command shows required options in its usage', async () => {
+    const { stdout } = await runCommand(['dead', 'add', '--help']);
+    expect(stdout).toContain('Usage: taskq dead add [options] --reason <text> <id>\n');
+  });
+
   test('loads none of the large packages', async () => {
     const { stderr } = await runTaskq(['--help'], { env: { NODE_DEBUG: 'esm,module' } });
     expect(stderr).toMatch(/dist\/bundled\/program/);

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import { badOption } from '../../lib/bad-option.ts';
+import { parseDuration } from '../../lib/duration.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
 import type { CliCommand } from '../run/command.ts';
 import { collect } from '../select/task-filter.ts';
@@ -28,13 +30,14 @@ export const enqueue: CliCommand<EnqueueOptions> = {
   async run(context, { args, options }) {
     const [type, payload] = args;
     const { file, wait } = options;
+    const waitMs = wait === undefined ? undefined : waitOf(wait);
     if (type === undefined && !options.envelope)
       throw badOption('the type is missing: taskq enqueue <type> [json|-]');
     if (file === undefined) {
       if (type === undefined || options.envelope) throw badOption('--envelope needs --file');
       if (options.skipBad) throw badOption('--skip-bad needs --file');
       const { enqueueOne } = await import('../enqueue/enqueue-one.ts');
-      return enqueueOne(context, { type, payload, options, wait });
+      return enqueueOne(context, { type, payload, options, waitMs });
     }
     if (payload !== undefined) throw badOption('give the payload either as an argument or with --file');
     if (wait !== undefined) throw badOption('--wait works for one task, not with --file');
@@ -48,6 +51,20 @@ export const enqueue: CliCommand<EnqueueOptions> = {
     return enqueueFile(context, { type, file, options });
   },
 };
+
+/** Milliseconds; infinity for a bare `--wait`. */
+function waitOf(wait: string | true): number {
+  if (wait === true) return Number.POSITIVE_INFINITY;
+  try {
+    return parseDuration(wait, '--wait');
+  } catch (error) {
+    // `--wait greet '{}'`: the type was read as the duration.
+    if (!(error instanceof TaskqError) || /^[\d.+-]|^$/.test(wait)) throw error;
+    throw new TaskqError(error.code, error.message, {
+      hint: 'the type and the payload go before --wait, or write --wait=30s',
+    });
+  }
+}
 
 function declare(command: Command): void {
   command
@@ -85,7 +102,10 @@ function declare(command: Command): void {
       '--retention <period>',
       'how long to keep the task after it has finished: none, 7d, ever; above 60 days, until the end of the month',
     )
-    .option('--wait [duration]', 'wait until the task ends and print its result')
+    .option(
+      '--wait [duration]',
+      'wait until the task ends, without a duration for ever, and print its result',
+    )
     .option('--allow-unknown', 'accept a type without a known handler')
     .usage('[options] <type> [json|-]')
     .addHelpText('after', EXAMPLES);

@@ -98,16 +98,17 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   for (const problem of named) {
     reportError(new TaskqError('bad_item', `${nameOf(file)}: ${problem}`), context.output);
   }
-  if (bad > 0 && !options.skipBad) throw badItems(file, bad, spool.count);
+  if (bad > 0 && !options.skipBad) throw badItems(source, bad, spool.count);
   return bad;
 }
 
-function badItems(file: string, bad: number, good: number): TaskqError {
+function badItems({ file, options }: FileOfTasks, bad: number, good: number): TaskqError {
+  const item = options.envelope ? 'object such as {"payload": …}' : 'payload';
   return new TaskqError(
     'bad_items',
     `${nameOf(file)}: ${withCommas(bad)} of ${countOf(bad + good, 'item')} ${bad === 1 ? 'is' : 'are'} bad; nothing was enqueued`,
     {
-      hint: 'correct them, or add --skip-bad; a file is a JSON array or has one JSON payload per line',
+      hint: `correct them, or add --skip-bad; a file is a JSON array or has one JSON ${item} per line`,
     },
   );
 }

@@ -1,7 +1,6 @@
 import { checkedName } from '../../domain/names.ts';
 import { parsePayload } from '../../domain/payload.ts';
-import { parseDuration } from '../../lib/duration.ts';
-import { EXIT, TaskqError } from '../../lib/errors.ts';
+import { EXIT } from '../../lib/errors.ts';
 import { findObstacles } from '../../queue/inspect/find-obstacles.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
 import type { Waited } from '../../queue/protocol/end-watch.ts';
@@ -22,16 +21,15 @@ export interface OneTask {
   /** JSON text, or `-` for stdin. */
   readonly payload: string | undefined;
   readonly options: TaskOptions & { readonly allowUnknown?: true };
-  /** True: wait without a time limit. */
-  readonly wait: string | true | undefined;
+  /** Milliseconds, possibly infinite; undefined: do not wait. */
+  readonly waitMs: number | undefined;
 }
 
 /** Enqueue one task, print its id, and wait for its end if requested. Returns the exit code. */
 export async function enqueueOne(context: Context, task: OneTask): Promise<number> {
-  const { type, options, wait } = task;
+  const { type, options, waitMs } = task;
   checkedName('type', type);
   const flags = optionsOfFlags(options, 'typed');
-  const waitMs = wait === undefined ? undefined : waitOf(wait);
   if (task.payload === undefined) await refuseUnreadStdin();
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(type, text);
@@ -105,19 +103,5 @@ async function noteObstacles(context: Context, id: string, to: 'enqueued' | 'awa
   for (const obstacle of found) {
     if (to === 'enqueued' && obstacle.reason === 'no_worker') continue;
     context.output.talk(`task ${id} waits: ${obstacleText(obstacle)}`);
-  }
-}
-
-/** Milliseconds; infinity for a bare `--wait`. */
-function waitOf(wait: string | true): number {
-  if (wait === true) return Number.POSITIVE_INFINITY;
-  try {
-    return parseDuration(wait, '--wait');
-  } catch (error) {
-    // `--wait '{"a":1}'`: the payload was parsed as the duration.
-    if (!(error instanceof TaskqError) || !/^[[{"]/.test(wait)) throw error;
-    throw new TaskqError(error.code, error.message, {
-      hint: 'the payload goes before --wait, or write --wait=30s',
-    });
   }
 }

@@ -100,15 +100,10 @@ function documentOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: Ta
   return { revived, key_held, not_dead, refused, tasks };
 }
 
-function textOf({ counts, answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string {
-  if (selection.kind === 'filter') {
-    const { revived = 0, key_held = 0, refused = 0 } = counts;
-    return revived + key_held + refused === 0 ? NO_TASK_MATCHES : `revived ${countOf(revived, 'task')}`;
-  }
-  return answers
-    .filter(({ answer }) => answer === 'revived')
-    .map(({ id }) => `${id} revived`)
-    .join('\n');
+function textOf({ counts }: BulkResult<ReviveAnswer>, selection: TaskSelection): string {
+  const { revived = 0, key_held = 0, refused = 0 } = counts;
+  if (selection.kind === 'ids' && revived === 0) return '';
+  return revived + key_held + refused === 0 ? NO_TASK_MATCHES : `revived ${countOf(revived, 'task')}`;
 }
 
 function refusedLines({ answers }: BulkResult<ReviveAnswer>, selection: TaskSelection): string[] {
