@@ -83,8 +83,8 @@ export type {
 } from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
-export type { WorkerObstacle } from './queue/inspect/find-obstacles.ts';
-export type { Stalled } from './queue/inspect/stats.ts';
+export type { Obstacle, Place, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
+export type { QueueStats, Stalled, TypeStats } from './queue/inspect/stats.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';
 export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
@@ -93,7 +93,7 @@ export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
-export type { EnqueueAnswer, Enqueued } from './queue/protocol/enqueue.ts';
+export type { EnqueueAnswer, Enqueued, EnqueuedCounts } from './queue/protocol/enqueue.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
   defineHandler,
