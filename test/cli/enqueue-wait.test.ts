@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { killStartedTaskqs, startTaskq } from '../support/start-taskq.ts';
 import { createProject, type Project } from './project.ts';
@@ -37,6 +38,21 @@ describe('taskq enqueue --wait', () => {
       ...['enqueue', 'double', '{"n":4}', '--key', 'w', '--on-held', 'replace', '--wait'],
     ]);
     expect(replaced).toMatchObject({ code: 0, stdout: '8\n' });
+
+    // It waits for the task that runs after the one that is running now.
+    const { id } = await project.json(['enqueue', 'double', '{"n":1}', '--key', 'x', '--delay', '1h']);
+    await project.client.query(
+      `update taskq.tasks set status = 'running', lease_owner = 77, lease_no = 5, lease_expires_at = now() + interval '1 h'
+       where id = $1`,
+      [id],
+    );
+    const after = project.json([
+      ...['enqueue', 'double', '{"n":8}', '--key', 'x', '--on-held', 'replace', '--wait'],
+    ]);
+    const asked = 'select again is not null and notify_done as so from taskq.tasks where id = $1';
+    while (!(await project.client.query(asked, [id])).rows[0].so) await sleep(20);
+    await project.client.query('select taskq.complete(77, $1, $2)', [[id], [5]]);
+    expect(await after).toMatchObject({ answer: 'again', status: 'completed', result: 16 });
 
     const dead = await project.run(['enqueue', 'double', '{"n":-1}', '--max-attempts', '1', '--wait']);
     expect(dead).toMatchObject({ code: 1, stdout: '' });

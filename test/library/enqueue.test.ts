@@ -55,6 +55,45 @@ describe('enqueue', () => {
     expect(await counted()).toBe('1');
   });
 
+  test('replaces the holder of its key, or runs after it, and says which', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', { n: 1 }, { key: 'k' });
+    expect(await queue.enqueue('work', { n: 2 }, { key: 'k', onHeld: 'replace' })).toEqual({
+      ...{ id, created: false, answer: 'replaced', nextId: null },
+    });
+    expect((await queue.get(id))?.payload).toEqual({ n: 2 });
+    await library.admin.rows("select from taskq.claim(1, '{default}', '{work}', 1, 0, 60000)");
+    const { nextId, ...answer } = await queue.enqueue('work', { n: 3 }, { key: 'k', onHeld: 'preserve' });
+    expect(answer).toEqual({ id, created: false, answer: 'again' });
+    expect((await queue.get(id))?.again).toEqual({ id: nextId, at: expect.any(Date), payload: { n: 3 } });
+    await expect(
+      queue.enqueue('report', {}, { key: 'k', onHeld: 'replace', allowUnknown: true }),
+    ).rejects.toMatchObject({
+      ...{ code: 'key_of_another', exitCode: 2 },
+      message: `task ${id} of type "work" holds the key "k", which a task of type "report" cannot replace`,
+    });
+  });
+
+  test('of many says what became of each, and counts it', async () => {
+    const queue = library.open();
+    const tasks = [
+      { type: 'work', key: 'a' },
+      { type: 'report', key: 'a', onHeld: 'replace' as const },
+      { type: 'work', key: 'a', onHeld: 'replace' as const },
+      { type: 'work', key: 'a' },
+    ];
+    const answers: string[] = [];
+    const counts = await queue.enqueueMany(tasks, {
+      allowUnknown: true,
+      onEnqueued: (batch) => answers.push(...batch.map(({ answer }) => answer)),
+    });
+    expect(answers).toEqual(['created', 'key_of_another', 'replaced', 'held']);
+    expect(counts).toEqual({ created: 1, existing: 1, replaced: 1, again: 0, refused: 1 });
+    expect(await queue.enqueueMany(tasks, { allowUnknown: true })).toEqual({
+      ...{ created: 0, existing: 2, replaced: 1, again: 0, refused: 1 },
+    });
+  });
+
   test('an unknown type is refused with the nearest names', async () => {
     const error = await library
       .open()

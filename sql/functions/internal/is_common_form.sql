@@ -9,6 +9,8 @@ returns boolean
 language sql immutable parallel safe
 as $$
   select _options - _known = '{}'
+    -- Rare, and to be checked with the key.
+    and not _options ? 'on_held'
     and coalesce(_options ->> 'priority' in ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'), true)
     and coalesce(octet_length(_options ->> 'queue') between 1 and 200, true)
     and coalesce(octet_length(_options ->> 'group') between 1 and 200, true)
@@ -36,8 +38,6 @@ as $$
       || $.tags.type() != "object" || $.tags.*.type() != "string"
       || $.notify_done.type() != "boolean" || $.notify.type() != "boolean"
       || $.key_for.type() != "string" || $.key_for != "live" && $.key_for != "ever"
-      || $.on_held != "ignore" && $.on_held != "replace" && $.on_held != "preserve"
-      || exists ($.on_held) && !exists ($.key)
       || $.allow_unknown.type() != "boolean" && $.allow_unknown.type() != "array"
     )'
     -- The check of taskq.is_backoff as a path, which needs no preparation. A path looks into arrays, unless it asks for
