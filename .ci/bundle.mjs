@@ -19,14 +19,7 @@ const withoutUnused = {
  * Packages in CommonJS are required, not imported: for an import, Node searches their text for the names that they
  * export, which is a fifth of what starting a worker costs.
  */
-const IN_COMMON_JS = [
-  'cosmiconfig',
-  'fastest-levenshtein',
-  'pg',
-  'picocolors',
-  'pino',
-  'postgres-migrations',
-];
+const IN_COMMON_JS = ['cosmiconfig', 'pg', 'picocolors', 'pino', 'postgres-migrations'];
 const isRequired = (id, importer) => IN_COMMON_JS.includes(id) && !importer?.startsWith('\0');
 const required = {
   name: 'required',

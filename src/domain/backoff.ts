@@ -41,7 +41,11 @@ export function normaliseBackoff(input: unknown, what = 'backoff'): StoredBackof
   const { kind, base, factor, max, jitter, ...others } = input as Partial<Record<keyof Backoff, unknown>>;
   const unknown = Object.keys(others)[0];
   if (unknown !== undefined) throw refused(what, `unknown key "${unknown}"${didYouMean(unknown, KEYS)}`);
-  if (!isKind(kind)) throw refused(what, `kind ${JSON.stringify(kind)}: expected one of ${KINDS.join(', ')}`);
+  if (!isKind(kind))
+    throw refused(
+      what,
+      `kind ${JSON.stringify(kind)}: expected one of ${KINDS.join(', ')}${kindMeant(kind)}`,
+    );
   if (base === undefined) throw refused(what, `base is missing, expected a duration as in ${EXAMPLE}`);
   const baseMs = toDurationMs(base, `${what} base`);
   const maxMs = max === undefined ? Math.max(baseMs, DEFAULT_MAX_MS) : toDurationMs(max, `${what} max`);
@@ -122,6 +126,10 @@ function exponentialMs({ base_ms: baseMs, factor, max_ms: maxMs }: StoredBackoff
   if (baseMs === 0) return 0;
   if ((n - 1) * Math.log(factor) >= Math.log(maxMs / baseMs)) return maxMs;
   return baseMs * factor ** (n - 1);
+}
+
+function kindMeant(kind: unknown): string {
+  return typeof kind === 'string' ? didYouMean(kind, KINDS) : '';
 }
 
 function isKind(kind: unknown): kind is BackoffKind {

@@ -10,6 +10,17 @@ test('slips of the fingers find their words, the nearest first', () => {
   expect(nearest('hash', types)).toEqual(['hash-file']);
 });
 
+test.each([
+  ['hihg', 'high'],
+  ['daed', 'dead'],
+  ['ta', 'at'],
+  ['kye', 'key'],
+  ['mial-sned', 'mail-send'],
+])('swapped neighbours count as one slip: %s is near %s', (typed, meant) => {
+  expect(nearest(typed, [meant])).toEqual([meant]);
+  expect(nearest(meant, [typed])).toEqual([typed]);
+});
+
 test('what is like nothing finds nothing', () => {
   expect(nearest('quux', types)).toEqual([]);
   expect(nearest('', types)).toEqual([]);

@@ -211,6 +211,10 @@ describe('a name that is no option is refused, and the one that is meant is name
       'tgas',
       'key',
       'kye',
+      'qeueu',
+      'prioirty',
+      'dealy_sm',
+      'tiemout_ms',
       '',
       'é',
     ];
@@ -226,6 +230,14 @@ describe('a name that is no option is refused, and the one that is meant is name
     await expect(enqueue(queue.admin, { priority: 'hgh' })).rejects.toThrow(
       'enqueue: priority "hgh": expected 0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low (did you mean "high"?)',
     );
+  });
+
+  test.each([
+    ['hihg', 'high'],
+    ['hgih', 'high'],
+    ['lwo', 'low'],
+  ])('the refusal of priority %s means %s', async (typed, meant) => {
+    await expect(enqueue(queue.admin, { priority: typed })).rejects.toThrow(`(did you mean "${meant}"?)`);
   });
 
   test.each(['5', '"text"', '[]', '[1]'])('options that are no object (%s) are refused', async (options) => {

@@ -1,7 +1,7 @@
 -- Returns at most 20 of these names, ignoring case: those that begin with the typed text, or that at most `_most`
 -- changed letters may separate from it. Cut into one piece more than that, the text has a piece that no change touches:
--- a name has to contain it. Comparing letter by letter is left for these 20 [60 letters: 1.3 ms for each name]. No row:
--- nothing is similar.
+-- a name has to contain it. (Swapped neighbours may lie in two pieces, so of at most 20 names any may be similar.)
+-- Comparing letter by letter is left for these 20 [60 letters: 1.3 ms for each name]. No row: nothing is similar.
 create or replace function taskq.similar_names(_typed text, _most integer, _names text[])
 returns table (name text)
 language sql immutable parallel safe security definer
@@ -37,7 +37,7 @@ as $$
       + coalesce((strpos(c.word, c.pieces[4]) > 0)::integer, 0) as pieces
     offset 0
   ) as found
-  where c.begins or (c.longer <= _most and found.pieces > 0)
+  where c.begins or (c.longer <= _most and (found.pieces > 0 or cardinality(_names) <= 20))
   order by c.begins desc, found.pieces desc, c.longer, c.name collate "C"
   limit 20
 $$;
