@@ -26,11 +26,11 @@ async function pendingEntries(): Promise<number[]> {
 test('there is one task, however many times indexing fails', async () => {
   const first = await indexingFailed();
   expect(first.created).toBe(true);
-  expect(await indexingFailed()).toEqual({ id: first.id, created: false });
+  expect(await indexingFailed()).toMatchObject({ id: first.id, created: false });
   await s1.admin.rows("insert into app.vector_store_outages values ('entry 1')");
   await addEntries(1);
   await s1.taskq(['work', '--max-tasks', '1']);
-  expect(await indexingFailed()).toEqual({ id: first.id, created: false });
+  expect(await indexingFailed()).toMatchObject({ id: first.id, created: false });
   expect(await s1.task(first.id)).toMatchObject({ status: 'pending', attempts: 1 });
 });
 

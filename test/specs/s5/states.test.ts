@@ -55,11 +55,11 @@ test('the process result is stored, of a failed attempt too; the attempt counts 
 test('a reference number is unique in its queue, for ever where that is asked for', async () => {
   const reference = { queue: 'orders', key: 'ref-1', keyFor: 'ever' } as const;
   const first = await s5.enqueue(TYPE, { order: 1 }, reference);
-  expect(await s5.enqueue(TYPE, { order: 1 }, reference)).toEqual({ id: first.id, created: false });
+  expect(await s5.enqueue(TYPE, { order: 1 }, reference)).toMatchObject({ id: first.id, created: false });
   const elsewhere = await s5.enqueue(TYPE, { order: 1 }, { queue: 'returns', key: 'ref-1' });
   expect(elsewhere.created).toBe(true);
   await s5.taskq(['work', '--until-idle']);
-  expect(await s5.enqueue(TYPE, { order: 1 }, reference)).toEqual({ id: first.id, created: false });
+  expect(await s5.enqueue(TYPE, { order: 1 }, reference)).toMatchObject({ id: first.id, created: false });
   expect(await s5.enqueue(TYPE, { order: 1 }, { queue: 'returns', key: 'ref-1' })).toMatchObject({
     created: true,
   });
