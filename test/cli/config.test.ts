@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { runCommand } from '../support/run-command.ts';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 test('config prints each value with its source, and no password', async () => {
@@ -38,4 +41,14 @@ test('a misspelt variable is named with the nearest setting, on stderr; one that
     stderr: 'nothing reads TASKQ_CONCURENCY: did you mean TASKQ_CONCURRENCY?\nno configuration file\n',
   });
   expect(await runCommand(['config', '--json'], { cwd, env })).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a message is broken at blanks in a narrow terminal', async () => {
+  const cwd = await temporaryDirectory();
+  const typed = `stty cols 40; node ${join(REPOSITORY, 'bin/taskq.js')} config >/dev/null`;
+  const env = { PATH: process.env.PATH, TASKQ_CONCURENCY: '3' };
+  const { stdout } = await promisify(execFile)('script', ['-qec', typed, '/dev/null'], { cwd, env });
+  expect(stdout).toBe(
+    'nothing reads TASKQ_CONCURENCY: did you\r\n  mean TASKQ_CONCURRENCY?\r\nno configuration file\r\n',
+  );
 });

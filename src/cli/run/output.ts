@@ -1,5 +1,6 @@
 import pc from 'picocolors';
 import { stringifyExact } from '../../lib/exact-json.ts';
+import { wrapText } from '../../lib/wrap.ts';
 import type { Environment } from './environment.ts';
 import type { GlobalOptions } from './global-options.ts';
 
@@ -40,7 +41,7 @@ export function createOutput(env: Environment, options: GlobalOptions): Output {
   const { stdout, stderr } = process;
   const format = options.json ? 'json' : 'text';
   const isQuiet = options.quiet === true;
-  const talk = (line: string) => void (isQuiet || stderr.write(`${line}\n`));
+  const talk = (line: string) => void (isQuiet || stderr.write(`${fitted(line, stderr)}\n`));
   return {
     format,
     isQuiet,
@@ -63,6 +64,11 @@ export function createOutput(env: Environment, options: GlobalOptions): Output {
     talk,
     complain: (line) => void stderr.write(`${line}\n`),
   };
+}
+
+/** Broken at blanks where a terminal is narrower; whole elsewhere. */
+function fitted(line: string, { isTTY, columns }: NodeJS.WriteStream): string {
+  return isTTY && columns > 0 ? wrapText(line, columns, 2) : line;
 }
 
 function indentFor(stream: NodeJS.WriteStream): number {
