@@ -7,7 +7,7 @@ import { type Claimed, outcome, registerWorker } from './worker.ts';
 const queue = useDatabase();
 
 /** In minutes. An hour passes at a time, so no result depends on how long the test itself takes. */
-const RULE = { failures: 2, within: 90, probeAfter: 150 };
+const RULE = { failures: 2, within: 210, probeAfter: 150 };
 const HOUR = 60;
 
 /** What a breaker should be, by the rules of docs/operating.md. */
