@@ -127,7 +127,7 @@ export const ERROR_CODES = described({
     remedy: 'correct the payload at the path that the message names',
   },
   key_of_another: {
-    meaning: 'a task of another type holds the key of a task that was to replace it',
+    meaning: 'a task of another type or group holds the key of a task that was to replace it',
     remedy: 'use another key, or another queue; or leave out `onHeld`',
   },
   may_not_migrate: {

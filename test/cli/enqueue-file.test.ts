@@ -135,7 +135,7 @@ describe('taskq enqueue --file', () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout:
-        'enqueued 2 tasks, replaced 1, skipped 1 whose key is held, refused 1 whose key is held by a task of another type\n',
+        'enqueued 2 tasks, replaced 1, skipped 1 whose key is held, refused 1 whose key is held by a task of another type or group\n',
       stderr: `taskq: stdin: line 3: its key is held by task ${first.id} of type "double", which it cannot replace\n`,
     });
     expect((await payloads('h')).map(({ payload }) => payload)).toEqual([{ n: 2 }, { n: 3 }]);

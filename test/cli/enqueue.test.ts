@@ -145,7 +145,7 @@ describe('taskq enqueue', () => {
       expect(await project.run(args)).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: `taskq: task ${id} of type "double" holds the key "r3", which a task of type "send-email" cannot replace\n`,
+        stderr: `taskq: task ${id} of type "double" holds the key "r3", which a task of another type ("send-email") cannot replace\n`,
       });
       expect(await project.run([...args, '--json'])).toMatchObject({
         code: 2,

@@ -70,7 +70,7 @@ describe('enqueue', () => {
       queue.enqueue('report', {}, { key: 'k', onHeld: 'replace', allowUnknown: true }),
     ).rejects.toMatchObject({
       ...{ code: 'key_of_another', exitCode: 2 },
-      message: `task ${id} of type "work" holds the key "k", which a task of type "report" cannot replace`,
+      message: `task ${id} of type "work" holds the key "k", which a task of another type ("report") cannot replace`,
     });
   });
 

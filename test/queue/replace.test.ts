@@ -233,7 +233,7 @@ describe('a task of another type', () => {
     await expect(replace({ n: 2 }, {}, queue.admin, 'other')).rejects.toMatchObject({
       code: '22023',
       constraint: 'a_task_is_replaced_by_its_type',
-      message: `enqueue: task ${id} of type "work" holds the key "k", which a task of type "other" cannot replace`,
+      message: `enqueue: task ${id} of type "work" holds the key "k", which a task of another type ("other") cannot replace`,
     });
     expect(await live()).toEqual([{ id, payload: { n: 1 } }]);
   });
@@ -246,12 +246,39 @@ describe('a task of another type', () => {
       { on_held: 'replace' },
     );
     expect(answers).toEqual([
-      { id, created: false, extra: { answer: 'key_of_another', type: 'work' } },
+      { id, created: false, extra: { answer: 'key_of_another', type: 'work', group: null } },
       { id: expect.any(String), created: true, extra: null },
       { id, created: false, extra: REPLACED },
       { id: expect.any(String), created: true, extra: null },
     ]);
     expect((await live()).map(({ payload }) => payload)).toEqual([{ n: 3 }, {}, { n: 4 }]);
+  });
+});
+
+describe('a task of a group', () => {
+  test('is not replaced by one of another group, or of none', async () => {
+    const { id } = await replace({ n: 1 }, { group: 'g' });
+    for (const options of [{ group: 'h' }, {}])
+      await expect(replace({ n: 2 }, options)).rejects.toMatchObject({
+        code: '22023',
+        message: `enqueue: task ${id} of group "g" holds the key "k", which a task of another group cannot replace`,
+      });
+  });
+
+  test('is replaced while it waits, and is followed while it runs, within its group', async () => {
+    await queue.admin.rows(`select from taskq.set_queue('default', '{"group_limit": 1}')`);
+    const worker = await registerWorker(queue.admin);
+    const { id } = await replace({ n: 1 }, { group: 'g' });
+    expect(await replace({ n: 2 }, { group: 'g' })).toMatchObject({ id, extra: REPLACED });
+    const task = await claimOne(worker);
+    expect(task).toMatchObject({ id, payload: { n: 2 } });
+    await replace({ n: 3 }, { group: 'g' });
+    await worker.settle(outcome(task, 'failed', { delay_ms: 3_600_000 }));
+    const retried = await claimOne(worker);
+    expect(retried).toMatchObject({ id, payload: { n: 3 }, attempts: 0 });
+    const { extra } = await replace({ n: 4 }, { group: 'g' });
+    await worker.settle(outcome(retried, 'completed'));
+    expect(await claimOne(worker)).toMatchObject({ id: extra!.next_id, payload: { n: 4 } });
   });
 });
 

@@ -55,8 +55,10 @@ begin
       taskq.enqueue_settings()
     ) as e;
     if extra ->> 'answer' = 'key_of_another' then
-      raise exception 'enqueue: task % of type "%" holds the key "%", which a task of type "%" cannot replace',
-        id, extra ->> 'type', options ->> 'key', _type
+      raise exception 'enqueue: task % of % holds the key "%", which a task of another % cannot replace', id,
+        case when extra ->> 'type' <> _type then format('type "%s"', extra ->> 'type')
+          else coalesce(format('group "%s"', extra ->> 'group'), 'no group') end,
+        options ->> 'key', case when extra ->> 'type' <> _type then format('type ("%s")', _type) else 'group' end
         using errcode = 'invalid_parameter_value', constraint = 'a_task_is_replaced_by_its_type';
     end if;
     return next;

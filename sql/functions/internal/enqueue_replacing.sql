@@ -4,8 +4,8 @@
 -- holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
 --
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
--- next_id, the id of the task that runs after the holder; `key_of_another`, with the type of the holder: that one has
--- another type or group, and stays. A holder that has ended, and holds its key for a period, is not replaced.
+-- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder: one of
+-- them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not replaced.
 --
 -- No call fails with 40P01 (deadlock) because of others with the same keys, as in taskq.enqueue_keyed: one statement
 -- takes them in their order, free or held, and all that follows locks nothing else.
@@ -141,7 +141,7 @@ begin
         when p.policy = 'ignore' or (e.place = e.leader and r.answer = 'created') then null
         when r.answer = 'again' then jsonb_build_object('answer', 'again', 'next_id', r.next_id)
         when r.id is not null then '{"answer": "replaced"}'
-        when t.id is not null then jsonb_build_object('answer', 'key_of_another', 'type', t.type)
+        when t.id is not null then jsonb_build_object('answer', 'key_of_another', 'type', t.type, 'group', t.group_key)
       end
     from unnest(places, leaders) as e (place, leader)
     join unnest(given) as g on g.place = e.place
@@ -149,7 +149,7 @@ begin
     left join unnest(firsts, ids, answers, next_ids) as r (leader, id, answer, next_id)
       on r.leader = e.leader and r.id <> all (coalesce(losers, '{}'))
     left join lateral (
-      select l.id, l.type from taskq.tasks l
+      select l.id, l.type, l.group_key from taskq.tasks l
       where r.id is null and l.queue || '' = g.queue and l.unique_key = g.key limit 1
     ) as t on true
     left join lateral (

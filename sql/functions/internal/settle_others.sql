@@ -169,7 +169,11 @@ begin
       array_agg(
         case when d.id = any (replaced)
           then (
-            select (extract(epoch from t.available_at - _ts) * 1000)::bigint from taskq.tasks t where t.id = d.id limit 1
+            -- A task that waits for a slot of its group is available at infinity.
+            select (extract(epoch from
+              least(case when t.gate is null then t.available_at else t.not_before end, _ts + interval '100 years') - _ts
+            ) * 1000)::bigint
+            from taskq.tasks t where t.id = d.id limit 1
           )
           else d.wait_ms
         end order by d.place

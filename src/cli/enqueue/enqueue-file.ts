@@ -42,7 +42,7 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
         replaced > 0 && `replaced ${withCommas(replaced)}`,
         again > 0 && `left ${withCommas(again)} to run after running ones`,
         existing > 0 && `skipped ${withCommas(existing)} whose key is held`,
-        refused > 0 && `refused ${withCommas(refused)} whose key is held by a task of another type`,
+        refused > 0 && `refused ${withCommas(refused)} whose key is held by a task of another type or group`,
         skipped > 0 && `skipped ${countOf(skipped, 'bad item')}`,
       ]
         .filter((part) => part !== false)
@@ -54,8 +54,9 @@ export async function enqueueFile(context: Context, source: FileOfTasks): Promis
   }
 }
 
-function keyOfAnother(file: string, { line, holder, type }: RefusedLine): TaskqError {
-  const problem = `its key is held by task ${holder} of type ${JSON.stringify(type)}, which it cannot replace`;
+function keyOfAnother(file: string, { line, holder, type, group }: RefusedLine): TaskqError {
+  const kind = `type ${JSON.stringify(type)}${group === null ? '' : ` and group ${JSON.stringify(group)}`}`;
+  const problem = `its key is held by task ${holder} of ${kind}, which it cannot replace`;
   return new TaskqError('key_of_another', `${nameOf(file)}: line ${line}: ${problem}`);
 }
 

@@ -13,6 +13,8 @@ export interface RefusedLine {
   readonly holder: string;
   /** The type of the holder. */
   readonly type: string;
+  /** The group of the holder; null: none. */
+  readonly group: string | null;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function insertSpooled(
           : context.explain(error),
       signal: context.signal,
       onSent: (sent) => progress.update(`enqueued ${withCommas(sent)} of ${all}`),
-      onRefused: ({ place, holder, type }) => onRefused({ line: spool.lineOf(place - 1), holder, type }),
+      onRefused: ({ place, ...holder }) => onRefused({ line: spool.lineOf(place - 1), ...holder }),
     });
   } catch (error) {
     throw error instanceof PartlyEnqueuedError ? withRest(error, spool) : error;

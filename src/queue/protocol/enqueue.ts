@@ -87,13 +87,15 @@ export async function enqueueMany(db: Queryable, { count, values }: Bulk): Promi
   return answers;
 }
 
-/** A task of a bulk that was to replace the holder of its key, which has another type. */
+/** A task of a bulk that was to replace the holder of its key, which has another type or group. */
 export interface Refusal {
   /** Its place in the bulk, from 1 on. */
   readonly place: number;
   readonly holder: string;
   /** The type of the holder. */
   readonly type: string;
+  /** The group of the holder; null: none. */
+  readonly group: string | null;
 }
 
 /** How many tasks of a bulk had which answer; the keys of the others were held. */
@@ -114,7 +116,11 @@ export async function enqueueCounted(
     text: `select count(*) filter (where created)::integer as created,
         count(*) filter (where extra ->> 'answer' = 'replaced')::integer as replaced,
         count(*) filter (where extra ->> 'answer' = 'again')::integer as again,
-        json_agg(json_build_object('place', place, 'holder', id::text, 'type', extra ->> 'type') order by place)
+        json_agg(
+          json_build_object(
+            'place', place, 'holder', id::text, 'type', extra ->> 'type', 'group', extra ->> 'group'
+          ) order by place
+        )
           filter (where extra ->> 'answer' = 'key_of_another') as refusals
       from taskq.enqueue_many($1, $2)`,
     values,
