@@ -81,6 +81,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/types.ts')).types,
       },
       {
+        name: 'groups',
+        summary: 'list, limit, pause and resume the groups of a queue',
+        load: async () => (await import('./commands/groups.ts')).groups,
+      },
+      {
         name: 'keys',
         summary: 'list, show and release keys held beyond the end of their tasks',
         load: async () => (await import('./commands/keys.ts')).keys,

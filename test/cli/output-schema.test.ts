@@ -68,6 +68,10 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'queues pause': [['default', '--reason', 'deploy', '--for', '1h'], ['mail']],
   'queues list': [[]],
   'queues resume': [['mail'], ['mail']],
+  'groups pause': [['default', 'ann', '--reason', 'deploy']],
+  'groups list': [['default']],
+  'groups resume': [['default', 'ann']],
+  'groups set': [['default', 'ann', '--limit', '2']],
   'queues set': [
     [
       'mail',

@@ -215,6 +215,63 @@ test('a task that snoozes its group stops it until its own time, and keeps its s
   expect(await claimed(me)).toEqual([ids[0], ids[2]]);
 });
 
+describe('a single group', () => {
+  const listed = () =>
+    queue.admin.rows(
+      "select name, group_limit, slots, holding, waiting, delayed from taskq.list_groups('default')",
+    );
+
+  test('has a limit of its own, above or below that of its queue', async () => {
+    await setQueue({ group_limit: 1 });
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    await inGroup('ann', { delay_ms: 60_000 });
+    await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"limit": 2}')`);
+    const me = await worker();
+    expect(await claimed(me)).toEqual(ids.slice(0, 2));
+    expect(await listed()).toEqual([
+      { name: 'ann', group_limit: 2, slots: 2, holding: '2', waiting: '1', delayed: '1' },
+    ]);
+    await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"limit": null}')`);
+    expect(await claimed(me)).toEqual([]);
+    await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"limit": 3}')`);
+    expect(await claimed(me)).toEqual([ids[2]]);
+  });
+
+  test('starts nothing while it is paused, not even what had a slot', async () => {
+    const id = await inGroup('ann');
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    await queue.admin.rows("select taskq.pause_group('default', 'ann', 'bob', 'deploy')");
+    expect(await claimed(me)).toEqual([]);
+    expect(await queue.admin.value('select taskq.explain($1)', id)).toMatchObject({
+      may_start_at: null,
+      causes: [{ cause: 'group_paused', group: 'ann', reason: 'deploy', by: expect.stringContaining('bob') }],
+    });
+    expect(await queue.admin.value("select taskq.resume_group('default', 'ann')")).toBe(true);
+    expect(await queue.admin.value("select taskq.resume_group('default', 'ann')")).toBe(false);
+    expect(await claimed(me)).toEqual([id]);
+  });
+
+  test.each([
+    [{ limit: 0 }, 'group_limit 0: expected a whole number from 1'],
+    [{ most: 1 }, 'unknown option "most"'],
+  ])('%j is refused', async (settings, error) => {
+    await expect(
+      queue.admin.rows("select taskq.set_group('default', 'ann', $1)", JSON.stringify(settings)),
+    ).rejects.toThrow(error);
+  });
+});
+
+test('a task names the tasks that have the slots of its group', async () => {
+  await setQueue({ group_limit: 1 });
+  const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+  await claimed(await worker());
+  expect(await queue.admin.value('select taskq.explain($1)', second)).toMatchObject({
+    status: 'blocked',
+    causes: expect.arrayContaining([{ cause: 'group_full', group: 'ann', limit: 1, holders: [first] }]),
+  });
+});
+
 describe('a task that replaces the holder of its key', () => {
   const replace = (payload: object, options: object = {}) =>
     enqueue(queue.admin, { group: 'ann', key: 'k', on_held: 'replace', ...options }, payload);

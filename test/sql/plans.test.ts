@@ -589,5 +589,5 @@ async function timed(run: () => Promise<unknown>): Promise<number> {
 /** Level 2 of both queues stands at the present, as after a claim that has just been made. */
 async function cursorNow(): Promise<(number | null)[]> {
   const now = Number(await admin.value('select (extract(epoch from clock_timestamp()) * 1000000)::bigint'));
-  return Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? now : 0));
+  return Array.from({ length: 44 }, (_, n) => (n % 2 === 0 ? now : 0));
 }

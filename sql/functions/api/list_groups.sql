@@ -1,0 +1,54 @@
+-- Lists the groups of a queue that have a live task, a limit of their own or a pause, in order: at most _limit of them,
+-- after the group _after. `slots` is the limit in force (null: none; 0: the group is stopped), `holding` the tasks that
+-- have a slot, `waiting` those that wait for one, and `delayed` those that wait for their time first.
+create or replace function taskq.list_groups(_queue text, _after text default '', _limit integer default 100)
+returns table (
+  name text, group_limit integer, slots integer, holding bigint, waiting bigint, delayed bigint, paused_at timestamptz,
+  paused_by text, pause_reason text, extra jsonb
+)
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  return query
+  with recursive live as (
+    select 1 as nth, (
+      select t.group_key from taskq.tasks t
+      where t.queue || '' = _queue and t.gate is not null and t.group_key > coalesce(_after, '')
+      order by t.group_key limit 1
+    ) as key
+    union all
+    select l.nth + 1, (
+      select t.group_key from taskq.tasks t
+      where t.queue || '' = _queue and t.gate is not null and t.group_key > l.key
+      order by t.group_key limit 1
+    )
+    from live l where l.key is not null and l.nth < _limit
+  ),
+  known as (
+    select l.key from live l where l.key is not null
+    union
+    select g.key from taskq.groups g
+    where g.queue = _queue and g.key > coalesce(_after, '') and num_nonnulls(g.group_limit, g.paused_at) > 0
+    order by key
+    limit _limit
+  )
+  select k.key, g.group_limit, nullif(s.most, 2147483647), n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
+    g.pause_reason, null::jsonb
+  from known k
+  left join taskq.groups g on g.queue = _queue and g.key = k.key
+  cross join lateral taskq.group_slots(_queue, k.key, ts) as s (most)
+  cross join lateral (
+    select count(*) filter (where t.gate in ('h', 's')) as holding, count(*) filter (where t.gate = 'w') as waiting,
+      count(*) filter (where t.gate = 'd') as delayed
+    from taskq.tasks t
+    where t.queue || '' = _queue and t.group_key = k.key and t.gate is not null
+  ) as n
+  order by k.key;
+end
+$$;

@@ -1,0 +1,28 @@
+import type { CliCommand } from '../run/command.ts';
+
+/** `taskq groups …`: the groups of a queue. */
+export const groups: CliCommand = {
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'list the groups of a queue (default)',
+      isDefault: true,
+      load: async () => (await import('./groups/list.ts')).groupsList,
+    },
+    {
+      name: 'set',
+      summary: 'set how many tasks of a group have a slot at a time',
+      load: async () => (await import('./groups/set.ts')).groupsSet,
+    },
+    {
+      name: 'pause',
+      summary: 'stop starting tasks of a group, until resumed',
+      load: async () => (await import('./groups/pause.ts')).groupsPause,
+    },
+    {
+      name: 'resume',
+      summary: 'resume a paused group',
+      load: async () => (await import('./groups/resume.ts')).groupsResume,
+    },
+  ],
+};

@@ -1,0 +1,45 @@
+import { checkedName } from '../../../domain/names.ts';
+import { badOption } from '../../../lib/bad-option.ts';
+import { listGroups } from '../../../queue/inspect/list-groups.ts';
+import type { CliCommand } from '../../run/command.ts';
+
+interface ListOptions {
+  readonly limit: string;
+  readonly after?: string;
+}
+
+const MOST = 10_000;
+
+/** `taskq groups list`: groups that have tasks, a limit of their own or a pause. */
+export const groupsList: CliCommand<ListOptions> = {
+  declare(command) {
+    command
+      .argument('<queue>', 'its name')
+      .option('--limit <n>', `at most this many, up to ${MOST}`, '100')
+      .option('--after <group>', 'only groups after this one')
+      .addHelpText('after', COLUMNS);
+  },
+  async run(context, { args, options }) {
+    const queue = checkedName('queue', args[0]!);
+    const limit = /^\d+$/.test(options.limit) ? Number(options.limit) : 0;
+    if (limit < 1 || limit > MOST)
+      throw badOption(`--limit ${JSON.stringify(options.limit)}: expected 1 to ${MOST}`);
+    const groups = await listGroups(await context.database(), queue, {
+      limit,
+      ...(options.after !== undefined && { after: options.after }),
+    });
+    await context.output.answer({ groups }, async (screen) => {
+      const { formatGroups } = await import('../../present/format-groups.ts');
+      return formatGroups(groups, screen);
+    });
+    if (context.output.format !== 'json' && groups.length === 0)
+      context.output.talk('no group of this queue has a live task, a limit of its own or a pause');
+  },
+};
+
+const COLUMNS = `
+Columns:
+  LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is stopped
+  HOLDING    tasks that have a slot
+  WAITING    tasks that wait for a slot
+  DELAYED    tasks that wait for their time, and then for a slot`;

@@ -1,0 +1,31 @@
+import { checkedName } from '../../../domain/names.ts';
+import { pauseGroup } from '../../../queue/operate/groups.ts';
+import { printable } from '../../present/printable.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+
+interface PauseOptions extends ActingOptions {
+  readonly reason?: string;
+}
+
+/** `taskq groups pause`: start no more tasks of the group. */
+export const groupsPause: CliCommand<PauseOptions> = {
+  declare(command) {
+    declareActing(command.argument('<queue>', 'its name').argument('<group>', 'its name'))
+      .option('--reason <text>', 'reason for the record, shown with the group')
+      .addHelpText(
+        'after',
+        '\nRunning tasks continue. Pausing a paused group replaces the name and the reason.',
+      );
+  },
+  async run(context, { args, options }) {
+    const queue = checkedName('queue', args[0]!);
+    const group = checkedName('group', args[1]!);
+    const reason = options.reason?.trim() || null;
+    await pauseGroup(await context.database(), queue, group, { by: await actingOf(options), reason });
+    await context.output.answer(
+      { queue, group, paused: true },
+      () => `group ${printable(group)} of queue ${printable(queue)} is paused`,
+    );
+  },
+};

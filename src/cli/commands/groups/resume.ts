@@ -1,0 +1,22 @@
+import { checkedName } from '../../../domain/names.ts';
+import { resumeGroup } from '../../../queue/operate/groups.ts';
+import { printable } from '../../present/printable.ts';
+import type { CliCommand } from '../../run/command.ts';
+import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+
+/** `taskq groups resume`: resume a paused group. */
+export const groupsResume: CliCommand<ActingOptions> = {
+  declare(command) {
+    declareActing(command.argument('<queue>', 'its name').argument('<group>', 'its name'));
+  },
+  async run(context, { args, options }) {
+    const queue = checkedName('queue', args[0]!);
+    const group = checkedName('group', args[1]!);
+    const resumed = await resumeGroup(await context.database(), queue, group, {
+      by: await actingOf(options),
+    });
+    await context.output.answer({ queue, group, resumed }, () =>
+      resumed ? `group ${printable(group)} is resumed` : `group ${printable(group)} is not paused`,
+    );
+  },
+};

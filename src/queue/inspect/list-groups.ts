@@ -1,0 +1,31 @@
+import type { Queryable } from '../../lib/database.ts';
+
+/** A group of a queue. Times are ISO 8601. */
+export interface ListedGroup {
+  readonly name: string;
+  /** Its own limit; null: its queue's applies. */
+  readonly group_limit: number | null;
+  /** The limit in force; 0: the group is stopped; null: none. */
+  readonly slots: number | null;
+  /** Tasks that have a slot, wait for one, or wait for their time first. */
+  readonly holding: number;
+  readonly waiting: number;
+  readonly delayed: number;
+  /** Null: not paused. */
+  readonly paused_at: string | null;
+  readonly paused_by: string | null;
+  readonly pause_reason: string | null;
+}
+
+/** List groups of a queue that have a live task, a limit of their own or a pause, in order. */
+export async function listGroups(
+  db: Queryable,
+  queue: string,
+  { after = '', limit = 100 }: { readonly after?: string; readonly limit?: number } = {},
+): Promise<ListedGroup[]> {
+  const rows = await db.query<{ found: ListedGroup }>({
+    text: "select to_jsonb(g) - 'extra' as found from taskq.list_groups($1, $2, $3) as g",
+    values: [queue, after, limit],
+  });
+  return rows.map(({ found }) => found);
+}

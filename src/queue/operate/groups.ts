@@ -1,0 +1,43 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Acting } from './acting.ts';
+
+/** Set how many tasks of a group have a slot at a time; null: its queue's limit applies again. */
+export async function setGroup(
+  db: Queryable,
+  queue: string,
+  group: string,
+  limit: number | null,
+  { by }: Acting = {},
+): Promise<void> {
+  await db.query({
+    text: 'select taskq.set_group($1, $2, $3, $4)',
+    values: [queue, group, JSON.stringify({ limit }), JSON.stringify({ by })],
+  });
+}
+
+/** Start no more tasks of a group. */
+export async function pauseGroup(
+  db: Queryable,
+  queue: string,
+  group: string,
+  { by, reason }: Acting & { readonly reason: string | null },
+): Promise<void> {
+  await db.query({
+    text: 'select taskq.pause_group($1, $2, $3, $4)',
+    values: [queue, group, by ?? null, reason],
+  });
+}
+
+/** Resume a paused group. False: it was not paused. */
+export async function resumeGroup(
+  db: Queryable,
+  queue: string,
+  group: string,
+  { by }: Acting = {},
+): Promise<boolean> {
+  const rows = await db.query<{ resumed: boolean }>({
+    text: 'select taskq.resume_group($1, $2, $3) as resumed',
+    values: [queue, group, JSON.stringify({ by })],
+  });
+  return rows[0]!.resumed;
+}
