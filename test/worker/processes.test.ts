@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { waitUntilGone } from '../../src/embedded/processes.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { event, eventsOf, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -155,6 +158,25 @@ describe('what a handler itself sends with process.send', () => {
 });
 
 describe('--isolation process', () => {
+  test('passes on that a handler asks to run again', async () => {
+    const handlers = await temporaryDirectory();
+    const taskq = JSON.stringify(new URL('../../dist/bundled/index.js', import.meta.url).href);
+    await writeFile(
+      join(handlers, 'pages.mjs'),
+      `import { Again } from ${taskq};
+       export default ({ page }) => (page === 2 ? 'done' : new Again({ payload: { page: 2 }, result: page }));`,
+    );
+    const id = await queue.enqueue('pages', { page: 1 });
+    await queue.work(['--until-idle', '--isolation', 'process'], { handlers }).exit;
+    const ended =
+      "select payload, result from taskq.all_tasks where type = 'pages' and status = 'completed' order by id";
+    expect(await queue.rows(ended)).toEqual([
+      { payload: { page: 1 }, result: 1 },
+      { payload: { page: 2 }, result: 'done' },
+    ]);
+    expect(await queue.task(id)).toMatchObject({ again: null });
+  });
+
   test('runs in processes what does not say otherwise itself', async () => {
     const [apart, here] = [await queue.enqueue('wait', {}), await queue.enqueue('wait-here', {})];
     const worker = queue.work(['--until-idle', '--isolation', 'process']);
