@@ -170,7 +170,10 @@ describe('taskq enqueue', () => {
       });
     await project.write('payload.json', '{"n":1}');
     expect(await shell('taskq enqueue double < payload.json')).toMatchObject(refused);
-    expect(await shell('sleep 3 | taskq enqueue double')).toMatchObject(refused);
+    // The pipe stays open until taskq has ended, however long it takes to start.
+    const open = 'sleep 300 & echo $! > writer; wait';
+    const endWriter = 'code=$?; kill $(cat writer); exit $code';
+    expect(await shell(`{ ${open}; } | { taskq enqueue double; ${endWriter}; }`)).toMatchObject(refused);
     expect(await shell('taskq enqueue double < /dev/null')).toMatchObject({ code: 0 });
     expect(await shell('taskq enqueue double <&-')).toMatchObject({ code: 0 });
   });
