@@ -215,6 +215,8 @@ create table taskq.dead_tasks (
   priority smallint not null,
   notify_done boolean not null,
   by_hand boolean not null default false,
+  -- A task that replaced it runs after it: it does not stop its group.
+  superseded boolean not null default false,
   reason text not null,
   error jsonb,
   queue text collate "C" not null,
@@ -237,7 +239,8 @@ create table taskq.dead_tasks (
 );
 
 -- A group may stop at a dead letter. `queue || ''`: as in tasks_group.
-create index dead_tasks_group on taskq.dead_tasks ((queue || ''), group_key) where group_key is not null;
+create index dead_tasks_group on taskq.dead_tasks ((queue || ''), group_key)
+where group_key is not null and not superseded;
 
 -- Dead letters are listed by time of death.
 create index dead_tasks_died on taskq.dead_tasks (died_at, id);

@@ -201,6 +201,49 @@ describe('a dead letter', () => {
     await setQueue({ group_on_dead: 'go-on' });
     await expect.poll(() => claimed(me)).toEqual([second]);
   });
+
+  test('that was replaced while it ran holds nothing: the new task runs in its turn, and then what comes after', async () => {
+    await setQueue({ group_limit: 1, group_on_dead: 'hold' });
+    const replace = (n: number) =>
+      enqueue(queue.admin, { group: 'ann', key: 'k', on_held: 'replace' }, { n });
+    const first = await replace(1);
+    const second = await inGroup('ann');
+    const me = await worker();
+    const [running] = await me.claim({ start: 10 });
+    await replace(2);
+    await me.settle(outcome(running!, 'dead', { reason: 'no' }));
+    expect(await deadRow(queue.admin, first)).toBeDefined();
+    const next = await me.claim({ start: 10 });
+    expect(next.map(({ id }) => id)).toEqual([second]);
+    await complete(me, next);
+    const replacing = await me.claim({ start: 10 });
+    expect(replacing).toMatchObject([{ payload: { n: 2 } }]);
+    await complete(me, replacing);
+    const third = await inGroup('ann');
+    expect(await claimed(me)).toEqual([third]);
+  });
+
+  test('whose key a newer task has taken is revived once that one is cancelled, or discarded for it', async () => {
+    await setQueue({ group_limit: 1, group_on_dead: 'hold' });
+    const keyed = () => inGroup('ann', { key: 'k' });
+    const first = await keyed();
+    const me = await worker();
+    await me.settle(outcome((await me.claim())[0]!, 'dead', { reason: 'no' }));
+    const newer = await keyed();
+    expect(await claimed(me)).toEqual([]);
+    expect(await queue.admin.rows('select answer, extra from taskq.revive($1)', [first])).toEqual([
+      { answer: 'key_held', extra: { key: 'k', holder: newer } },
+    ]);
+    await queue.admin.rows('select taskq.cancel($1)', [newer]);
+    await queue.admin.rows('select taskq.revive($1)', [first]);
+    const [revived] = await me.claim({ start: 10 });
+    expect(revived!.id).toBe(first);
+    await me.settle(outcome(revived!, 'dead', { reason: 'no' }));
+    const newest = await keyed();
+    expect(await claimed(me)).toEqual([]);
+    await queue.admin.rows('select taskq.discard($1)', [first]);
+    expect(await claimed(me)).toEqual([newest]);
+  });
 });
 
 test('a task that snoozes its group stops it until its own time, and keeps its slot', async () => {

@@ -62,12 +62,13 @@ test('a revived task has its id, its errors and its fence, and all attempts anew
 test('whatever a task says of itself comes back with it', async () => {
   const id = await enqueue(queue.admin, {
     key: 'k',
+    group: 'g',
     tags: { a: '1' },
     backoff: { kind: 'fixed', base_ms: 1 },
     traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   });
   await queue.admin.rows(
-    `update taskq.tasks set group_key = 'g', workflow_id = 7, step = 's', on_end = '{"then": 1}',
+    `update taskq.tasks set workflow_id = 7, step = 's', on_end = '{"then": 1}',
        progress = '{"done": 2}', notify_done = true, retention = '3d', timeout_ms = 9, max_attempts = 6, source = 'there'
      where id = $1`,
     id,

@@ -70,6 +70,7 @@ test('all_tasks shows every column of the three tables, but what only the protoc
     'on_end',
     'payload_bytes',
     'settled_by',
+    'superseded',
   ]);
 });
 

@@ -11,7 +11,8 @@ as $$
   select
     _id as id, task.created_at, task.not_before, task.started_at, _ts as died_at, task.lease_no,
     coalesce(task.lease_owner, task.settled_by) as lease_owner, task.attempts, task.losses, task.releases,
-    task.priority, task.notify_done, _by_hand as by_hand, _reason as reason, task.error, task.queue, task.type,
-    task.payload, task.created_by, task.timeout_ms, task.max_attempts, task.workflow_id, task.step, task.unique_key,
-    task.group_key, task.tags, task.backoff, task.retention, task.on_end, task.traceparent, task.source, task.progress
+    task.priority, task.notify_done, _by_hand as by_hand, task.again is not null as superseded,
+    _reason as reason, task.error, task.queue, task.type, task.payload, task.created_by, task.timeout_ms,
+    task.max_attempts, task.workflow_id, task.step, task.unique_key, task.group_key, task.tags, task.backoff,
+    task.retention, task.on_end, task.traceparent, task.source, task.progress
 $$;

@@ -22,7 +22,7 @@ as $$
     select 'group_held', 'infinity', jsonb_build_object('dead_task', min(d.id)::text)
     from taskq.dead_tasks d
     join taskq.queues q on q.name = d.queue and q.group_on_dead = 'hold'
-    where d.queue || '' = _task.queue and d.group_key = _task.group_key
+    where d.queue || '' = _task.queue and d.group_key = _task.group_key and not d.superseded
     having count(*) > 0
     union all
     select 'group_held', h.available_at, jsonb_build_object('snoozed_by', h.id::text)

@@ -9,7 +9,9 @@ as $$
   select case
     when o.paused_at is not null then 0
     when q.group_on_dead = 'hold' and (
-      select true from taskq.dead_tasks d where d.queue || '' = _queue and d.group_key = _key limit 1
+      select true from taskq.dead_tasks d
+    where d.queue || '' = _queue and d.group_key = _key and not d.superseded
+    limit 1
     ) then 0
     when (
       select true from taskq.tasks t
