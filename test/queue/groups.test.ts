@@ -358,6 +358,40 @@ describe('a task that replaces the holder of its key', () => {
   });
 });
 
+describe('a task that expires', () => {
+  const expired = (id: string) =>
+    queue.admin.rows("update taskq.tasks set expires_at = '2020-01-01' where id = $1", id);
+
+  test('with a slot that no worker has claimed gives it back at that time', async () => {
+    await setQueue({ group_limit: 1 });
+    const first = await inGroup('ann', { expires_ms: 3_600_000 });
+    const second = await inGroup('ann');
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    expect(await liveRow(queue.admin, first)).toMatchObject({ gate: 'h' });
+    await expired(first);
+    expect(
+      await queue.admin.value('select count(*)::integer from taskq.asks where due_at > clock_timestamp()'),
+    ).toBe(1);
+    await queue.admin.rows("update taskq.asks set due_at = clock_timestamp() where key = 'ann'");
+    expect(await claimed(me)).toEqual([second]);
+    await queue.admin.rows('select taskq.expire(10)');
+    expect(await liveRow(queue.admin, first)).toBeUndefined();
+  });
+
+  test('while it waits for a slot gets none', async () => {
+    await setQueue({ group_limit: 1 });
+    await inGroup('ann');
+    const second = await inGroup('ann', { expires_ms: 3_600_000 });
+    const third = await inGroup('ann');
+    const me = await worker();
+    const running = await me.claim({ start: 10 });
+    await expired(second);
+    await complete(me, running);
+    expect(await claimed(me)).toEqual([third]);
+  });
+});
+
 test('a queue whose tasks are grouped by type limits each type, but for tasks that name a group', async () => {
   await setQueue({ group_limit: 1, group_by: 'type' });
   const ids = [await enqueue(queue.admin), await enqueue(queue.admin), await inGroup('ann')];

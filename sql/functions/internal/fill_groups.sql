@@ -1,6 +1,7 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
 -- If a waiting task is more urgent than one that has a slot but was never started, or if the limit has been lowered or
--- the group stopped, slots that no worker has claimed are taken back first. See taskq.attend, which calls it.
+-- the group stopped, slots that no worker has claimed are taken back first; so are those of tasks that have expired,
+-- which nobody claims any more. See taskq.attend, which calls it.
 --
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
@@ -34,7 +35,7 @@ begin
   into limits, held, swaps
   from (
     select g.nth, l.most, h.held,
-      h.last is not null and (h.held > l.most or (h.held = l.most and w.first < h.last) is true) as swaps
+      h.last is not null and (h.has_expired or h.held > l.most or (h.held = l.most and w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
     cross join lateral (
@@ -42,13 +43,16 @@ begin
       select count(*)::integer as held,
         max(array[t.priority, t.id]) filter (
           where t.gate = 'h' and t.lease_owner is null and (t.started_at is null or l.most = 0)
-        ) as last
+        ) as last,
+        bool_or(t.gate = 'h' and t.lease_owner is null and not taskq.may_start(t.expires_at, t.started_at, _ts))
+          as has_expired
       from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate in ('h', 's') and l.most < unlimited
     ) as h
     left join lateral (
       select array[t.priority, t.id] as first from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
+        and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
       limit 1
     ) as w on true
@@ -94,6 +98,7 @@ begin
     cross join lateral (
       select t.id from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+        and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
       limit g.free
       for no key update skip locked
@@ -128,8 +133,16 @@ begin
   where (g.got < g.free or g.most = unlimited) and (
     select true from taskq.tasks t
     where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+      and taskq.may_start(t.expires_at, t.started_at, _ts)
     limit 1
   );
+
+  -- A task that this claim will not take may expire with its slot: its group is looked at then.
+  insert into taskq.asks (due_at, queue, key)
+  select min(t.expires_at), t.queue, t.group_key from taskq.tasks t
+  where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null
+    and (cardinality(chosen) > _most or t.type <> all (_types))
+  group by t.queue, t.group_key;
 
   -- What this claim will not take is for others.
   for hint in
