@@ -311,6 +311,62 @@ describe('a key held for a period', () => {
   });
 });
 
+describe('a key that is released while a bulk waits for another one', () => {
+  /** Enqueues a bulk that is to replace the holders of `a` and `b`, of which an open transaction has just taken `b`. */
+  async function waitingBulk(): Promise<{ readonly answers: Promise<Answer[]>; readonly open: Session }> {
+    const worker = await registerWorker(queue.admin);
+    await replace({ n: 1 }, { key: 'a', key_for: '1h' });
+    await worker.settle(outcome(await claimOne(worker), 'completed'));
+    const [open, bulk] = await Promise.all([queue.session(), queue.session()]);
+    await open.rows('begin');
+    await replace({ n: 2 }, { key: 'b' }, open);
+    const answers = many(
+      ['a', 'b'].map((key) => ({ key, payload: { key } })),
+      { on_held: 'replace' },
+      bulk,
+    );
+    await waitUntilBlocked(queue.admin);
+    await queue.admin.rows("select from taskq.release_key('default', 'a')");
+    return { answers, open };
+  }
+
+  test('is taken by the bulk after all', async () => {
+    const { answers, open } = await waitingBulk();
+    await open.rows('commit');
+    const [a, b] = await answers;
+    expect(a).toEqual({ id: expect.any(String), created: true, extra: null });
+    expect(b).toMatchObject({ created: false, extra: REPLACED });
+    expect(await live()).toEqual(
+      expect.arrayContaining([
+        { id: a!.id, payload: { key: 'a' } },
+        { id: b!.id, payload: { key: 'b' } },
+      ]),
+    );
+  });
+
+  test('has its new holder replaced, if another producer has taken it', async () => {
+    const { answers, open } = await waitingBulk();
+    const { id } = await replace({ n: 3 }, { key: 'a' });
+    await open.rows('commit');
+    expect(await answers).toMatchObject([
+      { id, created: false, extra: REPLACED },
+      { created: false, extra: REPLACED },
+    ]);
+    expect(await live()).toContainEqual({ id, payload: { key: 'a' } });
+  });
+
+  test('is refused to the bulk, if a task of another type has taken it', async () => {
+    await queue.admin.rows("select taskq.add_types('{other}')");
+    const { answers, open } = await waitingBulk();
+    const { id } = await replace({ n: 3 }, { key: 'a' }, queue.admin, 'other');
+    await open.rows('commit');
+    expect(await answers).toMatchObject([
+      { id, created: false, extra: { answer: 'key_of_another', type: 'other' } },
+      { created: false, extra: REPLACED },
+    ]);
+  });
+});
+
 describe('tasks of the same key in one bulk', () => {
   const alike = (policies: readonly string[]) =>
     policies.map((on_held, n) => ({ key: 'k', on_held, payload: { n }, delay_ms: 1000 * (n + 1) }));
@@ -333,6 +389,20 @@ describe('tasks of the same key in one bulk', () => {
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
     expect(answers.slice(1).map(({ extra }) => extra)).toEqual(extras);
     expect(await seen()).toEqual(expected);
+  });
+
+  test('of another group do not replace the first one', async () => {
+    const [first, second, third] = await many(
+      ['g', 'h', 'g'].map((group, n) => ({ key: 'k', on_held: 'replace', payload: { n }, group })),
+    );
+    expect(first).toMatchObject({ created: true });
+    expect(second).toEqual({
+      id: first!.id,
+      created: false,
+      extra: { answer: 'key_of_another', type: 'work', group: 'g' },
+    });
+    expect(third).toEqual({ id: first!.id, created: false, extra: REPLACED });
+    expect(await liveRow(queue.admin, first!.id)).toMatchObject({ payload: { n: 2 }, group_key: 'g' });
   });
 
   test('do one after the other what they would do alone, whatever holds the key', async () => {

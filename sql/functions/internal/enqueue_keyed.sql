@@ -1,5 +1,6 @@
 -- Runs taskq.enqueue_many for tasks with keys: inserts all of them at once, in the order of their keys, and then those
--- again whose key was held by a task that is gone by now.
+-- again whose key was held by a task that is gone by now. If some may replace the holders of their keys,
+-- taskq.enqueue_replacing does it, and is called again in the same case.
 --
 -- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if someone
 -- does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes four.
@@ -22,6 +23,8 @@ as $$
 #variable_conflict use_column
 declare
   is_alone constant boolean := jsonb_array_length(_tasks) = 1;
+  replaces constant boolean := coalesce(options ->> 'on_held' in ('replace', 'preserve'), false)
+    or _tasks @? '$[*].on_held ? (@ != "ignore")';
   is_contended boolean := is_alone;
   asked bigint[];
   made bigint[];
@@ -31,11 +34,24 @@ declare
   freed bigint[];
   wakes jsonb;
 begin
-  if options ->> 'on_held' in ('replace', 'preserve') or _tasks @? '$[*].on_held ? (@ != "ignore")' then
-    return query select r.* from taskq.enqueue_replacing(_tasks, options, nulls, settings) as r;
-    return;
-  end if;
   for round in 1 .. 20 loop
+    if replaces then
+      if is_alone then
+        return query select r.* from taskq.enqueue_replacing(_tasks, options, nulls, settings) as r;
+        if found then
+          return;
+        end if;
+      else
+        begin
+          return query select r.* from taskq.enqueue_replacing(_tasks, options, nulls, settings) as r;
+          return;
+        exception when sqlstate 'TQ001' then
+          null;
+        end;
+      end if;
+      continue;
+    end if;
+
     -- A single key cannot deadlock, and needs no subtransaction: a transaction that enqueues more than 64 one by one
     -- would slow down every snapshot of every other session.
     if is_alone then
@@ -77,14 +93,15 @@ begin
     perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w
     where coalesce((options ->> 'notify')::boolean, true);
 
-    exit when freed is null;
-    if round = 20 then
-      raise exception 'the key of task % is held by a transaction that this one cannot see', freed[1]
-        using errcode = 'serialization_failure',
-          hint = 'enqueue keyed tasks under read committed, or retry the transaction';
+    if freed is null then
+      return;
     end if;
     asked := freed;
     is_contended := true;
   end loop;
+  raise exception '% is held by a transaction that this one cannot see',
+    coalesce('the key of task ' || freed[1], 'a key of these tasks')
+    using errcode = 'serialization_failure',
+      hint = 'enqueue keyed tasks under read committed, or retry the transaction';
 end
 $$;

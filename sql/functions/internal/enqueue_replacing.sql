@@ -6,6 +6,8 @@
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
 -- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder: one of
 -- them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not replaced.
+-- If such a key is released meanwhile, all is to be done again: a single task then has no row in the result, and more than
+-- one fail with TQ001, so that the caller rolls back what was inserted.
 --
 -- No call fails with 40P01 (deadlock) because of others with the same keys, as in taskq.enqueue_keyed: one statement
 -- takes them in their order, free or held, and all that follows locks nothing else.
@@ -37,6 +39,7 @@ declare
   next_ids text[];
   period_of jsonb[];
   losers bigint[];
+  answered bigint;
   hint record;
 begin
   given := array(
@@ -53,11 +56,12 @@ begin
     as o (on_held, key_for, place);
   perform taskq.refuse_unknown(array(select distinct g.type from unnest(given) as g), options);
 
-  -- Of tasks with the same key, a round takes those of one type, that of the first one left: usually all.
+  -- Of tasks with the same key, a round takes those with the type and the group of the first one left: usually all.
   while cardinality(todo) > 0 loop
     with input as materialized (
-      select g as task, g.place, p.policy, p.period, g.type = first_value(g.type) over of_key as is_alike,
-        first_value(g.place) over of_key as leader
+      select g as task, g.place, p.policy, p.period, first_value(g.place) over of_key as leader,
+        g.type = first_value(g.type) over of_key
+          and g.group_key is not distinct from first_value(g.group_key) over of_key as is_alike
       from unnest(given) as g
       join unnest(policies, periods) with ordinality as p (policy, period, place) on p.place = g.place
       where g.place = any (todo)
@@ -154,8 +158,20 @@ begin
     ) as t on true
     left join lateral (
       select k.task_id from taskq.held_keys k
-      where r.id is null and t.id is null and k.queue = g.queue and k.key = g.key limit 1
-    ) as h on true;
+      where r.id is null and t.id is null and k.queue = g.queue and k.key = g.key and k.until > ts limit 1
+    ) as h on true
+    -- Leave out one whose key a task held that had ended, and no longer does; another task may have it by now.
+    where r.id is not null or case
+      when t.id is null then h.task_id is not null
+      else p.policy = 'ignore' or t.type <> g.type or t.group_key is distinct from g.group_key
+    end;
+    get diagnostics answered = row_count;
+    if answered < cardinality(places) then
+      if cardinality(given) = 1 then
+        return;
+      end if;
+      raise exception using errcode = 'TQ001', message = 'a key was released: insert again, in order of the keys';
+    end if;
 
     if coalesce((options ->> 'notify')::boolean, true) then
       for hint in
