@@ -139,12 +139,15 @@ create table taskq.breakers (
   failed_at timestamptz[] not null default '{}',
   -- Null: closed.
   opened_at timestamptz,
-  -- The last task that was claimed to try an open breaker, and the worker that has or had it.
+  -- The last task that was claimed to try an open breaker, the worker that has or had it, and when it was claimed.
   probe_id bigint,
   probe_owner integer,
+  probed_at timestamptz,
   -- No claim looks for a probe before, because the last look took long.
   probe_from timestamptz,
-  constraint only_an_open_breaker_has_a_probe check (opened_at is not null or num_nonnulls(probe_id, probe_owner) = 0)
+  constraint only_an_open_breaker_has_a_probe check (
+    opened_at is not null or num_nonnulls(probe_id, probe_owner, probed_at) = 0
+  )
 );
 
 -- What claims have to attend to; nearly always empty, so that they need to look at nothing else. Settles leave the

@@ -56,4 +56,6 @@ export interface ClaimedTask extends Lease {
   readonly traceparent: string | null;
   /** It started at once: the database already has it as `running`. */
   readonly running: boolean;
+  /** It tries an open breaker, and starts before all others: nothing of its type does until it has ended. */
+  readonly isProbe?: boolean;
 }

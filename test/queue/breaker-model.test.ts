@@ -16,6 +16,9 @@ interface Model {
   failedAt: number[];
   isOpen: boolean;
   probe: string | undefined;
+  probedAt: number;
+  /** The probe has ended for good, and has not completed. */
+  isProbeGone: boolean;
   /** What was settled since the last claim. */
   reports: ({ readonly failedAt: number } | { readonly completed: string })[];
 }
@@ -36,14 +39,15 @@ function attend(model: Model): void {
 }
 
 function close(model: Model): void {
-  Object.assign(model, { isOpen: false, failedAt: [], probe: undefined, reports: [] });
+  Object.assign(model, { isOpen: false, failedAt: [], probe: undefined, isProbeGone: false, reports: [] });
 }
 
 /** Whether a claim takes a task now; the model has attended to all reports. */
 function takes(model: Model, held: readonly Claimed[]): boolean {
   if (!model.isOpen) return true;
   const isTried = held.some(({ id }) => id === model.probe);
-  return !isTried && model.now - model.failedAt.at(-1)! >= RULE.probeAfter;
+  const last = Math.max(model.failedAt.at(-1)!, model.isProbeGone ? model.probedAt : 0);
+  return !isTried && model.now - last >= RULE.probeAfter;
 }
 
 const steps = fc.array(
@@ -88,7 +92,10 @@ test('opens, probes and closes as its rules say, whatever happens to its tasks',
         },
       });
       await enqueueSome(queue.admin, taken.length);
-      const model: Model = { now: 0, failedAt: [], isOpen: false, probe: undefined, reports: [] };
+      const model: Model = {
+        ...{ now: 0, failedAt: [], isOpen: false, reports: [] },
+        ...{ probe: undefined, probedAt: 0, isProbeGone: false },
+      };
       const held: Claimed[] = [];
       for (const { kind, pick } of taken) {
         if (kind === 'claim') {
@@ -97,7 +104,8 @@ test('opens, probes and closes as its rules say, whatever happens to its tasks',
           const expected = takes(model, held) ? 1 : 0;
           const claimed = await worker.claim({ start: 1 });
           expect(claimed).toHaveLength(expected);
-          if (model.isOpen && expected === 1) model.probe = claimed[0]!.id;
+          if (model.isOpen && expected === 1)
+            Object.assign(model, { probe: claimed[0]!.id, probedAt: model.now, isProbeGone: false });
           held.push(...claimed);
           seen.opened += Number(!wasOpen && model.isOpen);
           seen.closed += Number(wasOpen && !model.isOpen);
@@ -107,7 +115,8 @@ test('opens, probes and closes as its rules say, whatever happens to its tasks',
           const earlier = "interval '1 hour' * $1";
           await queue.admin.rows(`update taskq.breaker_events set at = at - ${earlier}`, pick);
           await queue.admin.rows(
-            `update taskq.breakers set failed_at = array(select f - ${earlier} from unnest(failed_at) as f)`,
+            `update taskq.breakers
+             set failed_at = array(select f - ${earlier} from unnest(failed_at) as f), probed_at = probed_at - ${earlier}`,
             pick,
           );
         } else if (kind === 'resume') {
@@ -131,6 +140,8 @@ test('opens, probes and closes as its rules say, whatever happens to its tasks',
                 delay_ms: kind === 'snoozed' ? 0 : 3_600_000_000,
               }),
             );
+          const isGone = ['dead', 'cancelled'].includes(kind) || (kind === 'lost' && task.losses === 2);
+          if (isGone && task.id === model.probe) model.isProbeGone = true;
           if (kind === 'failed') model.reports.push({ failedAt: model.now });
           if (kind === 'completed') model.reports.push({ completed: task.id });
         }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { explainTask } from '../../src/queue/inspect/explain-task.ts';
 import { stats } from '../../src/queue/inspect/stats.ts';
 import { claim } from '../../src/queue/protocol/claim.ts';
@@ -33,7 +33,8 @@ const fail = (task: Claimed, delayMs = 3_600_000) =>
 const pass = (ms: number) =>
   queue.admin.rows(
     `update taskq.breakers
-     set failed_at = array(select f - $1 * interval '1 ms' from unnest(failed_at) as f), opened_at = opened_at - $1 * interval '1 ms'`,
+     set failed_at = array(select f - $1 * interval '1 ms' from unnest(failed_at) as f),
+       opened_at = opened_at - $1 * interval '1 ms', probed_at = probed_at - $1 * interval '1 ms'`,
     ms,
   );
 /** Fails so many tasks, one after the other, and claims once more. */
@@ -189,18 +190,31 @@ describe('a probe', () => {
     },
     { end: 'given back', how: (task: Claimed) => worker.giveBack([task]) },
     { end: 'snoozed', how: (task: Claimed) => worker.settle(outcome(task, 'snoozed', { delay_ms: 0 })) },
-    { end: 'dead', how: (task: Claimed) => worker.settle(outcome(task, 'dead')) },
-    { end: 'cancelled', how: (task: Claimed) => worker.settle(outcome(task, 'cancelled')) },
-    {
-      end: 'deleted by hand',
-      how: () => queue.admin.rows('delete from taskq.tasks where lease_owner is not null'),
-    },
   ])('that is $end says nothing: the next one comes at once', async ({ how }) => {
     await open(3);
     await pass(31_000);
     await how(await claimOne(worker));
     expect(await worker.claim({ start: 9 })).toHaveLength(1);
     expect(await worker.claim({ start: 9 })).toEqual([]);
+    expect(await isOpen()).toBe(true);
+  });
+
+  test.each([
+    { end: 'dead', how: (task: Claimed) => worker.settle(outcome(task, 'dead')) },
+    { end: 'cancelled', how: (task: Claimed) => worker.settle(outcome(task, 'cancelled')) },
+    {
+      end: 'deleted by hand',
+      how: () => queue.admin.rows('delete from taskq.tasks where lease_owner is not null'),
+    },
+  ])('that is $end is followed by the next one after the same time', async ({ how }) => {
+    const ids = await open(3);
+    await pass(31_000);
+    await how(await claimOne(worker));
+    expect(await worker.claim({ start: 9 })).toEqual([]);
+    await pass(29_000);
+    expect(await worker.claim({ start: 9 })).toEqual([]);
+    await pass(2000);
+    expect(await worker.claim({ start: 9 })).toMatchObject([{ id: ids[1] }]);
     expect(await isOpen()).toBe(true);
   });
 
@@ -284,21 +298,89 @@ describe('a probe', () => {
     expect(await worker.claim({ start: 9 })).toHaveLength(3);
   });
 
-  test('that the database refuses to lease fails no claim', async () => {
-    const [id] = await open(2);
+  test('comes also where everything is claimed ahead, leased and alone', async () => {
+    const ids = await open(3);
+    await queue.admin.rows("select taskq.enqueue('other', '{}') from generate_series(1, 9)");
     await pass(31_000);
-    await queue.admin.rows(
-      'create function public.refuse() returns trigger language plpgsql as $$ begin raise exception $m$no$m$; end $$',
-    );
-    await queue.admin.rows(
-      `create trigger refuse before update on taskq.tasks for each row when (new.id = ${id}) execute function public.refuse()`,
-    );
-    await queue.admin.rows("select taskq.enqueue('other', '{}')");
-    expect(await worker.claim({ types: ['work', 'other'], start: 9 })).toMatchObject([{ type: 'other' }]);
-    await queue.admin.rows('drop function public.refuse cascade');
-    expect(await worker.claim()).toEqual([]);
-    await queue.admin.rows("update taskq.breakers set probe_from = probe_from - interval '2 s'");
+    const [probe, ...others] = await worker.claim({ types: ['work', 'other'], start: 0, ahead: 9 });
+    expect(others).toEqual([]);
+    expect(probe).toMatchObject({ id: ids[0], running: false });
+    expect(await liveRow(queue.admin, ids[0]!)).toMatchObject({ status: 'leased' });
+    const next = await worker.claim({ types: ['work', 'other'], start: 1, ahead: 9 });
+    expect(next.map(({ type }) => type)).toEqual(Array.from({ length: 9 }, () => 'other'));
+    await worker.settle(outcome(probe!, 'completed'));
+    expect((await worker.claim({ start: 9 })).map(({ id }) => id)).toEqual(ids.slice(1));
+  });
+
+  test('of a type comes although others whose breakers are open have no task', async () => {
+    for (const type of ['other', 'work']) {
+      await setBreaker({ failures: 1, within_ms: 60_000 }, type);
+      await queue.admin.rows('select taskq.enqueue($1, $2)', type, {});
+      await fail(await claimOne(worker, { types: [type] }));
+      expect(await worker.claim({ types: [type] })).toEqual([]);
+    }
+    const id = await enqueue(queue.admin);
+    await pass(31_000);
+    expect(await worker.claim({ types: ['other', 'work'] })).toMatchObject([{ id }]);
+  });
+
+  describe('that the database refuses to lease', () => {
+    const refuse = async (...ids: readonly string[]) => {
+      await queue.admin.rows(
+        'create function public.refuse() returns trigger language plpgsql as $$ begin raise exception $m$no$m$; end $$',
+      );
+      await queue.admin.rows(
+        `create trigger refuse before update on taskq.tasks for each row when (new.id in (${ids.join()})) execute function public.refuse()`,
+      );
+    };
+    const request = () => ({
+      ...{ workerId: worker.id, queues: ['default'], types: ['work', 'other'], start: 9, ahead: 0 },
+      ...{ leaseMs: LEASE_MS, cursor: null, lookBackMs: null },
+    });
+    afterEach(() => queue.admin.rows('drop function if exists public.refuse cascade'));
+
+    test('is passed and reported, and the next task is the probe', async () => {
+      const [outgrown, refused, id] = await open(3);
+      await queue.admin.rows(
+        "update taskq.tasks set payload = to_jsonb(repeat('x', 1100000)), payload_bytes = 5 where id = $1",
+        outgrown,
+      );
+      await refuse(refused!);
+      await pass(31_000);
+      expect(await claim(queue.admin, request())).toMatchObject({
+        isProbe: true,
+        tasks: [{ id }],
+        refused: [
+          { id: outgrown, queue: 'default', type: 'work', code: '23514' },
+          { id: refused, queue: 'default', type: 'work', error: 'no', code: 'P0001' },
+        ],
+      });
+      expect(await worker.claim()).toEqual([]);
+    });
+
+    test('fails no claim where there is no other, and is tried again after a second', async () => {
+      const [id] = await open(1);
+      await pass(31_000);
+      await refuse(id!);
+      await queue.admin.rows("select taskq.enqueue('other', '{}')");
+      expect(await claim(queue.admin, request())).toMatchObject({
+        isProbe: false,
+        tasks: [{ type: 'other' }],
+        refused: [{ id }],
+      });
+      await queue.admin.rows('drop function public.refuse cascade');
+      expect(await worker.claim()).toEqual([]);
+      await queue.admin.rows("update taskq.breakers set probe_from = probe_from - interval '2 s'");
+      expect(await worker.claim()).toMatchObject([{ id }]);
+    });
+  });
+
+  test('is a task that a claim would take, whatever its status was set to by hand', async () => {
+    const [id] = await open(1);
+    await queue.admin.rows("update taskq.tasks set status = 'blocked' where id = $1", id);
+    await pass(31_000);
     expect(await worker.claim()).toMatchObject([{ id }]);
+    expect(await worker.claim()).toEqual([]);
   });
 
   test('comes at once when the clock has gone back', async () => {

@@ -54,6 +54,21 @@ test('stops a type whose service is down, lets one task try, and runs the rest o
   for (const worker of workers) expect(eventsOf(worker, 'breaker.opened')).toHaveLength(1);
 });
 
+test('a task tries beside a backlog of others that a fixed batch keeps waiting in the worker', async () => {
+  await setBreaker();
+  await queue.enqueueSome(3, 'fragile', {}, WAITS_LONG);
+  const worker = queue.work(['--concurrency', '2', '--batch', '40']);
+  await worker.waitForLog(event('breaker.opened'));
+  // So at every moment the worker holds tasks of an earlier time.
+  await queue.enqueueSome(3000, 'wait-here', { ms: 20 });
+  await queue.enqueueSome(3, 'fragile', {}, WAITS_LONG);
+  await queue.witness('0', 'up');
+  await letProbe();
+  await worker.waitForLog(event('breaker.closed'));
+  const others = "select count(*)::int from taskq.tasks where type = 'wait-here'";
+  expect(await queue.value<number>(others)).toBeGreaterThan(0);
+});
+
 test('resume starts what waits, also behind the cursors of workers that are idle', async () => {
   await setBreaker();
   await queue.enqueueSome(50, 'fragile', {}, WAITS_LONG);

@@ -25,8 +25,9 @@
 -- are more after that place.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
--- alone, before others, and from any place: the row above then has {"probe": true} and levels 0, and no cursor may
--- move.
+-- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels
+-- 0, and no cursor may move. Tasks that cannot be a probe, because the database refuses to lease them, are in its
+-- "refused", as below.
 --
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a payload
 -- changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a thousand that
@@ -66,6 +67,7 @@ declare
   first_left integer;
   level_left integer;
   has_breakers boolean;
+  is_probe boolean := false;
   handled constant text[] := _types;
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
@@ -134,46 +136,39 @@ begin
 
   if has_breakers then
     _types := taskq.attend_breakers(handled, ts);
-    if _start > 0 and spare = 0 then
-      return query
-      select * from taskq.claim_probe(_worker, handled, level_queues, level_priorities, _lease_ms, ts);
-      if found then
-        extra := jsonb_build_object(
-          'looked_to_us', taskq.epoch_us(ts), 'queues', to_jsonb(_queues), 'levels', 0, 'probe', true
-        );
-        if options @> '{"looked": true}' then
-          return next;
-        end if;
-        return;
-      end if;
+    if _start + _ahead > 0 and spare = 0 then
+      select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
+      from taskq.choose_probe(_worker, handled, level_queues, level_priorities, _start, _lease_ms, ts) as p;
     end if;
   end if;
 
-  -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
-  -- claim never waits.
-  select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight)
-  into chosen, last_level, most_lost, weighs
-  from (
-    select level.row_at, level.lost_ahead, level.weight, level_of.place
-    from unnest(level_queues, level_priorities, level_times, level_ids)
-      with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
-    lateral (
-      select t.ctid as row_at, t.lost_ahead, taskq.payload_weight(t.payload_bytes, t.payload) as weight
-      from taskq.tasks t
-      where t.queue = level_of.queue and t.priority = level_of.priority
-        and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
-        and t.lease_owner is null and t.type = any (_types)
-        and taskq.may_start(t.expires_at, t.started_at, ts)
-      order by t.available_at, t.id + 0
+  if not is_probe then
+    -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
+    -- claim never waits.
+    select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight)
+    into chosen, last_level, most_lost, weighs
+    from (
+      select level.row_at, level.lost_ahead, level.weight, level_of.place
+      from unnest(level_queues, level_priorities, level_times, level_ids)
+        with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
+      lateral (
+        select t.ctid as row_at, t.lost_ahead, taskq.payload_weight(t.payload_bytes, t.payload) as weight
+        from taskq.tasks t
+        where t.queue = level_of.queue and t.priority = level_of.priority
+          and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
+          and t.lease_owner is null and t.type = any (_types)
+          and taskq.may_start(t.expires_at, t.started_at, ts)
+        order by t.available_at, t.id + 0
+        limit _start + _ahead + spare
+        for no key update skip locked
+      ) as level
       limit _start + _ahead + spare
-      for no key update skip locked
-    ) as level
-    limit _start + _ahead + spare
-  ) as due;
+    ) as due;
 
-  if spare > 0 then
-    select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
-    from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
+    if spare > 0 then
+      select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
+      from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
+    end if;
   end if;
 
   -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest
@@ -248,11 +243,13 @@ begin
       'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
       -- The level that filled the claim may have more.
       'levels', case
+        when is_probe then 0
         when level_left is not null then level_left - 1
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end
-    ) || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
+    ) || case when is_probe then '{"probe": true}' else '{}' end::jsonb
+      || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
       || case
         when asked_to is null then '{}'
         else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))

@@ -16,7 +16,7 @@ begin
   end if;
   delete from taskq.breaker_events e where e.type = _type;
   update taskq.breakers b
-  set failed_at = '{}', opened_at = null, probe_id = null, probe_owner = null, probe_from = null
+  set failed_at = '{}', opened_at = null, probe_id = null, probe_owner = null, probed_at = null, probe_from = null
   where b.type = _type;
   perform taskq.record_action('resume', clock_timestamp(), options, _type => _type);
   perform taskq.notify_workers();

@@ -73,7 +73,7 @@ begin
         are_closed := true;
         delete from taskq.breaker_events e where e.type = one.type and e.is_open;
         update taskq.breakers b
-        set failed_at = '{}', opened_at = null, probe_id = null, probe_owner = null, probe_from = null
+        set failed_at = '{}', opened_at = null, probe_id = null, probe_owner = null, probed_at = null, probe_from = null
         where b.type = one.type;
       else
         update taskq.breakers b set failed_at = one.failed_at where b.type = one.type;

@@ -64,7 +64,7 @@ export interface Claimed {
   readonly looked: Looked | null;
   /** The task tries an open breaker: it comes from any place, and nothing else was looked at. */
   readonly isProbe: boolean;
-  /** Empty, except after a claim one by one. */
+  /** Empty, except after a claim one by one, or where a breaker is open. */
   readonly refused: readonly RefusedClaim[];
 }
 
@@ -125,11 +125,14 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
   const last = rows.at(-1);
   const looked = last?.id === null ? lookedOf(last) : null;
   const tasks = looked === null ? rows : rows.slice(0, -1);
+  const isProbe = last?.id === null && last.extra.probe === true;
   // The rows come in the order of the table's pages.
   return {
-    tasks: (tasks as ClaimRow[]).map(taskOf).sort(byUrgency),
+    tasks: (tasks as ClaimRow[])
+      .map((row) => ({ ...taskOf(row), ...(isProbe && { isProbe }) }))
+      .sort(byUrgency),
     looked,
-    isProbe: last?.id === null && last.extra.probe === true,
+    isProbe,
     refused: (last?.id === null && last.extra.refused) || [],
   };
 }

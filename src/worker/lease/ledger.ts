@@ -326,5 +326,10 @@ interface OpenReservation extends Reservation {
 }
 
 function byUrgency(a: HeldTask, b: HeldTask): number {
-  return a.task.priority - b.task.priority || a.task.availableAtUs - b.task.availableAtUs;
+  const [isProbe = false, isOtherProbe = false] = [a.task.isProbe, b.task.isProbe];
+  return (
+    Number(isOtherProbe) - Number(isProbe) ||
+    a.task.priority - b.task.priority ||
+    a.task.availableAtUs - b.task.availableAtUs
+  );
 }
