@@ -436,6 +436,51 @@ test('a task with `again` that was made unreadable by hand ends, and others with
   expect(await live()).toHaveLength(2);
 });
 
+describe('a task that cannot be inserted when its holder has ended', () => {
+  test('because a trigger refuses it, becomes a dead letter, and all ends are recorded', async () => {
+    const worker = await registerWorker(queue.admin);
+    for (const key of ['a', 'b']) await replace({ n: 1 }, { key });
+    const tasks = await worker.claim({ start: 2 });
+    const next = await replace({ n: 2 }, { key: 'a' });
+    await replace({ n: 3 }, { key: 'b' });
+    await queue.admin.rows(`
+      create function public.refuse() returns trigger language plpgsql as
+        $$ begin if new.unique_key = 'a' then raise 'not now'; end if; return new; end $$;
+      create trigger refuse before insert on taskq.tasks for each row execute function public.refuse()`);
+    try {
+      const answers = await worker.settle(...tasks.map((task) => outcome(task, 'completed')));
+      expect(answers.map(({ answer }) => answer)).toEqual(['recorded', 'recorded']);
+    } finally {
+      await queue.admin.rows('drop function public.refuse cascade');
+    }
+    expect((await live()).map(({ payload }) => payload)).toEqual([{ n: 3 }]);
+    expect(await queue.admin.rows('select id, reason, payload from taskq.dead_tasks')).toEqual([
+      { id: next.extra!.next_id, reason: 'could not be inserted: not now', payload: { n: 2 } },
+    ]);
+    expect(await replace({ n: 4 }, { key: 'a' })).toMatchObject({ created: true });
+  });
+
+  test('because its id was changed by hand to that of another one, becomes a dead letter', async () => {
+    const worker = await registerWorker(queue.admin);
+    await replace({ n: 1 });
+    const task = await claimOne(worker);
+    await replace({ n: 2 });
+    const other = await enqueue(queue.admin);
+    await queue.admin.rows(
+      "update taskq.tasks set again = again || jsonb_build_object('id', $1::bigint) where again is not null",
+      other,
+    );
+    const [answer] = await worker.settle(outcome(task, 'completed'));
+    expect(answer).toMatchObject({ answer: 'recorded' });
+    expect((await live()).map(({ id }) => id)).toEqual([other]);
+    const [dead] = await queue.admin.rows<{ id: string; payload: unknown }>(
+      'select id, payload from taskq.dead_tasks',
+    );
+    expect(dead).toMatchObject({ payload: { n: 2 } });
+    expect(dead!.id).not.toBe(other);
+  });
+});
+
 describe('a policy without a key, or one that is none, is refused', () => {
   test.each([
     [
