@@ -190,6 +190,21 @@ describe('a dead letter', () => {
     expect(await claimed(me)).toEqual([second]);
   });
 
+  test('revived for later, lets its group go on meanwhile', async () => {
+    const [me, first, second] = await dieFirst();
+    await queue.admin.rows('select taskq.revive($1, \'{"delay_ms": 3600000}\')', [first]);
+    expect(await claimed(me)).toEqual([second]);
+  });
+
+  test('added by hand takes back a slot that nobody has claimed', async () => {
+    await setQueue({ group_limit: 1, group_on_dead: 'hold' });
+    const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+    await queue.admin.rows("select taskq.claim(1, '{default}', '{other}', 1, 0, 30000)");
+    expect(await liveRow(queue.admin, first)).toMatchObject({ status: 'pending' });
+    await queue.admin.rows("select taskq.add_dead($1, 'by hand')", second);
+    expect(await claimed(await worker())).toEqual([]);
+  });
+
   test('or discarded', async () => {
     const [me, first, second] = await dieFirst();
     await queue.admin.rows('select taskq.discard($1)', [first]);
@@ -256,6 +271,19 @@ test('a task that snoozes its group stops it until its own time, and keeps its s
   expect(await claimed(me)).toEqual([]);
   await queue.admin.rows('select taskq.retry($1)', [ids[0]]);
   expect(await claimed(me)).toEqual([ids[0], ids[2]]);
+});
+
+test('a task without a group that snoozes its group is recorded beside others', async () => {
+  await setQueue({ group_limit: 1 });
+  const ids = [await enqueue(queue.admin), await inGroup('ann')];
+  const me = await worker();
+  const tasks = await me.claim({ start: 10 });
+  expect(tasks.map(({ id }) => id).sort()).toEqual(ids);
+  const answers = await me.settle(
+    outcome(tasks[0]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }),
+    outcome(tasks[1]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }),
+  );
+  expect(answers.map(({ answer }) => answer)).toEqual(['recorded', 'recorded']);
 });
 
 describe('a single group', () => {

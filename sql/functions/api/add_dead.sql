@@ -28,6 +28,9 @@ begin
     elsif found then
       ts := clock_timestamp();
       perform taskq.move_to_dead(array[_id], array[_reason], ts, true);
+      -- It may stop its group: a slot that no worker has claimed is taken back.
+      insert into taskq.asks (due_at, queue, key)
+      select ts, d.queue, d.group_key from taskq.dead_tasks d where d.id = _id and d.group_key is not null;
       perform taskq.record_action('dead add', ts, options, array[_id], _reason => _reason);
       return 'dead';
     end if;

@@ -33,7 +33,7 @@ begin
     select due.at, t.queue, t.group_key
     from taskq.tasks t
     cross join lateral (values (_ts), (t.available_at)) as due (at)
-    where t.id = any (_ids) and t.id = any (_stopping)
+    where t.id = any (_ids) and t.id = any (_stopping) and t.gate = 's'
   )
   select array_agg(f.id) into freed from freed f;
   perform taskq.ask_for(freed, _ts, false);

@@ -14,7 +14,7 @@ declare
   locked bigint[];
   left_out bigint[];
   back bigint[];
-  lane text;
+  hint record;
 begin
   locked := array(
     select d.id from taskq.dead_tasks d where d.id = any (_ids) order by d.id for update
@@ -36,8 +36,14 @@ begin
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.record_action('revive', ts, options, back);
   perform taskq.ask_for(back, ts, false);
-  for lane in select distinct t.queue from taskq.tasks t where t.id = any (back) loop
-    perform taskq.wake(lane, due);
+  -- A dead letter may have stopped its group, which goes on now, also where the task itself waits for its time.
+  insert into taskq.asks (due_at, queue, key)
+  select distinct ts, t.queue, t.group_key from taskq.tasks t where t.id = any (back) and t.gate = 'd';
+  for hint in
+    select t.queue, min(case when t.gate = 'd' then ts else due end) as due
+    from taskq.tasks t where t.id = any (back) group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due);
   end loop;
 
   return query
