@@ -410,7 +410,7 @@ const MOST_PAGES: Readonly<Record<string, number>> = {
   'settle ten lost': 3000,
   'enqueue a task': 200,
   'claim ten': 500,
-  'claim where nothing is due': 250,
+  'claim where nothing is due': 350,
   // It looks for a probe: the dead rows before it, where a snapshot holds them.
   'claim beside an open breaker': 10_000,
   'heartbeat ten': 400,
