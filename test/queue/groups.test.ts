@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deadRow, enqueue, liveRow } from './rows.ts';
+import { deadRow, enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
@@ -464,4 +464,80 @@ test('a rescue keeps the slot', async () => {
   );
   await queue.admin.rows('select taskq.rescue(0, 1000)');
   expect(await claimed(me)).toEqual([first]);
+});
+
+describe('a task that a trigger of the application refuses', () => {
+  const refusedInGroup = (group: string, options: object = {}) =>
+    enqueue(queue.admin, { group, ...options }, { refused: true });
+  const ofRefused = "new.payload ? 'refused'";
+
+  test('is passed: the next of its group gets the slot, and other groups and tasks go on', async () => {
+    await refuseChanges(queue.admin, 'create trigger', ofRefused);
+    await setQueue({ group_limit: 1 });
+    const refused = await refusedInGroup('ann');
+    const others = [await inGroup('ann'), await inGroup('bob'), await enqueue(queue.admin)];
+    const me = await worker();
+    expect((await claimed(me)).toSorted()).toEqual(others.toSorted());
+    expect(await liveRow(queue.admin, refused)).toMatchObject({ status: 'blocked' });
+  });
+
+  test('at the commit is passed by a claim that tries one by one', async () => {
+    await refuseChanges(queue.admin, 'create constraint trigger', ofRefused);
+    await refusedInGroup('ann');
+    const others = [await inGroup('ann'), await inGroup('bob')];
+    const me = await worker();
+    await expect(me.claim({ start: 10 })).rejects.toThrow('not allowed by the application');
+    const rows = await me.session.rows<{ id: string }>(
+      `select id from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"one_by_one": true}')`,
+      me.id,
+    );
+    expect(rows.map(({ id }) => id)).toEqual(others);
+  });
+
+  test('at its time stops no claim, and starts once it is no longer refused', async () => {
+    await refuseChanges(queue.admin, 'create trigger', ofRefused);
+    const refused = await refusedInGroup('ann', { delay_ms: 1 });
+    const other = await inGroup('bob');
+    const me = await worker();
+    await expect.poll(() => claimed(me)).toEqual([other]);
+    expect(await claimed(me)).toEqual([]);
+    const named = await inGroup('bob');
+    expect(
+      await queue.admin.rows('select id from taskq.claim_one($1, $2, 30000)', me.id, named),
+    ).toHaveLength(1);
+    await queue.admin.rows('alter table taskq.tasks disable trigger refuse');
+    await expect.poll(() => claimed(me), { timeout: 15_000 }).toEqual([refused]);
+  });
+});
+
+describe('a high limit', () => {
+  test('gives out no more slots than a claim can use, and the rest to the next claims', async () => {
+    await setQueue({ group_limit: 1_000_000 });
+    await enqueueSome(queue.admin, 1000, { group: 'ann' });
+    const me = await worker();
+    const given = () =>
+      queue.admin.value("select count(*)::integer from taskq.tasks where status <> 'blocked'");
+    expect(await me.claim({ start: 20 })).toHaveLength(20);
+    expect(await given()).toBe(20);
+    expect(await me.claim({ start: 500 })).toHaveLength(500);
+    expect(await me.claim({ start: 500 })).toHaveLength(480);
+  });
+
+  test('that is lowered takes back all that has not started, a thousand at a time', async () => {
+    await setQueue({ group_limit: 1_000_000 });
+    await enqueueSome(queue.admin, 2500, { group: 'ann' });
+    const me = await worker();
+    for (const start of [1000, 1000, 500]) await me.claim({ start, types: ['other'] });
+    const given = () =>
+      queue.admin.value("select count(*)::integer from taskq.tasks where status = 'pending'");
+    expect(await given()).toBe(2500);
+    await setQueue({ group_limit: 3 });
+    // The first claim only finds out which groups the new limit is for.
+    const left = [];
+    for (let n = 0; n < 4; n++) {
+      await me.claim({ types: ['other'] });
+      left.push(await given());
+    }
+    expect(left).toEqual([2500, 1500, 500, 3]);
+  });
 });

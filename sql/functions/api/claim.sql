@@ -128,7 +128,9 @@ begin
       ) as one
       where q.name = any (open_queues)
     ) then
-      asks_left := taskq.attend(_queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts);
+      asks_left := taskq.attend(
+        _queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts, spare > 0
+      );
       asked_to := ts - interval '1 microsecond';
       ts := clock_timestamp();
     end if;

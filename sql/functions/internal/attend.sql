@@ -7,11 +7,14 @@
 -- once: each takes the mutex of the group first, and counts in a later statement, whose snapshot has all that the
 -- session before it committed. Waits for nothing: what others have locked is passed, and its ask stays or is repeated.
 --
+-- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each group is
+-- attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
+--
 -- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused. Returns,
 -- by queue, the place before the first ask that is left, [due_at in epoch microseconds, id]; null: none is left.
 create or replace function taskq.attend(
   _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
-  _ts timestamptz
+  _ts timestamptz, _one_by_one boolean default false
 )
 returns jsonb
 language plpgsql security definer
@@ -30,10 +33,10 @@ declare
   ask_tasks bigint[];
   ask_afters text[];
   mutexes integer[];
-  woken bigint[];
-  group_queues text[];
-  group_keys text[];
   left_over jsonb;
+  try_until timestamptz;
+  put_off_to timestamptz;
+  asking record;
 begin
   -- With an older snapshot it would not see the slots given out since.
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -96,61 +99,57 @@ begin
       select l.place from taskq.group_mutexes l where l.place = wanted.place limit 1 for no key update skip locked
     ) as m
   );
-  woken := array(
-    select t.id
-    from (
-      select a.task_id from unnest(ask_queues, ask_keys, ask_tasks) as a (queue, key, task_id)
-      where a.task_id is not null and taskq.mutex_of(a.queue, a.key) = any (mutexes)
-      order by a.task_id
-    ) as a
-    cross join lateral (
-      select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
-    ) as t
-  );
-  -- The ask of a task that is locked by others stays.
-  with attended as (
-    delete from taskq.asks d
-    where d.ctid = any (array(
+  if not _one_by_one then
+    begin
+      perform taskq.attend_groups(
+        ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks, ask_afters, mutexes, _queues, _types, _cursor, _most, _ts
+      );
+      return left_over;
+    exception when others then
+      if taskq.is_server_fault(sqlstate) then
+        raise;
+      end if;
+    end;
+  end if;
+
+  try_until := clock_timestamp() + interval '5 s';
+  for asking in
+    select array_agg(a.queue) as queues, array_agg(a.key) as keys, array_agg(a.due_at) as dues, array_agg(a.id) as ids,
+      array_agg(a.task_id) as tasks, array_agg(a.after) as afters,
+      greatest(_most / count(*) over (), 1)::integer as share
+    from unnest(ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks, ask_afters)
+      as a (queue, key, due_at, id, task_id, after)
+    where taskq.mutex_of(a.queue, a.key) = any (mutexes)
+    group by a.queue, a.key
+    order by min(a.due_at), min(a.id)
+  loop
+    put_off_to := case when clock_timestamp() > try_until then _ts end;
+    if put_off_to is null then
+      begin
+        perform taskq.attend_groups(
+          asking.queues, asking.keys, asking.dues, asking.ids, asking.tasks, asking.afters, mutexes, _queues, _types,
+          _cursor, asking.share, _ts, try_until
+        );
+        continue;
+      exception when others then
+        if taskq.is_server_fault(sqlstate) then
+          raise;
+        end if;
+        put_off_to := _ts + interval '5 s';
+      end;
+    end if;
+    update taskq.asks o set due_at = put_off_to
+    where o.ctid = any (array(
       select l.row_at
-      from unnest(ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks) as a (queue, key, due_at, id, task_id)
+      from unnest(asking.queues, asking.dues, asking.ids) as a (queue, due_at, id)
       cross join lateral (
-        select o.ctid as row_at from taskq.asks o
-        where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id
+        select k.ctid as row_at from taskq.asks k
+        where k.queue = a.queue and k.due_at = a.due_at and k.id = a.id
         limit 1
         for update skip locked
       ) as l
-      where taskq.mutex_of(a.queue, a.key) = any (mutexes)
-        and (
-          a.task_id is null or a.task_id = any (woken)
-          or (select true from taskq.tasks t where t.id = a.task_id and t.gate = 'd' limit 1) is null
-        )
-    ))
-    returning d.queue, d.key
-  )
-  select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
-  from (select distinct attended.queue, attended.key from attended order by 1, 2) as g;
-  if group_queues is null then
-    return left_over;
-  end if;
-
-  if cardinality(woken) > 0 then
-    -- Its time may have been put off since it asked.
-    insert into taskq.asks (due_at, queue, key, task_id)
-    select t.not_before, t.queue, t.group_key, t.id
-    from taskq.tasks t where t.id = any (woken) and t.not_before > _ts;
-    update taskq.tasks t set gate = 'w' where t.id = any (woken) and t.not_before <= _ts;
-  end if;
-  -- An ask of a whole queue (key ''), after a change of its settings: each of its groups asks.
-  if array_position(group_keys, '') is not null then
-    perform taskq.ask_groups(q.name, q.after, _ts)
-    from (
-      select a.queue as name, min(coalesce(a.after, '')) as after
-      from unnest(ask_queues, ask_keys, ask_afters) as a (queue, key, after)
-      where a.key = '' and taskq.mutex_of(a.queue, '') = any (mutexes)
-      group by a.queue
-    ) as q;
-  end if;
-  perform taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts);
+    ));
+  end loop;
   return left_over;
 end
 $$;

@@ -1,13 +1,16 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
 -- If a waiting task is more urgent than one that has a slot but was never started, or if the limit has been lowered or
 -- the group stopped, slots that no worker has claimed are taken back first; so are those of tasks that have expired,
--- which nobody claims any more. See taskq.attend, which calls it.
+-- which nobody claims any more. See taskq.attend_groups, which calls it, for _try_until.
+--
+-- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
+-- of either asks again. So no claim takes long, however high the limit and however many tasks wait.
 --
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
 create or replace function taskq.fill_groups(
   _group_queues text[], _group_keys text[], _queues text[], _types text[], _cursor bigint[], _most integer,
-  _ts timestamptz
+  _ts timestamptz, _try_until timestamptz default null
 )
 returns void
 language plpgsql security definer
@@ -19,12 +22,16 @@ as $$
 #variable_conflict use_column
 declare
   unlimited constant integer := 2147483647;
-  -- A group without a limit gets its share, and asks again if it has more: so groups take turns.
-  share constant integer := greatest(_most / greatest(cardinality(_group_keys), 1), 1);
+  -- A group gets its share, and asks again if it has more: so groups take turns. One with a limit gets up to ten in any
+  -- case: mostly that is all of its slots.
+  share constant integer := greatest(_most / greatest(cardinality(array_remove(_group_keys, '')), 1), 1);
   now_us constant bigint := taskq.epoch_us(_ts);
   limits integer[];
   held integer[];
   swaps boolean[];
+  taken bigint[];
+  taken_back integer[];
+  slots integer[];
   free integer[];
   chosen bigint[];
   got integer[];
@@ -59,38 +66,49 @@ begin
   ) as s;
 
   if true = any (swaps) then
-    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it.
+    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What has
+    -- expired first: it would stay, and its group would ask again without an end.
+    taken := array(
+      select l.id
+      from unnest(_group_queues, _group_keys, limits, swaps) as g (queue, key, most, swaps)
+      cross join lateral (
+        select t.id from taskq.tasks t
+        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'h' and t.lease_owner is null
+          and (t.started_at is null or g.most = 0)
+        order by taskq.may_start(t.expires_at, t.started_at, _ts), t.priority desc, t.id desc
+        limit 1000
+        for no key update skip locked
+      ) as l
+      where g.swaps
+    );
+    if _try_until is not null then
+      taken := taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until);
+    end if;
     with loosened as (
       update taskq.tasks t
       set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
         available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end
-      where t.id = any (array(
-        select l.id
-        from unnest(_group_queues, _group_keys, limits, swaps) as g (queue, key, most, swaps)
-        cross join lateral (
-          select t.id from taskq.tasks t
-          where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'h' and t.lease_owner is null
-            and (t.started_at is null or g.most = 0)
-          order by t.id
-          for no key update skip locked
-        ) as l
-        where g.swaps
-      ))
+      where t.id = any (taken)
       returning t.id, t.queue, t.group_key, t.gate, t.not_before
     ),
     later as (
       insert into taskq.asks (due_at, queue, key, task_id)
       select l.not_before, l.queue, l.group_key, l.id from loosened l where l.gate = 'd'
     )
-    select array_agg(h.held - coalesce(l.slots, 0) order by h.nth) into held
-    from unnest(_group_queues, _group_keys, held) with ordinality as h (queue, key, held, nth)
+    select array_agg(coalesce(l.slots, 0) order by g.nth) into taken_back
+    from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     left join (
       select loosened.queue, loosened.group_key, count(*)::integer as slots from loosened group by 1, 2
-    ) as l on l.queue = h.queue and l.group_key = h.key;
+    ) as l on l.queue = g.queue and l.group_key = g.key;
   end if;
 
-  select array_agg(case l.most when unlimited then share else greatest(l.most - l.held, 0) end order by l.nth) into free
-  from unnest(limits, held) with ordinality as l (most, held, nth);
+  select array_agg(l.slots order by l.nth),
+    array_agg(least(l.slots, case l.most when unlimited then share else greatest(share, 10) end) order by l.nth)
+  into slots, free
+  from (
+    select g.most, g.nth, greatest(g.most - g.held + coalesce(g.taken_back, 0), 0) as slots
+    from unnest(limits, held, taken_back) with ordinality as g (most, held, taken_back, nth)
+  ) as l;
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
   chosen := array(
     select w.id
@@ -100,10 +118,13 @@ begin
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
         and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
-      limit g.free
+      limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
       for no key update skip locked
     ) as w
   );
+  if _try_until is not null then
+    chosen := taskq.try_gate(chosen, 'h', free[1], _ts, _try_until);
+  end if;
   with given as (
     update taskq.tasks t
     set gate = 'h', status = 'pending', available_at = greatest(
@@ -126,16 +147,20 @@ begin
   ) as c on c.queue = g.queue and c.group_key = g.key;
 
   -- A group with free slots and waiting tasks asks again: at once if its share was too small, else in a second, because
-  -- others have locked these tasks.
+  -- others have locked these tasks, or in five, because they are refused.
   insert into taskq.asks (due_at, queue, key)
-  select case when g.most = unlimited and g.got = g.free then _ts else _ts + interval '1 second' end, g.queue, g.key
-  from unnest(_group_queues, _group_keys, limits, free, got) as g (queue, key, most, free, got)
-  where (g.got < g.free or g.most = unlimited) and (
+  select case
+      when g.taken_back = 1000 or g.got = g.free then _ts
+      when _try_until is null then _ts + interval '1 second'
+      else _ts + interval '5 seconds'
+    end, g.queue, g.key
+  from unnest(_group_queues, _group_keys, slots, got, free, taken_back) as g (queue, key, slots, got, free, taken_back)
+  where g.taken_back = 1000 or (g.got < g.slots and (
     select true from taskq.tasks t
     where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
       and taskq.may_start(t.expires_at, t.started_at, _ts)
     limit 1
-  );
+  ));
 
   -- A task that this claim will not take may expire with its slot: its group is looked at then.
   insert into taskq.asks (due_at, queue, key)

@@ -1,0 +1,87 @@
+-- Attends to these asks, read by taskq.attend, of the groups whose mutexes (_mutexes) it has: deletes them, wakes the
+-- tasks whose time has come, and gives out slots. Fails as a whole if the database refuses to write one of the tasks,
+-- unless it tries each alone (_try_until is not null; the asks are those of one group then): it passes those that are
+-- refused, and they are tried again in 5 s.
+create or replace function taskq.attend_groups(
+  _ask_queues text[], _ask_keys text[], _ask_dues timestamptz[], _ask_ids bigint[], _ask_tasks bigint[],
+  _ask_afters text[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
+  _ts timestamptz, _try_until timestamptz default null
+)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  woken bigint[];
+  able bigint[];
+  group_queues text[];
+  group_keys text[];
+begin
+  woken := array(
+    select t.id
+    from (
+      select a.task_id from unnest(_ask_queues, _ask_keys, _ask_tasks) as a (queue, key, task_id)
+      where a.task_id is not null and taskq.mutex_of(a.queue, a.key) = any (_mutexes)
+      order by a.task_id
+    ) as a
+    cross join lateral (
+      select l.id from taskq.tasks l where l.id = a.task_id and l.gate = 'd' limit 1 for no key update skip locked
+    ) as t
+  );
+  -- The ask of a task that is locked by others stays.
+  with attended as (
+    delete from taskq.asks d
+    where d.ctid = any (array(
+      select l.row_at
+      from unnest(_ask_queues, _ask_keys, _ask_dues, _ask_ids, _ask_tasks) as a (queue, key, due_at, id, task_id)
+      cross join lateral (
+        select o.ctid as row_at from taskq.asks o
+        where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id
+        limit 1
+        for update skip locked
+      ) as l
+      where taskq.mutex_of(a.queue, a.key) = any (_mutexes)
+        and (
+          a.task_id is null or a.task_id = any (woken)
+          or (select true from taskq.tasks t where t.id = a.task_id and t.gate = 'd' limit 1) is null
+        )
+    ))
+    returning d.queue, d.key
+  )
+  select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
+  from (select distinct attended.queue, attended.key from attended order by 1, 2) as g;
+  if group_queues is null then
+    return;
+  end if;
+
+  if cardinality(woken) > 0 then
+    if _try_until is not null then
+      able := taskq.try_gate(woken, 'w', cardinality(woken), _ts, _try_until);
+      insert into taskq.asks (due_at, queue, key, task_id)
+      select _ts + interval '5 s', t.queue, t.group_key, t.id
+      from taskq.tasks t where t.id = any (woken) and t.id <> all (able);
+      woken := able;
+    end if;
+    -- Its time may have been put off since it asked.
+    insert into taskq.asks (due_at, queue, key, task_id)
+    select t.not_before, t.queue, t.group_key, t.id
+    from taskq.tasks t where t.id = any (woken) and t.not_before > _ts;
+    update taskq.tasks t set gate = 'w' where t.id = any (woken) and t.not_before <= _ts;
+  end if;
+  -- An ask of a whole queue (key ''), after a change of its settings: each of its groups asks.
+  if array_position(group_keys, '') is not null then
+    perform taskq.ask_groups(q.name, q.after, _ts)
+    from (
+      select a.queue as name, min(coalesce(a.after, '')) as after
+      from unnest(_ask_queues, _ask_keys, _ask_afters) as a (queue, key, after)
+      where a.key = '' and taskq.mutex_of(a.queue, '') = any (_mutexes)
+      group by a.queue
+    ) as q;
+  end if;
+  perform taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until);
+end
+$$;
