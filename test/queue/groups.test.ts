@@ -488,7 +488,8 @@ describe('a task that a trigger of the application refuses', () => {
     const me = await worker();
     await expect(me.claim({ start: 10 })).rejects.toThrow('not allowed by the application');
     const rows = await me.session.rows<{ id: string }>(
-      `select id from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"one_by_one": true}')`,
+      `select id from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"one_by_one": true}')
+       order by id`,
       me.id,
     );
     expect(rows.map(({ id }) => id)).toEqual(others);
