@@ -101,10 +101,8 @@ begin
   into level_queues, level_priorities, level_times, level_ids, has_breakers
   from (
     select q.name as queue, p::smallint as priority,
-      coalesce(
-        'epoch'::timestamptz + _cursor[22 * (q.place - 1) + 2 * p + 1] * interval '1 microsecond', '-infinity'
-      ) as cursor_at,
-      coalesce(_cursor[22 * (q.place - 1) + 2 * p + 2], 0) as cursor_id
+      coalesce(taskq.cursor_at(_cursor, q.place, p), '-infinity') as cursor_at,
+      coalesce(taskq.cursor_id(_cursor, q.place, p), 0) as cursor_id
     from unnest(_queues) with ordinality as q (name, place)
     cross join generate_series(0, 9) as p
     where not exists (
@@ -122,7 +120,7 @@ begin
       cross join lateral (
         select from taskq.asks a
         where a.queue = q.name and a.due_at <= ts and a.due_at >= least(
-          coalesce('epoch'::timestamptz + _cursor[22 * q.place - 1] * interval '1 microsecond', '-infinity'), look_back_to
+          coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity'), look_back_to
         )
         limit 1
       ) as one
@@ -211,8 +209,7 @@ begin
     ));
   end if;
 
-  -- lease_no wraps around, and a step is too short to come back to the same number. By ctid: a fifth faster than by id,
-  -- and safe here because a separate statement sees the locked versions. Where payload_bytes is null, the constraint
+  -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where payload_bytes is null, the constraint
   -- reads the payload: one changed by hand that is too large fails the claim, not the worker.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
@@ -220,7 +217,7 @@ begin
     set status = (case when t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
       started_at = case when t.losses = 0 then ts else t.started_at end,
       lease_owner = _worker, lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer,
+      lease_no = taskq.next_lease_no(t.lease_no, lease_step),
       payload_bytes = case when not taskq.is_outgrown(t.payload_bytes, t.payload) then t.payload_bytes end
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
@@ -232,7 +229,7 @@ begin
     update taskq.tasks t
     set status = 'leased', lease_owner = _worker,
       lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-      lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer,
+      lease_no = taskq.next_lease_no(t.lease_no, lease_step),
       payload_bytes = case when not taskq.is_outgrown(t.payload_bytes, t.payload) then t.payload_bytes end
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
@@ -241,7 +238,7 @@ begin
   end if;
   if options @> '{"looked": true}' and level_queues is not null then
     extra := jsonb_build_object(
-      'looked_to_us', (extract(epoch from ts) * 1000000)::bigint,
+      'looked_to_us', taskq.epoch_us(ts),
       'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
       -- The level that filled the claim may have more.
       'levels', case

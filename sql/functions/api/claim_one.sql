@@ -25,7 +25,7 @@ begin
   update taskq.tasks t
   set status = 'running', lease_owner = _worker_id, started_at = ts,
     lease_expires_at = ts + make_interval(secs => _lease_ms / 1000.0),
-    lease_no = ((t.lease_no + taskq.lease_step(ts)) % 2147483647 + 1)::integer,
+    lease_no = taskq.next_lease_no(t.lease_no, taskq.lease_step(ts)),
     payload_bytes = case when not taskq.is_outgrown(t.payload_bytes, t.payload) then t.payload_bytes end
   where t.id = (
     select l.id from taskq.tasks l

@@ -1,7 +1,7 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
--- due. A first run scheduled for later does not count, nor does what waits behind an open breaker, however long, or for
--- a slot of a group that is stopped. Reads the whole live table; a worker asks only when it is idle.
+-- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of a
+-- stopped group. Reads the whole live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer

@@ -17,18 +17,15 @@ declare
   ts timestamptz := clock_timestamp();
 begin
   -- They are not claimed: a claim that went back for them would read them all again.
-  _types := array(
-    select a.type from unnest(_types) as a (type)
-    where not exists (select from taskq.breakers b where b.type = a.type and b.opened_at is not null)
-  );
+  _types := taskq.without_open_breaker(_types);
   return query
   select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id, null::jsonb
   from (
     select q.name as queue, p::smallint as priority,
       least(
-        ts, 'epoch'::timestamptz + _cursor[22 * (q.place - 1) + 2 * p + 1] * interval '1 microsecond'
+        ts, taskq.cursor_at(_cursor, q.place, p)
       ) as cursor_at,
-      coalesce(_cursor[22 * (q.place - 1) + 2 * p + 2], 9223372036854775807) as cursor_id
+      coalesce(taskq.cursor_id(_cursor, q.place, p), 9223372036854775807) as cursor_id
     from unnest(_queues) with ordinality as q (name, place)
     cross join generate_series(0, 9) as p
   ) as level
@@ -49,13 +46,13 @@ begin
     select a.due_at, a.id
     from taskq.asks a
     where a.queue = q.name and a.due_at <= ts and (a.due_at, a.id) <= (
-      coalesce('epoch'::timestamptz + _cursor[22 * q.place - 1] * interval '1 microsecond', ts),
-      coalesce(_cursor[22 * q.place], 9223372036854775807)
+      coalesce(taskq.cursor_at(_cursor, q.place, 10), ts),
+      coalesce(taskq.cursor_id(_cursor, q.place, 10), 9223372036854775807)
     )
     order by a.due_at, a.id
     limit 1
   ) as first;
-  available_at_us := (extract(epoch from ts) * 1000000)::bigint;
+  available_at_us := taskq.epoch_us(ts);
   return next;
 end
 $$;

@@ -39,7 +39,7 @@ begin
     ts := clock_timestamp();
 
     update taskq.tasks t
-    set lease_no = t.lease_no % 2147483647 + 1, releases = least(t.releases, 2147483646) + asked.started::integer,
+    set lease_no = taskq.next_lease_no(t.lease_no), releases = least(t.releases, 2147483646) + asked.started::integer,
       -- A task claimed ahead may have started without a write: from now on it does not expire.
       started_at = case when asked.started then coalesce(t.started_at, ts) else t.started_at end
     from unnest(_ids, _lease_nos, _started) as asked (id, lease_no, started)

@@ -54,7 +54,7 @@ begin
       select t.id from taskq.tasks t where t.id = any (lost) and (t.status = 'running' or t.lost_ahead >= 3)
     );
     update taskq.tasks t
-    set lease_no = t.lease_no % 2147483647 + 1,
+    set lease_no = taskq.next_lease_no(t.lease_no),
       losses = least(t.losses, 2147483646) + (t.losses = 0 or t.id = any (to_blame))::integer,
       lost_ahead = case
         when t.losses > 0 and t.id <> all (to_blame) then least(coalesce(t.lost_ahead, 0), 2147483646) + 1

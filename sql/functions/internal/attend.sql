@@ -46,8 +46,8 @@ begin
   -- The asks of the first groups, in the order of their times, and where those of the others begin.
   with place_of as (
     select asked.name,
-      coalesce('epoch'::timestamptz + _cursor[22 * asked.place - 1] * interval '1 microsecond', '-infinity') as at,
-      coalesce(_cursor[22 * asked.place], 0) as id
+      coalesce(taskq.cursor_at(_cursor, asked.place, 10), '-infinity') as at,
+      coalesce(taskq.cursor_id(_cursor, asked.place, 10), 0) as id
     from unnest(_queues) with ordinality as asked (name, place)
     where asked.name = any (_open)
   ),

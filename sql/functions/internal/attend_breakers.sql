@@ -2,8 +2,8 @@
 -- Only claims and taskq.resume_type write the breakers; settles leave their failures, and the success of a probe, in
 -- taskq.breaker_events. So no failure is missed, however many workers report at once, and none waits for another.
 --
--- Closed, it opens with the last of so many failures within the time. Open, it closes with the success of its probe, or
--- if its type has lost the setting: then every claim must look again from the beginning of each queue. A breaker that
+-- A closed breaker opens once its window has enough failures. An open one closes when its probe succeeds, or when its type
+-- loses the setting: then every claim must look again from the beginning of each queue. A breaker that
 -- another claim has locked stays as it is: that claim brings it up to date.
 create or replace function taskq.attend_breakers(_types text[], _ts timestamptz)
 returns text[]
@@ -86,9 +86,6 @@ begin
       perform taskq.wake_queues();
     end if;
   end if;
-  return array(
-    select a.type from unnest(_types) as a (type)
-    where not exists (select from taskq.breakers b where b.type = a.type and b.opened_at is not null)
-  );
+  return taskq.without_open_breaker(_types);
 end
 $$;

@@ -6,8 +6,8 @@
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
 -- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder: one of
 -- them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not replaced.
--- If such a key is released meanwhile, all is to be done again: a single task then has no row in the result, and more than
--- one fail with TQ001, so that the caller rolls back what was inserted.
+-- If such a key is released meanwhile, the caller must start again: a single task then has no row in the result, and
+-- several fail with TQ001, which rolls back what was inserted.
 --
 -- No call fails with 40P01 (deadlock) because of others with the same keys, as in taskq.enqueue_keyed: one statement
 -- takes them in their order, free or held, and all that follows locks nothing else.

@@ -1,7 +1,7 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
--- If a waiting task is more urgent than one that has a slot but was never started, or if the limit has been lowered or
--- the group stopped, slots that no worker has claimed are taken back first; so are those of tasks that have expired,
--- which nobody claims any more. See taskq.attend_groups, which calls it, for _try_until.
+-- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the limit
+-- was lowered or the group stopped, and from expired tasks, which no claim takes. See taskq.attend_groups, which calls it,
+-- for _try_until.
 --
 -- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
 -- of either asks again. So no claim takes long, however high the limit and however many tasks wait.
@@ -25,7 +25,6 @@ declare
   -- A group gets its share, and asks again if it has more: so groups take turns. One with a limit gets up to ten in any
   -- case: mostly that is all of its slots.
   share constant integer := greatest(_most / greatest(cardinality(array_remove(_group_keys, '')), 1), 1);
-  now_us constant bigint := taskq.epoch_us(_ts);
   limits integer[];
   held integer[];
   swaps boolean[];
@@ -130,9 +129,8 @@ begin
     set gate = 'h', status = 'pending', available_at = greatest(
       t.not_before,
       case
-        when _cursor[22 * array_position(_queues, t.queue) + 2 * t.priority - 21] < now_us
-        then 'epoch'::timestamptz
-          + (_cursor[22 * array_position(_queues, t.queue) + 2 * t.priority - 21] + 1) * interval '1 microsecond'
+        when taskq.cursor_at(_cursor, array_position(_queues, t.queue), t.priority) < _ts
+        then taskq.cursor_at(_cursor, array_position(_queues, t.queue), t.priority) + interval '1 microsecond'
         -- A level that the claim has not been in, or reads from its beginning: where other claims look back to.
         else _ts - interval '1 second'
       end

@@ -1,5 +1,6 @@
 -- Makes these tasks, which the caller has locked, wait in the queue again, and sends the hints: each keeps its place,
--- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it. The rest of what a give-back or a rescue writes is the caller's.
+-- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it. The rest of what
+-- a give-back or a rescue writes is the caller's.
 create or replace function taskq.put_back(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -24,7 +24,7 @@ begin
   made.unique_key := _task.unique_key;
   made.group_key := _task.group_key;
   made.not_before := case when _task.group_key is null then made.not_before else due end;
-  made.gate := case when _task.group_key is null then null when due > _ts then 'd'::"char" else 'w'::"char" end;
+  made.gate := taskq.first_gate(_task.group_key, due, _ts);
   made.status := case
     when _task.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status
   end;

@@ -26,7 +26,7 @@ begin
       set status = (case when starts and t.losses = 0 then 'running' else 'leased' end)::taskq.task_status,
         started_at = case when starts and t.losses = 0 then _ts else t.started_at end,
         lease_owner = _worker, lease_expires_at = _ts + make_interval(secs => _lease_ms / 1000.0),
-        lease_no = ((t.lease_no + taskq.lease_step(_ts)) % 2147483647 + 1)::integer,
+        lease_no = taskq.next_lease_no(t.lease_no, taskq.lease_step(_ts)),
         -- So that the constraint reads the payload, which may have been changed by hand.
         payload_bytes = null
       where t.ctid = row_at;

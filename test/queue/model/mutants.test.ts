@@ -93,19 +93,19 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim does not raise it',
     file: 'claim',
-    from: 'lease_no = ((t.lease_no + lease_step) % 2147483647 + 1)::integer',
+    from: 'lease_no = taskq.next_lease_no(t.lease_no, lease_step)',
     to: 'lease_no = t.lease_no',
   },
   {
     name: 'a give-back does not raise it',
     file: 'give_back',
-    from: 'set lease_no = t.lease_no % 2147483647 + 1, ',
+    from: 'set lease_no = taskq.next_lease_no(t.lease_no), ',
     to: 'set ',
   },
   {
     name: 'a rescue does not raise it',
     file: 'rescue',
-    from: 'set lease_no = t.lease_no % 2147483647 + 1,',
+    from: 'set lease_no = taskq.next_lease_no(t.lease_no),',
     to: 'set',
   },
   { name: 'revive resets it', file: 'revived_task', from: 'dead.lease_no', to: '0' },
