@@ -23,8 +23,8 @@ $$;
 create domain taskq.backoff as jsonb
   constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
--- When the breaker of a type opens: after so many failures within a time; and how long after the last one a task may be
--- tried (absent: 30 s; "none": not before someone resumes the type). Null passes: no breaker.
+-- When the breaker of a type opens: after this many failures within this time; and how long after the last one a task may
+-- be tried (absent: 30 s; "none": not before someone resumes the type). Null passes: no breaker.
 create function taskq.is_breaker(_breaker jsonb)
 returns boolean
 language sql immutable parallel safe

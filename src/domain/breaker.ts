@@ -5,7 +5,7 @@ import { shown } from '../lib/shown.ts';
 
 /** When to stop starting the tasks of a type that keep failing. Durations are text or milliseconds. */
 export interface Breaker {
-  /** Opens with so many failures, 1 to 1000, … */
+  /** How many failures open it, 1 to 1000, … */
   readonly failures: number;
   /** … within this time. */
   readonly within: string | number;

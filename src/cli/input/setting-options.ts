@@ -136,7 +136,7 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   breaker: {
     flags: '--breaker <failures/duration>',
-    about: 'stop starting its tasks after so many failures within a time: 5/1m',
+    about: 'stop starting its tasks after this many failures within this time: 5/1m',
     stored: 'breaker',
     suggestions: ['5/1m'],
     parse: normaliseBreaker,

@@ -24,7 +24,7 @@ export type Cause<Time> =
   | {
       readonly cause: 'breaker_open';
       readonly since: Time;
-      /** So many failures opened it; null: the setting is gone. */
+      /** How many failures open it; null: the setting is gone. */
       readonly failures: number | null;
       readonly probe: string | null;
       /** When the next task may try; null: not before the probe has ended, or someone resumes the type. */
@@ -58,7 +58,7 @@ export type Cause<Time> =
   | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
   /** Every worker that can take it had all slots in use at its last heartbeat. */
   | { readonly cause: 'slots_busy'; readonly workers: number; readonly slots: number }
-  /** So many tasks of its queue are claimed first; more: at least so many. */
+  /** How many tasks of its queue are claimed first; with `more`, at least. */
   | { readonly cause: 'behind'; readonly tasks: number; readonly more: boolean }
   /** Where it is: in a slot since `since`, or claimed ahead. */
   | {

@@ -5,7 +5,7 @@ const SOON_MS = 200;
 const LEAST = 64;
 
 /**
- * Measures how many waiting tasks a worker starts within a fifth of a second. How long its handlers run does not tell:
+ * Measures how many waiting tasks a worker starts within a fifth of a second. How long its handlers run does not show it:
  * where processes outnumber cores, each gets to run only now and then.
  */
 export class StartRate {
