@@ -1,7 +1,7 @@
 import { checkedName } from '../../../domain/names.ts';
-import { badOption } from '../../../lib/bad-option.ts';
 import { listGroups } from '../../../queue/inspect/list-groups.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { parseLimit } from '../../select/task-filter.ts';
 
 interface ListOptions {
   readonly limit: string;
@@ -21,9 +21,7 @@ export const groupsList: CliCommand<ListOptions> = {
   },
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);
-    const limit = /^\d+$/.test(options.limit) ? Number(options.limit) : 0;
-    if (limit < 1 || limit > MOST)
-      throw badOption(`--limit ${JSON.stringify(options.limit)}: expected 1 to ${MOST}`);
+    const limit = parseLimit(options.limit, MOST);
     const groups = await listGroups(await context.database(), queue, {
       limit,
       ...(options.after !== undefined && { after: options.after }),
