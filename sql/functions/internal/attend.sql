@@ -26,12 +26,7 @@ as $$
 #variable_conflict use_column
 declare
   page constant integer := least(20 + 2 * _most, 1000);
-  ask_queues text[];
-  ask_keys text[];
-  ask_dues timestamptz[];
-  ask_ids bigint[];
-  ask_tasks bigint[];
-  ask_afters text[];
+  due taskq.asks[];
   mutexes integer[];
   left_over jsonb;
   try_until timestamptz;
@@ -56,7 +51,7 @@ begin
       first_value(a.due_at) over of_group as first_due, first_value(a.id) over of_group as first_id
     from place_of as p
     cross join lateral (
-      select l.queue, l.key, l.due_at, l.id, l.task_id, l.after
+      select l as ask, l.queue, l.key, l.due_at, l.id
       from taskq.asks l
       where l.queue = p.name and l.due_at <= _ts and (l.due_at, l.id) > (
         least(p.at, _look_back_to), case when p.at <= coalesce(_look_back_to, 'infinity') then p.id else 0 end
@@ -75,15 +70,14 @@ begin
     where r.turn > _most or r.nth = page
     order by r.queue, r.due_at, r.id
   )
-  select array_agg(r.queue), array_agg(r.key), array_agg(r.due_at), array_agg(r.id), array_agg(r.task_id),
-    array_agg(r.after),
+  select array_agg(r.ask),
     (
       select jsonb_object_agg(l.queue, jsonb_build_array(taskq.epoch_us(l.due_at), l.id - 1)) from left_behind l
     )
-  into ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks, ask_afters, left_over
+  into due, left_over
   from ranked r
   where r.turn <= _most;
-  if ask_ids is null then
+  if due is null then
     return left_over;
   end if;
 
@@ -92,7 +86,7 @@ begin
     select m.place
     from (
       select distinct taskq.mutex_of(a.queue, a.key) as place
-      from unnest(ask_queues, ask_keys) as a (queue, key)
+      from unnest(due) as a
       order by 1
     ) as wanted
     cross join lateral (
@@ -101,9 +95,7 @@ begin
   );
   if not _one_by_one then
     begin
-      perform taskq.attend_groups(
-        ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks, ask_afters, mutexes, _queues, _types, _cursor, _most, _ts
-      );
+      perform taskq.attend_groups(due, mutexes, _queues, _types, _cursor, _most, _ts);
       return left_over;
     exception when others then
       if taskq.is_server_fault(sqlstate) then
@@ -114,11 +106,8 @@ begin
 
   try_until := clock_timestamp() + interval '5 s';
   for asking in
-    select array_agg(a.queue) as queues, array_agg(a.key) as keys, array_agg(a.due_at) as dues, array_agg(a.id) as ids,
-      array_agg(a.task_id) as tasks, array_agg(a.after) as afters,
-      greatest(_most / count(*) over (), 1)::integer as share
-    from unnest(ask_queues, ask_keys, ask_dues, ask_ids, ask_tasks, ask_afters)
-      as a (queue, key, due_at, id, task_id, after)
+    select array_agg(a::taskq.asks) as asks, greatest(_most / count(*) over (), 1)::integer as share
+    from unnest(due) as a
     where taskq.mutex_of(a.queue, a.key) = any (mutexes)
     group by a.queue, a.key
     order by min(a.due_at), min(a.id)
@@ -126,10 +115,7 @@ begin
     put_off_to := case when clock_timestamp() > try_until then _ts end;
     if put_off_to is null then
       begin
-        perform taskq.attend_groups(
-          asking.queues, asking.keys, asking.dues, asking.ids, asking.tasks, asking.afters, mutexes, _queues, _types,
-          _cursor, asking.share, _ts, try_until
-        );
+        perform taskq.attend_groups(asking.asks, mutexes, _queues, _types, _cursor, asking.share, _ts, try_until);
         continue;
       exception when others then
         if taskq.is_server_fault(sqlstate) then
@@ -141,7 +127,7 @@ begin
     update taskq.asks o set due_at = put_off_to
     where o.ctid = any (array(
       select l.row_at
-      from unnest(asking.queues, asking.dues, asking.ids) as a (queue, due_at, id)
+      from unnest(asking.asks) as a
       cross join lateral (
         select k.ctid as row_at from taskq.asks k
         where k.queue = a.queue and k.due_at = a.due_at and k.id = a.id

@@ -3,8 +3,7 @@
 -- unless it tries each alone (_try_until is not null; the asks are those of one group then): it passes those that are
 -- refused, and they are tried again in 5 s.
 create or replace function taskq.attend_groups(
-  _ask_queues text[], _ask_keys text[], _ask_dues timestamptz[], _ask_ids bigint[], _ask_tasks bigint[],
-  _ask_afters text[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
+  _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _try_until timestamptz default null
 )
 returns void
@@ -24,7 +23,7 @@ begin
   woken := array(
     select t.id
     from (
-      select a.task_id from unnest(_ask_queues, _ask_keys, _ask_tasks) as a (queue, key, task_id)
+      select a.task_id from unnest(_asks) as a
       where a.task_id is not null and taskq.mutex_of(a.queue, a.key) = any (_mutexes)
       order by a.task_id
     ) as a
@@ -37,7 +36,7 @@ begin
     delete from taskq.asks d
     where d.ctid = any (array(
       select l.row_at
-      from unnest(_ask_queues, _ask_keys, _ask_dues, _ask_ids, _ask_tasks) as a (queue, key, due_at, id, task_id)
+      from unnest(_asks) as a
       cross join lateral (
         select o.ctid as row_at from taskq.asks o
         where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id
@@ -77,7 +76,7 @@ begin
     perform taskq.ask_groups(q.name, q.after, _ts)
     from (
       select a.queue as name, min(coalesce(a.after, '')) as after
-      from unnest(_ask_queues, _ask_keys, _ask_afters) as a (queue, key, after)
+      from unnest(_asks) as a
       where a.key = '' and taskq.mutex_of(a.queue, '') = any (_mutexes)
       group by a.queue
     ) as q;
