@@ -103,7 +103,8 @@ test('a long vacuum is not waited for; it continues in the server, and runs only
   const database = openDatabase({ databaseUrl: queue.directUrl, maxConnections: 1, applicationName: 'slow' });
   const vacuums = () =>
     queue.admin.rows<{ pid: number }>(
-      'select pid from pg_stat_progress_vacuum where datname = current_database()',
+      `select pid from pg_stat_progress_vacuum join pg_stat_activity using (pid)
+       where pg_stat_progress_vacuum.datname = current_database() and backend_type = 'client backend'`,
     );
   try {
     await leaveDeadRows(3000);

@@ -6,7 +6,14 @@ pool.on('error', () => {});
 
 /** Records that it runs with this event, takes a moment, and fails now and then. */
 export default async ({ event }, ctx) => {
-  await pool.query('insert into app.runs (task_id, event) values ($1, $2)', [ctx.id, event]);
+  const client = await pool.connect();
+  try {
+    // It may have waited so long for a connection that its task runs elsewhere by now.
+    ctx.signal.throwIfAborted();
+    await client.query('insert into app.runs (task_id, event) values ($1, $2)', [ctx.id, event]);
+  } finally {
+    client.release();
+  }
   await sleep(Math.random() * 30);
   if (Math.random() < 0.1) throw new Error('now and then');
 };
