@@ -83,7 +83,7 @@ export type {
 } from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
-export type { Obstacle, Place, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
+export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
 export type { QueueStats, Stalled, TypeStats } from './queue/inspect/stats.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Found, Killable, Place } from './scenario.ts';
+import type { Found, Killable, Testbed } from './scenario.ts';
 
 const HANDLERS = fileURLToPath(new URL('handlers', import.meta.url));
 const WORKERS = 6;
@@ -46,7 +46,7 @@ const KILL_MS = 1500;
  * group that runs in order may have begun before one that was committed before and comes first, and at the end every task
  * has ended, once.
  */
-export async function groups({ url, start, crash }: Place, seconds: number): Promise<Found> {
+export async function groups({ url, start, crash }: Testbed, seconds: number): Promise<Found> {
   const figures: Record<string, number> = {};
   const reach: Reach = (fault, times = 1) => {
     figures[fault] = (figures[fault] ?? 0) + times;

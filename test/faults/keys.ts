@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Found, Killable, Place } from './scenario.ts';
+import type { Found, Killable, Testbed } from './scenario.ts';
 
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const PRODUCERS = 20;
@@ -24,7 +24,7 @@ const REST_MS = 60_000;
  * event is numbered in its transaction, after it was enqueued and so under the lock of its key: the events of a key have
  * the order of their commits. Whenever all is at rest, the last event of each key must be the last that ran.
  */
-export async function keys({ url, start }: Place, seconds: number): Promise<Found> {
+export async function keys({ url, start }: Testbed, seconds: number): Promise<Found> {
   const admin = await connect(url, 'admin');
   await admin.query(`
     create schema app;

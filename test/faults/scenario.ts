@@ -1,5 +1,5 @@
 /** Where a scenario runs: a migrated database of its own. */
-export interface Place {
+export interface Testbed {
   /** The server itself, as a role that may end the sessions of others. */
   readonly url: string;
   /** Starts `taskq` with these arguments, as a process that the scenario may kill. */
@@ -21,4 +21,4 @@ export interface Found {
 }
 
 /** Breaks things under load for so long, lets what is left end now and then, and looks at what came of it. */
-export type Scenario = (place: Place, seconds: number) => Promise<Found>;
+export type Scenario = (testbed: Testbed, seconds: number) => Promise<Found>;

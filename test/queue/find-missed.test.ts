@@ -40,7 +40,7 @@ describe('the first due task before the cursor', () => {
       ids.push(first!);
     }
     const { first, lookedToUs } = await find(new Map(), ['default', 'other', 'empty']);
-    expect(first.map((one) => [one.queue, one.priority, String(one.place.id)]).sort()).toEqual([
+    expect(first.map((one) => [one.queue, one.priority, String(one.position.id)]).sort()).toEqual([
       ['default', 2, ids[0]],
       ['default', 7, ids[1]],
       ['other', 2, ids[2]],
@@ -49,7 +49,9 @@ describe('the first due task before the cursor', () => {
       'select (extract(epoch from available_at) * 1000000)::bigint from taskq.tasks where id = $1',
       ids[0],
     );
-    expect(first.find(({ place }) => String(place.id) === ids[0])?.place.availableAtUs).toBe(Number(us));
+    expect(first.find(({ position }) => String(position.id) === ids[0])?.position.availableAtUs).toBe(
+      Number(us),
+    );
     expect(lookedToUs).toBeGreaterThan(Number(us));
   });
 
@@ -69,18 +71,20 @@ describe('the first due task before the cursor', () => {
     );
     expect((await find(new Map(), ['default'], ['other'])).first).toEqual([]);
     await queue.admin.rows('update taskq.tasks set started_at = created_at where id = $1', started);
-    expect((await find()).first.map(({ place }) => String(place.id))).toEqual([started]);
+    expect((await find()).first.map(({ position }) => String(position.id))).toEqual([started]);
   });
 
   test('is not one after the cursor, which the next claim finds', async () => {
     const [old, young] = await enqueueSome(queue.admin, 2);
     await queue.admin.rows(AGE, [old], 60);
     const { first } = await find();
-    expect(first).toMatchObject([{ place: { id: Number(old) } }]);
-    const { place } = first[0]!;
-    expect((await find(everywhere(place.availableAtUs - 1))).first).toEqual([]);
-    expect((await find(everywhere(place.availableAtUs + 1))).first).toMatchObject([{ place }]);
-    expect((await find(new Map([['default', new Array(10).fill(place)]]))).first).toMatchObject([{ place }]);
+    expect(first).toMatchObject([{ position: { id: Number(old) } }]);
+    const { position } = first[0]!;
+    expect((await find(everywhere(position.availableAtUs - 1))).first).toEqual([]);
+    expect((await find(everywhere(position.availableAtUs + 1))).first).toMatchObject([{ position }]);
+    expect((await find(new Map([['default', new Array(10).fill(position)]]))).first).toMatchObject([
+      { position },
+    ]);
     expect(young).toBeDefined();
   });
 });
@@ -95,25 +99,25 @@ describe('what a claim has passed', () => {
     const passed = await queue.admin.value<string>(
       'select (extract(epoch from max(available_at)) * 1000000)::bigint from taskq.tasks',
     );
-    for (const place of claimer.cursor.next(0, ['default']).cursor!.get('default')!)
-      expect(place!.availableAtUs).toBeGreaterThan(Number(passed));
+    for (const position of claimer.cursor.next(0, ['default']).cursor!.get('default')!)
+      expect(position!.availableAtUs).toBeGreaterThan(Number(passed));
   });
 
   test('is nothing in a queue that is paused', async () => {
     const worker = await registerWorker(queue.admin);
     const claimer = claimerOf(queue.admin, worker, { queues: ['default', 'closed'] });
     await claimer.sweep();
-    const placeIn = (name: string) =>
+    const positionIn = (name: string) =>
       claimer.cursor.next(0, ['default']).cursor!.get(name)![2]!.availableAtUs;
-    const before = { default: placeIn('default'), closed: placeIn('closed') };
+    const before = { default: positionIn('default'), closed: positionIn('closed') };
     await queue.admin.rows("select taskq.pause_queue('closed')");
     await claimer.claim(1);
-    expect(placeIn('closed')).toBe(before.closed);
-    expect(placeIn('default')).toBeGreaterThan(before.default);
+    expect(positionIn('closed')).toBe(before.closed);
+    expect(positionIn('default')).toBeGreaterThan(before.default);
     await queue.admin.rows('update taskq.workers set paused_at = clock_timestamp()');
-    const after = placeIn('default');
+    const after = positionIn('default');
     await claimer.claim(1);
-    expect(placeIn('default')).toBe(after);
+    expect(positionIn('default')).toBe(after);
   });
 
   test.each([1, 1000])(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedTask } from '../../src/domain/task.ts';
-import type { Looked, Place } from '../../src/queue/protocol/claim.ts';
+import type { Looked, Position } from '../../src/queue/protocol/claim.ts';
 import type { Missed } from '../../src/queue/protocol/find-missed.ts';
 import { ClaimCursor, type Look } from '../../src/worker/claim/claim-cursor.ts';
 
@@ -78,13 +78,13 @@ function missed(now: number, ...tasks: ClaimedTask[]): Missed {
     first: tasks.map(({ queue, priority, availableAtUs, id }) => ({
       queue,
       priority,
-      place: { availableAtUs, id: Number(id) },
+      position: { availableAtUs, id: Number(id) },
     })),
     lookedToUs: now * 1000,
   };
 }
 
-/** A cursor that knows what lies before its places, an hour after the beginning of time. */
+/** A cursor that knows what lies before its positions, an hour after the beginning of time. */
 function begun(found: ClaimedTask[] = [], costMs = 1): ClaimCursor {
   const cursor = new ClaimCursor();
   sweep(cursor, HOUR, { found, costMs });
@@ -93,7 +93,7 @@ function begun(found: ClaimedTask[] = [], costMs = 1): ClaimCursor {
 
 const HOUR = 3_600_000;
 
-function placeIn(cursor: ClaimCursor, now: number, priority = 2): Place | null | undefined {
+function positionIn(cursor: ClaimCursor, now: number, priority = 2): Position | null | undefined {
   return cursor.next(now, QUEUES).cursor?.get('default')?.[priority];
 }
 
@@ -108,19 +108,19 @@ describe('the claim cursor', () => {
     ]);
     claim(cursor, HOUR + 10, [task(1, 10), task(2, 20), task(7, 5, 0)]);
     expect(claim(cursor, HOUR + 11, []).kind).toBe('on');
-    expect(placeIn(cursor, HOUR + 12)).toEqual({ availableAtUs: 20, id: 2 });
-    expect(placeIn(cursor, HOUR + 12, 0)).toEqual({ availableAtUs: 5, id: 7 });
+    expect(positionIn(cursor, HOUR + 12)).toEqual({ availableAtUs: 20, id: 2 });
+    expect(positionIn(cursor, HOUR + 12, 0)).toEqual({ availableAtUs: 5, id: 7 });
   });
 
   test('moves to where a claim has looked to the end of a level, past what it left there', () => {
     const cursor = begun([task(1, 10), task(9, 9, 1), task(5, 5, 4)]);
     claim(cursor, HOUR, [task(1, 10)], { lookedToUs: 77, levels: 2 });
-    expect(placeIn(cursor, HOUR + 1, 1)).toEqual({ availableAtUs: 77, id: 0 });
-    expect(placeIn(cursor, HOUR + 1, 2)).toEqual({ availableAtUs: 10, id: 1 });
-    expect(placeIn(cursor, HOUR + 1, 4)).toEqual({ availableAtUs: 5, id: 4 });
+    expect(positionIn(cursor, HOUR + 1, 1)).toEqual({ availableAtUs: 77, id: 0 });
+    expect(positionIn(cursor, HOUR + 1, 2)).toEqual({ availableAtUs: 10, id: 1 });
+    expect(positionIn(cursor, HOUR + 1, 4)).toEqual({ availableAtUs: 5, id: 4 });
     claim(cursor, HOUR + 2, [task(2, 20)], { short: true, lookedToUs: 99 });
     for (const priority of [0, 1, 2, 4, 9])
-      expect(placeIn(cursor, HOUR + 3, priority)).toEqual({ availableAtUs: 99, id: 0 });
+      expect(positionIn(cursor, HOUR + 3, priority)).toEqual({ availableAtUs: 99, id: 0 });
   });
 
   test('says of several queues which levels were looked at, in the order of the claim', () => {
@@ -130,8 +130,8 @@ describe('the claim cursor', () => {
     const look = cursor.next(HOUR, queues);
     const looked = lookedAt(1, queues, 3);
     cursor.claimed({ look, tasks: [], looked, short: false, costMs: 1 }, HOUR);
-    const places = cursor.next(HOUR + 1, queues).cursor!;
-    const isMoved = (queue: string) => places.get(queue)!.map((place) => place?.availableAtUs === 1);
+    const positions = cursor.next(HOUR + 1, queues).cursor!;
+    const isMoved = (queue: string) => positions.get(queue)!.map((position) => position?.availableAtUs === 1);
     // The last one is that of the asks.
     expect(isMoved('b')).toEqual([true, true, ...new Array(8).fill(false), true]);
     expect(isMoved('a')).toEqual([true, ...new Array(9).fill(false), true]);
@@ -231,9 +231,9 @@ describe('the claim cursor', () => {
     const due = cursor.nextSweep(HOUR + 5001, QUEUES)!;
     claim(cursor, HOUR + 5002, [task(51, 510, 0)]);
     cursor.sweptBeside(due, missed(HOUR, task(3, 30, 7), task(70, 700, 3)), 1, HOUR + 5003);
-    expect(placeIn(cursor, HOUR + 5004, 0)).toEqual({ availableAtUs: 510, id: 51 });
-    expect(placeIn(cursor, HOUR + 5004, 3)).toEqual({ availableAtUs: 700, id: 69 });
-    expect(placeIn(cursor, HOUR + 5004, 7)).toEqual({ availableAtUs: 30, id: 2 });
+    expect(positionIn(cursor, HOUR + 5004, 0)).toEqual({ availableAtUs: 510, id: 51 });
+    expect(positionIn(cursor, HOUR + 5004, 3)).toEqual({ availableAtUs: 700, id: 69 });
+    expect(positionIn(cursor, HOUR + 5004, 7)).toEqual({ availableAtUs: 30, id: 2 });
   });
 
   test('goes back where a hint says so, also when the claim under way moves it on meanwhile', () => {
@@ -242,7 +242,7 @@ describe('the claim cursor', () => {
     const look = cursor.next(HOUR + 1, QUEUES);
     cursor.rewind('default', 4 * SECOND_US);
     take(cursor, look, HOUR + 2, [task(2, 11 * SECOND_US)]);
-    expect(placeIn(cursor, HOUR + 3)).toEqual({ availableAtUs: 4 * SECOND_US - 1, id: 0 });
+    expect(positionIn(cursor, HOUR + 3)).toEqual({ availableAtUs: 4 * SECOND_US - 1, id: 0 });
   });
 
   test('sent back to the beginning of a queue has it swept', () => {
@@ -258,9 +258,9 @@ describe('the claim cursor', () => {
     const behind = begun([task(5, 50), task(8, 80, 0)]);
     const cursor = new ClaimCursor();
     cursor.startAt([ahead.snapshot(), behind.snapshot()], HOUR);
-    const places = cursor.next(HOUR, QUEUES).cursor?.get('default');
-    expect(places?.[2]).toEqual({ availableAtUs: 50, id: 4 });
-    expect(places?.[0]).toEqual({ availableAtUs: 30, id: 2 });
+    const positions = cursor.next(HOUR, QUEUES).cursor?.get('default');
+    expect(positions?.[2]).toEqual({ availableAtUs: 50, id: 4 });
+    expect(positions?.[0]).toEqual({ availableAtUs: 30, id: 2 });
     expect(cursor.nextSweep(HOUR + 499, QUEUES)).toBeUndefined();
     expect(cursor.nextSweep(HOUR + 501, QUEUES)).toBeDefined();
   });

@@ -2,8 +2,8 @@ import type { Command, Option } from 'commander';
 import { buildProgram } from '../program.ts';
 import type { Suggestions } from '../run/command.ts';
 import { collect } from '../select/task-filter.ts';
-import { findPlace, optionNamed, type Place } from './find-place.ts';
 import { type Known, knownBy, type NamesOf } from './names.ts';
+import { optionNamed, parseWords, type WordsBefore } from './parse-words.ts';
 
 /** A completion of the word at the cursor. */
 export interface Offer {
@@ -25,8 +25,8 @@ export async function complete(words: readonly string[], namesOf: NamesOf): Prom
   const current = words.at(-1) ?? '';
   const before = words.slice(0, -1);
   const program = await buildProgram(before, async () => {});
-  const place = await findPlace(program, before);
-  const found = offersAt(place, current, before);
+  const parsed = await parseWords(program, before);
+  const found = offersAt(parsed, current, before);
   if (found.kind === 'files') return found;
   const named =
     found.kind === 'known' && !before.some((word) => ELSEWHERE.test(word))
@@ -46,28 +46,28 @@ const ELSEWHERE = /^--(database-url|config|env-file)\b/;
 /** The completions, or the kind of names to ask the database for. */
 type Asked = Completion | { readonly kind: 'known'; readonly known: Known; readonly prefix: string };
 
-function offersAt(place: Place, current: string, before: readonly string[]): Asked {
-  const { command, awaiting, optionsOver } = place;
+function offersAt(parsed: WordsBefore, current: string, before: readonly string[]): Asked {
+  const { command, awaiting, optionsOver } = parsed;
   if (awaiting !== undefined && !(awaiting.optional && current.startsWith('-'))) {
-    return valuesOf(place, awaiting);
+    return valuesOf(parsed, awaiting);
   }
-  if (optionsOver || !current.startsWith('-')) return operands(place);
+  if (optionsOver || !current.startsWith('-')) return operands(parsed);
   const [name = '', value] = current.split('=', 2);
-  if (value === undefined) return offers(optionsOf(place, before));
+  if (value === undefined) return offers(optionsOf(parsed, before));
   const option = optionNamed(command, name);
-  const values = option === undefined ? NONE : valuesOf(place, option);
+  const values = option === undefined ? NONE : valuesOf(parsed, option);
   if (values.kind === 'files') return NONE;
   if (values.kind === 'known') return { ...values, prefix: `${name}=` };
   return offers(values.offers.map((offer) => ({ ...offer, value: `${name}=${offer.value}` })));
 }
 
-function valuesOf({ cli, command }: Place, option: Option): Asked {
+function valuesOf({ cli, command }: WordsBefore, option: Option): Asked {
   if (/<(path|dir)>/.test(option.flags)) return { kind: 'files' };
   return valuesNamed(cli.suggestions, command, option.attributeName());
 }
 
 /** The names of the subcommands, or the values of the next operand. */
-function operands({ command, entries, cli, operandsBefore, isHelp }: Place): Asked {
+function operands({ command, entries, cli, operandsBefore, isHelp }: WordsBefore): Asked {
   if (entries.length > 0 && (operandsBefore === 0 || isHelp)) {
     const help = command.parent === null && !isHelp ? [HELP] : [];
     return offers([...entries.map(({ name, summary }) => ({ value: name, about: summary })), ...help]);
@@ -88,7 +88,7 @@ function valuesNamed(suggestions: Suggestions | undefined, command: Command, nam
 const HELP: Offer = { value: 'help', about: 'print the help of a command' };
 
 /** The options that may still be given. */
-function optionsOf({ command, standIn }: Place, before: readonly string[]): Offer[] {
+function optionsOf({ command, standIn }: WordsBefore, before: readonly string[]): Offer[] {
   const visible = [command, ...(standIn === undefined ? [] : [standIn])].flatMap((at: Command) => {
     const help = at.createHelp();
     return [...help.visibleOptions(at), ...help.visibleGlobalOptions(at)];

@@ -53,10 +53,10 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
     // `--key-for` and `--on-held` apply to the keys of lines, and not every line has one.
-    if ('key' in own) return mergedOptions(type.place, rules.flags, own);
+    if ('key' in own) return mergedOptions(type.defaults, rules.flags, own);
     const flags = { ...rules.flags, keyFor: undefined, onHeld: undefined };
-    if (Object.keys(own).length > 0) return mergedOptions(type.place, flags, own);
-    const known = optionsByType.get(type.name) ?? mergedOptions(type.place, flags);
+    if (Object.keys(own).length > 0) return mergedOptions(type.defaults, flags, own);
+    const known = optionsByType.get(type.name) ?? mergedOptions(type.defaults, flags);
     optionsByType.set(type.name, known);
     return known;
   };

@@ -34,8 +34,8 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const text = task.payload === '-' ? await readStdin(context) : (task.payload ?? '{}');
   const payload = parsePayload(type, text);
   const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
-  const { place, schema } = await lookUp(type);
-  const stored = mergedOptions(place, flags);
+  const { defaults, schema } = await lookUp(type);
+  const stored = mergedOptions(defaults, flags);
   const asked = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
   const made = await newTask(type, payload, asked, schema);
 

@@ -6,13 +6,13 @@ import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { loadFound } from '../../worker/handlers/load-handlers.ts';
 import type { Context } from '../run/context.ts';
-import { type Place, placeInConfig } from './task-options.ts';
+import { configuredDefaults, type EnqueueDefaults } from './task-options.ts';
 
 /** A type that a task may have. */
 export interface KnownType {
   readonly name: string;
-  /** The configuration's place for its tasks, where the database has none. */
-  readonly place: Place;
+  /** What the configuration sets and the database does not. */
+  readonly defaults: EnqueueDefaults;
   /** The schema of its handler here; undefined: there is none. */
   readonly schema: StandardSchema | undefined;
 }
@@ -40,8 +40,8 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
       if (!others.includes(name)) throw unknownType(name, values.handlers, [...files.keys(), ...others]);
     }
     const handler = file === undefined ? undefined : await loadFound(name, file);
-    const place = await unlessRegistered(context, name, placeInConfig(values, name));
-    const type: KnownType = { name, place, schema: handler?.schema };
+    const defaults = await unlessRegistered(context, name, configuredDefaults(values, name));
+    const type: KnownType = { name, defaults, schema: handler?.schema };
     found.set(name, type);
     return type;
   };
@@ -56,8 +56,8 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
 async function unlessRegistered(
   context: Context,
   type: string,
-  { queue, priority, expires }: Place,
-): Promise<Place> {
+  { queue, priority, expires }: EnqueueDefaults,
+): Promise<EnqueueDefaults> {
   if (queue === undefined && priority === undefined && expires === undefined) return {};
   const known = await getType(await context.database(), type);
   return {

@@ -26,7 +26,7 @@ type Step = 'array begins' | 'element ends' | 'array ends' | 'goes on';
 class ArrayCutter {
   /** Open brackets, the array's own included. */
   #depth = 0;
-  #place: 'before' | 'inside' | 'after' = 'before';
+  #state: 'before' | 'inside' | 'after' = 'before';
   #string: 'none' | 'inside' | 'escape' = 'none';
   #count = 0;
   /** The element so far; an element that is too long is counted, not kept. */
@@ -56,23 +56,23 @@ class ArrayCutter {
         this.#column = 0;
       }
     }
-    if (this.#place === 'inside') this.#keep(chunk.subarray(from));
+    if (this.#state === 'inside') this.#keep(chunk.subarray(from));
     return items;
   }
 
   end(): void {
-    if (this.#place !== 'after') throw broken(this.#line, this.#column + 1, 'the array does not end');
+    if (this.#state !== 'after') throw broken(this.#line, this.#column + 1, 'the array does not end');
   }
 
   #step(byte: number): Step {
     if (this.#string !== 'none') return this.#stepInString(byte);
     if (isBlank(byte)) return 'goes on';
-    if (this.#place === 'before') {
-      this.#place = 'inside';
+    if (this.#state === 'before') {
+      this.#state = 'inside';
       this.#depth = 1;
       return 'array begins';
     }
-    if (this.#place === 'after') {
+    if (this.#state === 'after') {
       throw broken(
         this.#line,
         this.#column,
@@ -88,7 +88,7 @@ class ArrayCutter {
     if (isClosing(byte)) {
       this.#depth -= 1;
       if (this.#depth > 0) return 'goes on';
-      this.#place = 'after';
+      this.#state = 'after';
       return 'array ends';
     }
     this.#start ??= { line: this.#line, column: this.#column };

@@ -64,13 +64,13 @@ function flagOf(option: keyof EnqueueOptions): string {
 }
 
 /** The options that are resolved at enqueue and that a type may set. */
-export type Place = Pick<EnqueueOptions, 'queue' | 'priority' | 'expires'>;
+export type EnqueueDefaults = Pick<EnqueueOptions, 'queue' | 'priority' | 'expires'>;
 
 /**
  * The queue, priority and expiry that the configuration sets for a type: resolved at enqueue, so they apply before a
  * worker has registered them. Workers register everything else in the configuration, and SQL resolves it.
  */
-export function placeInConfig({ taskTypes }: Config, type: string): Place {
+export function configuredDefaults({ taskTypes }: Config, type: string): EnqueueDefaults {
   const configured = taskTypes !== null && Object.hasOwn(taskTypes, type) ? taskTypes[type] : undefined;
   const { queue, priority, expires } = configured ?? {};
   return {

@@ -1,13 +1,13 @@
 import { countOf } from '../../lib/count.ts';
 import type { Cause } from '../../queue/inspect/explain-task.ts';
-import type { Place } from '../../queue/inspect/find-obstacles.ts';
+import type { QueueAndType } from '../../queue/inspect/find-obstacles.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { pauseText } from './pause-text.ts';
 import { printable } from './printable.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 
 /** Say what keeps a task of this queue and type from running, or where it is, as a sentence without a full stop. */
-export function causeText(cause: Cause<string>, { queue, type }: Place, now: number): string {
+export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, now: number): string {
   const at = (time: string) => `${localTime(time)} (${relativeTime(time, now)})`;
   switch (cause.cause) {
     case 'delayed':

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import { findObstacles, type Obstacle, type Place } from '../../queue/inspect/find-obstacles.ts';
+import { findObstacles, type Obstacle, type QueueAndType } from '../../queue/inspect/find-obstacles.ts';
 import type { TaskRow } from '../../queue/inspect/task-row.ts';
 import { printable } from './printable.ts';
 
@@ -35,7 +35,7 @@ export function isDue({ status, available_at }: TaskRow, now: number): boolean {
   return status === 'pending' && Date.parse(String(available_at)) <= now;
 }
 
-/** Say what keeps tasks at these places from starting: a sentence for each reason. Empty: workers can take them all. */
-export async function obstaclesTo(db: Queryable, places: readonly Place[]): Promise<string[]> {
-  return [...new Set((await findObstacles(db, places)).map(obstacleText))];
+/** Say what keeps tasks of these queues and types from starting, a sentence for each reason; empty: nothing does. */
+export async function obstaclesTo(db: Queryable, pairs: readonly QueueAndType[]): Promise<string[]> {
+  return [...new Set((await findObstacles(db, pairs)).map(obstacleText))];
 }

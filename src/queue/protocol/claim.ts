@@ -1,8 +1,8 @@
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
-/** A place in one level (queue and priority): the last task claimed there; or in the asks of groups, by their time. */
-export interface Place {
+/** A position in one level (queue and priority), the last task claimed there; or in the asks of groups, by time. */
+export interface Position {
   readonly availableAtUs: number;
   readonly id: number;
 }
@@ -12,8 +12,8 @@ export const ASKS = 10;
 /** The levels of a queue. */
 export const LEVELS = 11;
 
-/** The places of each queue, by level; null: not known yet. */
-export type Cursor = ReadonlyMap<string, readonly (Place | null)[]>;
+/** The positions of each queue, by level; null: not known yet. */
+export type Cursor = ReadonlyMap<string, readonly (Position | null)[]>;
 
 export interface ClaimRequest {
   readonly workerId: number;
@@ -53,8 +53,8 @@ export interface Looked {
   readonly levels: number;
   /** The asks of groups were read up to this time. */
   readonly askedToUs: number;
-  /** By queue, the place before the first ask that is left, if any is. */
-  readonly asksLeft: ReadonlyMap<string, Place>;
+  /** By queue, the position before the first ask that is left, if any is. */
+  readonly asksLeft: ReadonlyMap<string, Position>;
 }
 
 export interface Claimed {
@@ -168,15 +168,19 @@ function byUrgency(a: ClaimedTask, b: ClaimedTask): number {
   return a.priority - b.priority || a.availableAtUs - b.availableAtUs || Number(a.id) - Number(b.id);
 }
 
-/** Sorts after every task: in a level without a place, a claim starts `lookBackMs` before now. */
-const NEVER: Place = { availableAtUs: 8_000_000_000_000_000, id: 0 };
+/** Sorts after every task: in a level without a position, a claim starts `lookBackMs` before now. */
+const NEVER: Position = { availableAtUs: 8_000_000_000_000_000, id: 0 };
 
-/** Convert a cursor to the 22 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a place. */
-export function flatten(cursor: Cursor, queues: readonly string[], unknown: Place | null): (number | null)[] {
+/** Convert a cursor to the 22 numbers per queue that `taskq.claim` takes; `unknown` fills levels without a position. */
+export function flatten(
+  cursor: Cursor,
+  queues: readonly string[],
+  unknown: Position | null,
+): (number | null)[] {
   return queues.flatMap((queue) => {
-    const places = cursor.get(queue) ?? [];
-    return Array.from({ length: LEVELS }, (_, level) => places[level] ?? unknown).flatMap((place) =>
-      place === null ? [null, null] : [place.availableAtUs, place.id],
+    const positions = cursor.get(queue) ?? [];
+    return Array.from({ length: LEVELS }, (_, level) => positions[level] ?? unknown).flatMap((position) =>
+      position === null ? [null, null] : [position.availableAtUs, position.id],
     );
   });
 }

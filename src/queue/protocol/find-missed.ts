@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import { type Cursor, flatten, type Place } from './claim.ts';
+import { type Cursor, flatten, type Position } from './claim.ts';
 
 export interface MissedRequest {
   readonly queues: readonly string[];
@@ -9,12 +9,16 @@ export interface MissedRequest {
 
 export interface Missed {
   /** The first due task of a level, or ask of a group, at or before its cursor. */
-  readonly first: readonly { readonly queue: string; readonly priority: number; readonly place: Place }[];
+  readonly first: readonly {
+    readonly queue: string;
+    readonly priority: number;
+    readonly position: Position;
+  }[];
   /** Levels without a cursor were read up to this time. */
   readonly lookedToUs: number;
 }
 
-/** Look in every level for a due task that claims have passed. A claim from that place on takes it. */
+/** Look in every level for a due task that claims have passed. A claim from that position on takes it. */
 export async function findMissed(db: Queryable, request: MissedRequest): Promise<Missed> {
   const { queues, types, cursor } = request;
   const rows = await db.query<{
@@ -31,7 +35,7 @@ export async function findMissed(db: Queryable, request: MissedRequest): Promise
     first: rows.flatMap(({ queue, priority, available_at_us, id }) =>
       queue === null
         ? []
-        : [{ queue, priority, place: { availableAtUs: Number(available_at_us), id: Number(id) } }],
+        : [{ queue, priority, position: { availableAtUs: Number(available_at_us), id: Number(id) } }],
     ),
     lookedToUs: Number(rows.find(({ queue }) => queue === null)!.available_at_us),
   };

@@ -46,8 +46,14 @@ export interface Look {
   readonly rescued: readonly Rescued[] | undefined;
   /** The transaction that holds the row by which workers take turns. Undefined: the row was free. */
   readonly heldBy?: Holder;
-  /** Set while that row is held: how many live workers there are, and how many of them come before the caller. */
-  readonly place?: { readonly rank: number; readonly of: number };
+  /** Set while that row is held. */
+  readonly rank?: WorkerRank;
+}
+
+/** A worker's rank among the live workers, from 0 on, and their number. */
+export interface WorkerRank {
+  readonly rank: number;
+  readonly of: number;
 }
 
 export interface Rescued {
@@ -85,10 +91,10 @@ export async function rescue(db: Queryable, request: RescueRequest, pageBlocks =
     isLate: one.is_late,
   }));
   if (extra.held !== undefined) {
-    const { by: heldBy, place } = extra.held;
-    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy, place };
+    const { by: heldBy, place: rank } = extra.held;
+    if (request.outOfTurn !== true) return { quiet, rescued: undefined, heldBy, rank };
     const scan = { blocks: extra.held.blocks, pageBlocks, extra: { ...extra, options: extra.held.options } };
-    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy, place };
+    return { quiet, rescued: await rescueInPages(db, request, scan), heldBy, rank };
   }
   if (blocks === null) return { quiet, rescued: undefined };
   if (rescued !== null) return { quiet, rescued: rescued.map(rescuedOf) };
@@ -139,7 +145,7 @@ interface Extra {
   readonly options?: object;
   readonly held?: {
     readonly by: Holder;
-    readonly place: { readonly rank: number; readonly of: number };
+    readonly place: WorkerRank;
     readonly blocks: number;
     readonly options: object;
   };

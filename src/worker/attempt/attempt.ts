@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import type { AbortReason } from '../handlers/handler.ts';
+import type { AbortReason, Isolation } from '../handlers/handler.ts';
 
 /** The task of an attempt. */
 export interface AttemptTask {
@@ -16,7 +16,7 @@ export interface AttemptTask {
 }
 
 /** Where a handler runs: in this process, in a child process that runs one task after the other, or in a fresh one. */
-export type Place = 'inline' | 'process' | 'fresh process';
+export type AttemptIsolation = Isolation | 'fresh process';
 
 /** How an attempt concludes: with an outcome, or without one. */
 export type Conclusion =
@@ -34,7 +34,7 @@ export class Attempt {
   readonly task: AttemptTask;
   /** The time limit of the attempt, in milliseconds; null: unlimited. */
   readonly timeoutMs: number | null;
-  readonly place: Place;
+  readonly isolation: AttemptIsolation;
   readonly startedAt = performance.now();
   /** Set while the handler runs in another process: passes the abort on. */
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
@@ -44,15 +44,15 @@ export class Attempt {
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
   #uncaught: { thrown: unknown } | undefined;
 
-  constructor(task: AttemptTask, timeoutMs: number | null = null, place: Place = 'inline') {
+  constructor(task: AttemptTask, timeoutMs: number | null = null, isolation: AttemptIsolation = 'inline') {
     this.task = task;
     this.timeoutMs = timeoutMs;
-    this.place = place;
+    this.isolation = isolation;
   }
 
   /** Whether it runs in a child process, where it cannot block or crash this one. */
   get isIsolated(): boolean {
-    return this.place !== 'inline';
+    return this.isolation !== 'inline';
   }
 
   /** Why it was asked to end; undefined: it was not. */

@@ -2,7 +2,7 @@ import { Throttle } from '../../lib/throttle.ts';
 import { isObject } from '../../lib/thrown.ts';
 import { ASKS, type Claimed, type Cursor, type Looked } from '../../queue/protocol/claim.ts';
 import type { Missed } from '../../queue/protocol/find-missed.ts';
-import { Places } from './places.ts';
+import { Positions } from './positions.ts';
 
 /** How the next claim searches the levels; see `taskq.claim`. */
 export interface Look {
@@ -39,23 +39,23 @@ const LOOK_BACK_PAUSE_FACTOR = 20;
 const SWEEP_PAUSE_FACTOR = 100;
 /** Hints for more queues than this become one hint for everything. */
 const MOST_REWINDS = 1000;
-/** Beyond this many queues, forget the places in queues that are not served. */
-const MOST_PLACES = 1000;
+/** Beyond this many queues, forget the positions in queues that are not served. */
+const MOST_POSITIONS = 1000;
 
 /**
  * Remembers how far claims have searched in each queue and priority, so that none reads again rows that are claimed,
- * dead, or of types not handled here. Decides when to look behind that place for tasks that were committed late or were
- * locked.
+ * dead, or of types not handled here. Decides when to look behind that position for tasks that were committed late or
+ * were locked.
  *
  * Without a backlog a claim sweeps by itself, from the beginning of every level, as long as that costs next to nothing.
- * Otherwise a sweep is a statement beside the claims. It only finds the place in each level to which claims must go
+ * Otherwise a sweep is a statement beside the claims. It only finds the position in each level to which claims must go
  * back. So neither its cost nor its failure delays claims, and no urgent backlog hides what it found.
  */
 export class ClaimCursor {
-  readonly #places = new Places();
+  readonly #positions = new Positions();
   /** The earliest due time in each queue. */
   #rewinds = new Map<string, number>();
-  /** Queues for which it is known what lies before their places. */
+  /** Queues for which it is known what lies before their positions. */
   readonly #swept = new Set<string>();
   #isReset = false;
   #era = 0;
@@ -70,7 +70,7 @@ export class ClaimCursor {
     const stored = cursors.map((one) => new Map<string, unknown>(isObject(one) ? Object.entries(one) : []));
     for (const queue of stored[0]!.keys()) {
       if (!stored.every((one) => one.has(queue))) continue;
-      this.#places.startAt(
+      this.#positions.startAt(
         queue,
         stored.map((one) => one.get(queue)),
       );
@@ -79,11 +79,11 @@ export class ClaimCursor {
     this.#sweeps.doneElsewhere(now);
   }
 
-  /** The places that another worker may start from. */
+  /** The positions that another worker may start from. */
   snapshot(): Record<string, (number | null)[]> {
     if (this.#isReset) return {};
-    const known = this.#places.queues.filter((queue) => this.#swept.has(queue));
-    return Object.fromEntries(known.map((queue) => [queue, this.#places.stored(queue)]));
+    const known = this.#positions.queues.filter((queue) => this.#swept.has(queue));
+    return Object.fromEntries(known.map((queue) => [queue, this.#positions.stored(queue)]));
   }
 
   /**
@@ -102,7 +102,7 @@ export class ClaimCursor {
     if (this.#rewinds.size > MOST_REWINDS) this.reset();
   }
 
-  /** Whether it is unknown what lies before the places of one of these queues. */
+  /** Whether it is unknown what lies before the positions of one of these queues. */
   isBlindIn(queues: readonly string[]): boolean {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
@@ -116,15 +116,15 @@ export class ClaimCursor {
     }
     const isWanted = this.#short || this.isBlindIn(queues);
     return (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
-      ? { kind: 'back', cursor: this.#places.cursor, lookBackMs: LOOK_BACK_MS }
-      : { kind: 'on', cursor: this.#places.cursor, lookBackMs: null };
+      ? { kind: 'back', cursor: this.#positions.cursor, lookBackMs: LOOK_BACK_MS }
+      : { kind: 'on', cursor: this.#positions.cursor, lookBackMs: null };
   }
 
   /** Decide whether to search now, beside the claims, what they have passed in these queues. */
   nextSweep(now: number, queues: readonly string[]): Sweep | undefined {
     this.#applyReset();
     this.#applyRewinds();
-    if (this.#places.size > MOST_PLACES) this.#forgetAllBut(queues);
+    if (this.#positions.size > MOST_POSITIONS) this.#forgetAllBut(queues);
     const unswept = queues.filter((queue) => !this.#swept.has(queue));
     if (unswept.length > 0 && (!this.#sweeps.hasFailed || this.#sweeps.isDue(now))) {
       return this.#sweepOf(unswept, unswept.length < queues.length);
@@ -151,7 +151,7 @@ export class ClaimCursor {
       const { queue, priority, availableAtUs, id } = tasks[nth]!;
       const next = tasks[nth + 1];
       if (next !== undefined && next.priority === priority && next.queue === queue) continue;
-      this.#places.moveTo(queue, priority, { availableAtUs, id: Number(id) });
+      this.#positions.moveTo(queue, priority, { availableAtUs, id: Number(id) });
     }
     if (looked !== null) this.#lookedTo(looked);
     // A claim that reached its limit has not read the less urgent levels.
@@ -170,10 +170,11 @@ export class ClaimCursor {
   sweptBeside(sweep: Sweep, { first, lookedToUs }: Missed, costMs: number, now: number): void {
     if (!sweep.isPart) this.#sweeps.done(costMs, now);
     if (sweep.era !== this.#era) return;
-    for (const { queue, priority, place } of first) this.#places.goBackBefore(queue, priority, place);
+    for (const { queue, priority, position } of first)
+      this.#positions.goBackBefore(queue, priority, position);
     for (const queue of sweep.queues) {
       this.#swept.add(queue);
-      this.#places.beginAt(queue, { availableAtUs: lookedToUs, id: 0 });
+      this.#positions.beginAt(queue, { availableAtUs: lookedToUs, id: 0 });
     }
   }
 
@@ -183,7 +184,7 @@ export class ClaimCursor {
   }
 
   #sweepOf(queues: readonly string[], isPart: boolean): Sweep {
-    return { queues, cursor: this.#places.copy(), era: this.#era, isPart };
+    return { queues, cursor: this.#positions.copy(), era: this.#era, isPart };
   }
 
   get #sweepsItself(): boolean {
@@ -192,25 +193,25 @@ export class ClaimCursor {
 
   #lookedTo({ toUs, queues, levels, askedToUs, asksLeft }: Looked): void {
     for (const queue of queues)
-      this.#places.moveTo(queue, ASKS, asksLeft.get(queue) ?? { availableAtUs: askedToUs, id: 0 });
+      this.#positions.moveTo(queue, ASKS, asksLeft.get(queue) ?? { availableAtUs: askedToUs, id: 0 });
     for (let level = 0; level < levels; level++) {
       const queue = queues[level % queues.length]!;
-      this.#places.moveTo(queue, Math.floor(level / queues.length), { availableAtUs: toUs, id: 0 });
+      this.#positions.moveTo(queue, Math.floor(level / queues.length), { availableAtUs: toUs, id: 0 });
     }
   }
 
   /** The next sweep covers them again if they are served. */
   #forgetAllBut(queues: readonly string[]): void {
-    for (const queue of this.#places.queues) {
+    for (const queue of this.#positions.queues) {
       if (queues.includes(queue)) continue;
-      this.#places.forget(queue);
+      this.#positions.forget(queue);
       this.#swept.delete(queue);
     }
   }
 
   #applyReset(): void {
     if (!this.#isReset) return;
-    this.#places.clear();
+    this.#positions.clear();
     this.#swept.clear();
     this.#sweeps.makeDue();
     this.#isReset = false;
@@ -220,7 +221,7 @@ export class ClaimCursor {
     for (const [queue, fromUs] of this.#rewinds) {
       // From the beginning: leave it to a sweep, as for a queue that was never searched.
       if (fromUs <= 0) this.#swept.delete(queue);
-      else if (this.#places.has(queue)) this.#places.goBackToTime(queue, fromUs);
+      else if (this.#positions.has(queue)) this.#positions.goBackToTime(queue, fromUs);
     }
     this.#rewinds.clear();
   }

@@ -1,7 +1,7 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
-import { Attempt, type Place } from '../attempt/attempt.ts';
+import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { Handlers } from '../handlers/load-handlers.ts';
@@ -201,7 +201,7 @@ export class Executor {
 
   #start(held: HeldTask, handler: Handler): void {
     const { task } = held;
-    const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#placeOf(task, handler));
+    const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#isolationOf(task, handler));
     if (!this.#ledger.start(held, attempt)) return;
     this.#startedAt = attempt.startedAt;
     this.#startRate.started(attempt.startedAt);
@@ -211,7 +211,7 @@ export class Executor {
     runAttempt(held, handler, this.#attempts);
   }
 
-  #placeOf(task: ClaimedTask, handler: Handler): Place {
+  #isolationOf(task: ClaimedTask, handler: Handler): AttemptIsolation {
     if (!isLoaded(handler)) return 'inline';
     if (isSuspect(task)) return 'fresh process';
     return handler.isolation === 'process' || this.#ledger.suspects.lastChances > 0 ? 'process' : 'inline';

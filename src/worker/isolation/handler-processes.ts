@@ -40,7 +40,7 @@ export class HandlerProcesses {
    */
   async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
     try {
-      const process = attempt.place === 'fresh process' ? this.#startForOne() : this.#take();
+      const process = attempt.isolation === 'fresh process' ? this.#startForOne() : this.#take();
       const { outcome, isTaken } = await this.#runIn(process, attempt, handler);
       if (isTaken || process.runs === 1 || attempt.aborted !== undefined) return outcome;
       return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;

@@ -1,3 +1,4 @@
+import type { WorkerRank } from '../../queue/protocol/rescue.ts';
 import type { EventLog } from '../log/events.ts';
 
 /** Misses in a row before a turn counts as held: a worker that has its turn holds the row for milliseconds. */
@@ -6,12 +7,6 @@ const MISSES = 3;
 /** Turns between two scans out of turn, by any worker. */
 const EVERY = 4;
 
-/** A worker's rank among the live workers. */
-export interface Place {
-  readonly rank: number;
-  readonly of: number;
-}
-
 /**
  * Counts the turns at a duty that were missed because another transaction holds its row, and logs that once. All
  * workers see this at the same time, so `isOverdue` sends each out of turn at a different time.
@@ -19,7 +14,7 @@ export interface Place {
 export class HeldTurn {
   readonly #events: EventLog;
   readonly #duty: 'rescue' | 'housekeeping';
-  #place: Place = { rank: 0, of: 1 };
+  #rank: WorkerRank = { rank: 0, of: 1 };
   #missed = 0;
   #isLogged = false;
 
@@ -30,14 +25,14 @@ export class HeldTurn {
 
   /** Whether enough turns were missed that this worker acts without waiting for its turn. */
   get isOverdue(): boolean {
-    const { rank, of } = this.#place;
+    const { rank, of } = this.#rank;
     return this.#missed >= MISSES && (this.#missed - MISSES) % (EVERY * of) === EVERY * rank;
   }
 
   /** The row was held by `holder`, as far as it is known; the duty may have been done out of turn. */
-  missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: Place = this.#place): void {
+  missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: WorkerRank = this.#rank): void {
     this.#missed++;
-    this.#place = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
+    this.#rank = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
     if (this.#missed < MISSES || this.#isLogged) return;
     this.#isLogged = true;
     this.#events.event('turn.held', { duty: this.#duty, holder });

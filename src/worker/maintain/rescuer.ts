@@ -90,7 +90,7 @@ export class Rescuer {
     const now = performance.now();
     const own = lostClaim !== undefined && now > lostClaim.overAt;
     const { steadyMs } = this.#db;
-    const { quiet, rescued, heldBy, place } = await rescue(this.#db, {
+    const { quiet, rescued, heldBy, rank } = await rescue(this.#db, {
       workerId,
       held: () => ledger.held().map(({ id }) => id),
       own,
@@ -107,7 +107,7 @@ export class Rescuer {
     this.#watch.looked(quiet, performance.now());
     if (what === 'only look') return;
     if (heldBy === undefined) this.#turn.free();
-    else this.#turn.missed(heldBy, place);
+    else this.#turn.missed(heldBy, rank);
     // Only a complete scan covers the lost claim.
     if (own && rescued !== undefined) ledger.searchedFor(lostClaim);
     for (const { id, queue, type, status, availableAtUs, error } of rescued ?? []) {

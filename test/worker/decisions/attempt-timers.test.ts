@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { outcomeOf } from '../../../src/domain/outcome.ts';
-import { Attempt, type AttemptTask, type Place } from '../../../src/worker/attempt/attempt.ts';
+import { Attempt, type AttemptIsolation, type AttemptTask } from '../../../src/worker/attempt/attempt.ts';
 import { AttemptTimers } from '../../../src/worker/execute/attempt-timers.ts';
 import type { StartedTask } from '../../../src/worker/lease/held-task.ts';
 
@@ -21,10 +21,10 @@ afterEach(() => {
 });
 
 /** A running task whose timers have started. */
-function started(timeoutMs: number | null, place: Place = 'inline'): StartedTask {
+function started(timeoutMs: number | null, isolation: AttemptIsolation = 'inline'): StartedTask {
   const about = { id: '1', type: 'work', queue: 'default', payload: '{}' };
   const task: AttemptTask = { ...about, attempts: 0, traceparent: null };
-  const held = { attempt: new Attempt(task, timeoutMs, place) } as StartedTask;
+  const held = { attempt: new Attempt(task, timeoutMs, isolation) } as StartedTask;
   timers.start(held);
   return held;
 }
@@ -63,8 +63,8 @@ test('a timeout of more than 24 days, the longest timer, is as long as it says',
 
 test.each(['process', 'fresh process'] as const)(
   'a handler in a %s ignores nothing: it is killed',
-  (place) => {
-    const held = started(5000, place);
+  (isolation) => {
+    const held = started(5000, isolation);
     vi.advanceTimersByTime(5000 + GRACE_MS);
     expect(held.attempt.aborted).toBe('timeout');
     expect(ignored).toEqual([]);

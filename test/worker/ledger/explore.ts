@@ -63,20 +63,20 @@ function play(ledger: LedgerClass, path: readonly Step[]): World {
 function complaintOf(world: World): string | undefined {
   const { ledger, table, tasks, claims } = world;
   if (world.complaints.length > 0) return world.complaints[0];
-  const held = tasks.filter(({ place }) => place !== 'gone');
-  const running = held.filter(({ place }) => place === 'running');
+  const held = tasks.filter(({ state }) => state !== 'gone');
+  const running = held.filter(({ state }) => state === 'running');
   const beside = running.map(({ held: { task, attempt } }) => ({
     ...task,
     isInline: !attempt!.isIsolated,
   }));
   const suspects = beside.filter(({ losses }) => losses > 0);
-  const atRisk = held.filter(({ place, held: { task } }) => /waiting|running/.test(place) && task.losses > 1);
+  const atRisk = held.filter(({ state, held: { task } }) => /waiting|running/.test(state) && task.losses > 1);
   const reserved = claims.filter(({ state }) => state === 'open');
   const counts = {
     reserved: reserved.reduce((sum, { reservation }) => sum + reservation.size, 0),
-    waiting: held.filter(({ place }) => place === 'waiting').length,
+    waiting: held.filter(({ state }) => state === 'waiting').length,
     running: running.length,
-    reporting: held.filter(({ place }) => place === 'to report' || place === 'with the database').length,
+    reporting: held.filter(({ state }) => state === 'to report' || state === 'with the database').length,
     abandoned: running.filter(({ isAbandoned }) => isAbandoned).length,
     size: held.length,
   };
@@ -100,12 +100,12 @@ function complaintOf(world: World): string | undefined {
   if (listed.length !== held.length || held.some((seen) => !listed.includes(seen.held)))
     return 'something is dropped, or held too long';
   const states = { waiting: 'waiting', running: 'running', gone: 'gone' } as Record<string, string>;
-  const wrong = tasks.find(({ place, held: { state } }) => (states[place] ?? 'reporting') !== state);
-  if (wrong !== undefined) return `${wrong.held.id} is at ${wrong.held.state}, and is ${wrong.place}`;
+  const wrong = tasks.find(({ state, held }) => (states[state] ?? 'reporting') !== held.state);
+  if (wrong !== undefined) return `${wrong.held.id} is at ${wrong.held.state}, and is ${wrong.state}`;
   const waiting = Array.from({ length: counts.waiting }, (_, index) => ledger.waitingAt(index));
   if (waiting.some((one, index) => index > 0 && one!.task.priority < waiting[index - 1]!.task.priority))
     return 'what waits is not in the order of its urgency';
-  const next = atRisk.find(({ place }) => place === 'waiting')?.held;
+  const next = atRisk.find(({ state }) => state === 'waiting')?.held;
   const mayBeNext = !running.some(({ held: { task } }) => task.losses > 1);
   if (ledger.nextLastChance() !== (mayBeNext ? next : undefined)) return 'the next last chance is another';
 
@@ -144,7 +144,7 @@ async function drainOf(world: World): Promise<string | undefined> {
   for (let round = 0; round < 3; round++) {
     take(stepOf('all reports are sent'));
     for (const nth of [1, 2, 3]) {
-      if (world.tasks[nth - 1]?.place !== 'gone') take(stepOf(`the answer for ${nth}`));
+      if (world.tasks[nth - 1]?.state !== 'gone') take(stepOf(`the answer for ${nth}`));
     }
   }
   const complaint = complaintOf(world);
@@ -163,8 +163,8 @@ async function brokenPromiseOf({ promises }: World): Promise<string | undefined>
 /** Everything that may affect what happens next. */
 function keyOf(world: World): string {
   const { tasks, claims, isClosed, lost, scan } = world;
-  const ofTasks = tasks.map(({ place, isAbandoned, report, isAlone, held }) => [
-    place,
+  const ofTasks = tasks.map(({ state, isAbandoned, report, isAlone, held }) => [
+    state,
     isAbandoned,
     report,
     isAlone,

@@ -23,11 +23,11 @@ const TASKS = [
 ] as const;
 
 /** Where a task is according to its history, without the ledger's counts. */
-export type Place = 'waiting' | 'running' | 'to report' | 'with the database' | 'gone';
+export type SeenState = 'waiting' | 'running' | 'to report' | 'with the database' | 'gone';
 
 export interface Seen {
   readonly held: HeldTask;
-  place: Place;
+  state: SeenState;
   isAbandoned: boolean;
   /** What must be reported, if anything. */
   report: 'outcome' | 'release' | undefined;
@@ -66,7 +66,7 @@ export class World {
   }
 
   get running(): Seen[] {
-    return this.tasks.filter(({ place }) => place === 'running');
+    return this.tasks.filter(({ state }) => state === 'running');
   }
 
   get isIdle(): boolean {
@@ -75,7 +75,7 @@ export class World {
 
   get isEmpty(): boolean {
     return (
-      this.tasks.every(({ place }) => place === 'gone') && this.claims.every(({ state }) => state !== 'open')
+      this.tasks.every(({ state }) => state === 'gone') && this.claims.every(({ state }) => state !== 'open')
     );
   }
 
@@ -118,13 +118,13 @@ function claimed(index: number): ClaimedTask {
 }
 
 function toReport(seen: Seen, report: 'outcome' | 'release'): void {
-  seen.place = 'to report';
+  seen.state = 'to report';
   seen.report = report;
 }
 
 /** Give back all waiting tasks. */
 function releaseAll(world: World): void {
-  for (const seen of world.tasks) if (seen.place === 'waiting') toReport(seen, 'release');
+  for (const seen of world.tasks) if (seen.state === 'waiting') toReport(seen, 'release');
 }
 
 function answer(world: World, claim: SeenClaim, count: number): void {
@@ -133,7 +133,7 @@ function answer(world: World, claim: SeenClaim, count: number): void {
   const known = new Set(world.ledger.held());
   const outlived = world.ledger.claimed(claim.reservation, tasks, 0);
   const older = world.tasks.filter(
-    ({ held, place }) => /waiting|running/.test(place) && tasks.some(({ id }) => id === held.id),
+    ({ held, state }) => /waiting|running/.test(state) && tasks.some(({ id }) => id === held.id),
   );
   const over = claim.state === 'open' ? older : [];
   if (over.length !== outlived.length || over.some(({ held }) => !outlived.includes(held)))
@@ -149,7 +149,7 @@ function answer(world: World, claim: SeenClaim, count: number): void {
     }
     world.tasks.push({
       held,
-      place: 'waiting',
+      state: 'waiting',
       isAbandoned: false,
       report: undefined,
       answers: 0,
@@ -161,27 +161,27 @@ function answer(world: World, claim: SeenClaim, count: number): void {
 
 /** The lease is gone, as the executor takes it. */
 function lose(world: World, seen: Seen): void {
-  if (seen.place === 'running') {
+  if (seen.state === 'running') {
     seen.held.attempt!.abort('lost');
     return;
   }
-  world.expect(`the loss of ${seen.held.id}`, world.ledger.lost(seen.held), seen.place === 'waiting');
-  if (seen.place === 'waiting') seen.place = 'gone';
+  world.expect(`the loss of ${seen.held.id}`, world.ledger.lost(seen.held), seen.state === 'waiting');
+  if (seen.state === 'waiting') seen.state = 'gone';
 }
 
 /** Conclude an attempt as the executor does, for whatever reason its handler ended. */
 function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
   const { aborted } = seen.held.attempt!;
   const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1);
-  const isReport = seen.place === 'running' && aborted !== 'lost';
+  const isReport = seen.state === 'running' && aborted !== 'lost';
   world.expect(`the end of ${seen.held.id}`, counted, isReport);
-  if (seen.place !== 'running') return;
-  if (aborted === 'lost') seen.place = 'gone';
+  if (seen.state !== 'running') return;
+  if (aborted === 'lost') seen.state = 'gone';
   else toReport(seen, aborted === 'shutdown' && outcome.kind === 'failed' ? 'release' : 'outcome');
 }
 
 function sent(world: World): Seen[] {
-  return world.tasks.filter(({ place }) => place === 'with the database');
+  return world.tasks.filter(({ state }) => state === 'with the database');
 }
 
 function ofTask(
@@ -261,15 +261,15 @@ const taskSteps = (index: number): Step[] => [
   ofTask(
     index,
     'start',
-    ({ place }) => place !== 'running',
+    ({ state }) => state !== 'running',
     (seen, world) => {
       const { ledger } = world;
       const { held } = seen;
-      // Place it as the executor does: a last chance runs in a process.
-      const place = held.task.losses > 1 ? 'fresh process' : 'inline';
-      const counted = ledger.start(held, new Attempt(held.task, null, place));
-      world.expect(`the start of ${held.id}`, counted, seen.place === 'waiting');
-      if (seen.place === 'waiting') seen.place = 'running';
+      // Isolate it as the executor does: a last chance runs in a process.
+      const isolation = held.task.losses > 1 ? 'fresh process' : 'inline';
+      const counted = ledger.start(held, new Attempt(held.task, null, isolation));
+      world.expect(`the start of ${held.id}`, counted, seen.state === 'waiting');
+      if (seen.state === 'waiting') seen.state = 'running';
     },
   ),
   ofTask(
@@ -281,13 +281,13 @@ const taskSteps = (index: number): Step[] => [
   ofTask(
     index,
     'failure of',
-    ({ place }) => place === 'running',
+    ({ state }) => state === 'running',
     (seen, world) => end(world, seen, FAILURE),
   ),
   ofTask(
     index,
     'loss of',
-    ({ place }) => place !== 'gone',
+    ({ state }) => state !== 'gone',
     (seen, world) => {
       const { ledger } = world;
       const { held } = seen;
@@ -298,21 +298,21 @@ const taskSteps = (index: number): Step[] => [
   ofTask(
     index,
     'cancel of',
-    ({ place }) => place !== 'gone',
+    ({ state }) => state !== 'gone',
     (seen, world) => {
-      if (seen.place === 'running') {
+      if (seen.state === 'running') {
         seen.held.attempt!.abort('cancelled');
         return;
       }
       const counted = world.ledger.report(seen.held, SUCCESS, null);
-      world.expect(`the cancel of ${seen.held.id}`, counted, seen.place === 'waiting');
-      if (seen.place === 'waiting') toReport(seen, 'outcome');
+      world.expect(`the cancel of ${seen.held.id}`, counted, seen.state === 'waiting');
+      if (seen.state === 'waiting') toReport(seen, 'outcome');
     },
   ),
   ofTask(
     index,
     'abandon',
-    ({ place }) => place === 'running',
+    ({ state }) => state === 'running',
     (seen, world) => {
       world.expect(`the abandoning of ${seen.held.id}`, world.ledger.abandon(seen.held), !seen.isAbandoned);
       seen.isAbandoned = true;
@@ -321,35 +321,35 @@ const taskSteps = (index: number): Step[] => [
   ofTask(
     index,
     'the answer for',
-    ({ place }) => place === 'with the database' || place === 'gone',
+    ({ state }) => state === 'with the database' || state === 'gone',
     (seen, world) => {
       const { held, report } = seen;
-      const wasSent = seen.place === 'with the database';
+      const wasSent = seen.state === 'with the database';
       world.expect(`${held.id} settled`, world.ledger.settled(held), wasSent && report === 'outcome');
       world.expect(`${held.id} given back`, world.ledger.givenBack(held), wasSent && report === 'release');
       if (!wasSent) return;
       seen.answers += 1;
-      seen.place = 'gone';
+      seen.state = 'gone';
     },
   ),
   ofTask(
     index,
     'busy:',
-    ({ place }) => place === 'with the database',
+    ({ state }) => state === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: seen.isAlone };
       world.expect(`busy ${seen.held.id}`, world.ledger.reports.retryLater(seen.held, again), true);
-      seen.place = 'to report';
+      seen.state = 'to report';
     },
   ),
   ofTask(
     index,
     'refused by itself:',
-    ({ place }) => place === 'with the database',
+    ({ state }) => state === 'with the database',
     (seen, world) => {
       const again = { waitMs: 50, notBefore: 0, isAlone: true };
       world.expect(`refused ${seen.held.id}`, world.ledger.reports.retryLater(seen.held, again), true);
-      seen.place = 'to report';
+      seen.state = 'to report';
       seen.isAlone = true;
     },
   ),
@@ -357,17 +357,17 @@ const taskSteps = (index: number): Step[] => [
 
 const send = (most: number): Step => ({
   name: most === 1 ? 'one report is sent' : 'all reports are sent',
-  isPossible: (world) => world.tasks.some(({ place }) => place === 'to report'),
+  isPossible: (world) => world.tasks.some(({ state }) => state === 'to report'),
   run: (world) => {
     let room = most;
     for (const held of world.ledger.reports.take(1, () => room-- > 0)) {
       const seen = world.tasks.find((one) => one.held === held);
-      if (seen?.place !== 'to report') world.complaints.push(`${held.id} is sent, and is ${seen?.place}`);
+      if (seen?.state !== 'to report') world.complaints.push(`${held.id} is sent, and is ${seen?.state}`);
       else if ((held.outcome === null) !== (seen.report === 'release'))
         world.complaints.push(`${held.id} is sent as another report`);
-      if (seen !== undefined) seen.place = 'with the database';
+      if (seen !== undefined) seen.state = 'with the database';
     }
-    if (most > 1 && world.tasks.some(({ place }) => place === 'to report'))
+    if (most > 1 && world.tasks.some(({ state }) => state === 'to report'))
       world.complaints.push('a report is not sent');
   },
 });
@@ -384,7 +384,7 @@ const WHOLE: readonly Step[] = [
       const all = world.tasks.map(({ held }) => held);
       world.ledger.reports.mayBeRecorded(all);
       world.ledger.reports.requeue(all);
-      for (const seen of unanswered) seen.place = 'to report';
+      for (const seen of unanswered) seen.state = 'to report';
     },
   },
   {

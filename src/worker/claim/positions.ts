@@ -1,13 +1,13 @@
-import { type Cursor, LEVELS, type Place } from '../../queue/protocol/claim.ts';
+import { type Cursor, LEVELS, type Position } from '../../queue/protocol/claim.ts';
 
-/** The places in a queue, by level; null: not known yet, or its beginning. */
-type Levels = (Place | null)[];
+/** The positions in a queue, by level; null: not known yet, or its beginning. */
+type Levels = (Position | null)[];
 
 /** How far each level of a queue was searched: each priority, and the asks of groups. */
-export class Places {
+export class Positions {
   readonly #byQueue = new Map<string, Levels>();
 
-  /** What a claim starts from. It changes with the places. */
+  /** What a claim starts from. It changes with the positions. */
   get cursor(): Cursor {
     return this.#byQueue;
   }
@@ -29,20 +29,20 @@ export class Places {
     return new Map([...this.#byQueue].map(([queue, levels]) => [queue, [...levels]]));
   }
 
-  /** A level was searched up to this place. */
-  moveTo(queue: string, level: number, { availableAtUs, id }: Place): void {
+  /** A level was searched up to this position. */
+  moveTo(queue: string, level: number, { availableAtUs, id }: Position): void {
     this.#levelsOf(queue)[level] = { availableAtUs, id: safeId(id) };
   }
 
-  /** Every level of a queue whose place is not known begins here. */
-  beginAt(queue: string, place: Place): void {
+  /** Every level of a queue whose position is not known begins here. */
+  beginAt(queue: string, position: Position): void {
     const levels = this.#levelsOf(queue);
-    for (let level = 0; level < LEVELS; level++) levels[level] ??= place;
+    for (let level = 0; level < LEVELS; level++) levels[level] ??= position;
   }
 
-  /** A task at this place was missed: go back to just before it. */
-  goBackBefore(queue: string, level: number, place: Place): void {
-    goBackTo(this.#levelsOf(queue), level, justBefore(place));
+  /** A task at this position was missed: go back to just before it. */
+  goBackBefore(queue: string, level: number, position: Position): void {
+    goBackTo(this.#levelsOf(queue), level, justBefore(position));
   }
 
   /** A task was missed that is due at this time, in some level of the queue. */
@@ -60,19 +60,19 @@ export class Places {
     this.#byQueue.clear();
   }
 
-  /** The places of a queue as numbers, for other workers. */
+  /** The positions of a queue as numbers, for other workers. */
   stored(queue: string): (number | null)[] {
-    return this.#levelsOf(queue).flatMap((place) =>
-      place === null ? [null, null] : [place.availableAtUs, place.id],
+    return this.#levelsOf(queue).flatMap((position) =>
+      position === null ? [null, null] : [position.availableAtUs, position.id],
     );
   }
 
-  /** Start where the slowest of these workers, as they have stored their places, is in the queue. */
+  /** Start where the slowest of these workers, as they have stored their positions, is in the queue. */
   startAt(queue: string, stored: readonly unknown[]): void {
     const [first, ...others] = stored.map(unflatten);
     if (first === undefined) return;
     const slowest = others.reduce<Levels>(
-      (levels, other) => levels.map((place, level) => earlier(place, other[level] ?? null)),
+      (levels, other) => levels.map((position, level) => earlier(position, other[level] ?? null)),
       first,
     );
     this.#byQueue.set(queue, slowest);
@@ -81,19 +81,19 @@ export class Places {
   #levelsOf(queue: string): Levels {
     let levels = this.#byQueue.get(queue);
     if (levels === undefined) {
-      levels = new Array<Place | null>(LEVELS).fill(null);
+      levels = new Array<Position | null>(LEVELS).fill(null);
       this.#byQueue.set(queue, levels);
     }
     return levels;
   }
 }
 
-function goBackTo(levels: Levels, level: number, place: Place | null): void {
-  levels[level] = earlier(levels[level] ?? place, place);
+function goBackTo(levels: Levels, level: number, position: Position | null): void {
+  levels[level] = earlier(levels[level] ?? position, position);
 }
 
 /** Null for a time before 1970, which is treated as the beginning. */
-function justBefore({ availableAtUs, id }: Place): Place | null {
+function justBefore({ availableAtUs, id }: Position): Position | null {
   if (availableAtUs <= 0) return null;
   return id > Number.MIN_SAFE_INTEGER
     ? { availableAtUs, id: safeId(id - 1) }
@@ -106,7 +106,7 @@ function safeId(id: number): number {
 }
 
 /** Null comes before everything. */
-function earlier(a: Place | null, b: Place | null): Place | null {
+function earlier(a: Position | null, b: Position | null): Position | null {
   if (a === null || b === null) return null;
   return a.availableAtUs < b.availableAtUs || (a.availableAtUs === b.availableAtUs && a.id <= b.id) ? a : b;
 }

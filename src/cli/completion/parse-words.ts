@@ -2,8 +2,8 @@ import type { Command, Option } from 'commander';
 import { COMMANDS } from '../commands.ts';
 import type { CliCommand, CommandEntry } from '../run/command.ts';
 
-/** Where in the tree of commands the cursor is. */
-export interface Place {
+/** What the words before the cursor say: the command, and what may follow. */
+export interface WordsBefore {
   readonly command: Command;
   readonly cli: CliCommand;
   /** Its subcommands. */
@@ -20,8 +20,8 @@ export interface Place {
   readonly isHelp: boolean;
 }
 
-/** Follow the words before the cursor. */
-export async function findPlace(program: Command, words: readonly string[]): Promise<Place> {
+/** Parse the words before the cursor, loading only the commands that they name. */
+export async function parseWords(program: Command, words: readonly string[]): Promise<WordsBefore> {
   let command = program;
   let cli: CliCommand = {};
   let entries: readonly CommandEntry[] = COMMANDS.flatMap((group) => group.entries);
