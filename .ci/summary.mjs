@@ -1,30 +1,29 @@
-// Reads vitest's JSON reports, fails where a test failed or was skipped, and prints the closing line.
+// Reads what .ci/reporter.mjs wrote, prints failures and the time of each project, and fails where a test failed or was
+// skipped. The failures are repeated here because often only the end of a long log is kept.
 import { existsSync, readFileSync } from 'node:fs';
-import { stripVTControlCharacters } from 'node:util';
 
 let passed = 0;
 let failed = 0;
+const times = [];
 for (const path of process.argv.slice(2)) {
   if (!existsSync(path)) {
     console.log(`${path}: no report; that run did not come to its end`);
     failed++;
     continue;
   }
-  const report = JSON.parse(readFileSync(path, 'utf8'));
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numFailedTestSuites } = report;
-  const skipped = numPendingTests + numTodoTests;
-  passed += numPassedTests;
-  failed += skipped + (numFailedTests === 0 ? numFailedTestSuites : numFailedTests);
-  for (const suite of report.testResults) {
-    for (const test of suite.assertionResults) {
-      if (test.status === 'passed') continue;
-      console.log(`${test.status}: ${suite.name}: ${test.fullName}`);
-      // Repeat the failures at the end: often only the end of a long log is kept.
-      for (const message of test.failureMessages)
-        console.log(stripVTControlCharacters(message).slice(0, 3000));
-    }
+  const { projects, failures } = JSON.parse(readFileSync(path, 'utf8'));
+  for (const [name, project] of Object.entries(projects)) {
+    passed += project.passed;
+    times.push(
+      `${name}: ${project.passed} passed in ${project.files} files, ${Math.round(project.ms / 1000)} s of tests`,
+    );
   }
-  if (skipped > 0) console.log(`${skipped} skipped: in CI nothing may be`);
+  for (const { test, state, found } of failures) {
+    failed++;
+    console.log(`${state === 'skipped' ? 'skipped, which nothing may be in CI' : state}: ${test}`);
+    for (const text of found) console.log(text);
+  }
 }
+for (const time of times) console.log(time);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
