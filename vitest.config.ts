@@ -109,8 +109,12 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A test waits for what it expects, not for a time: these end what hangs, also on a machine that is ten times slower.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 120_000, interval: 20 } },
+    // The message of a failure has to show what was found, not how many properties it has.
+    chaiConfig: { truncateThreshold: 2000 },
     // Two cores are kept busy by four: most of a test is waiting for a process to start, or for a time to pass.
     maxWorkers: 4,
     // A process runs one file after another and loads the sources once.

@@ -5,8 +5,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 let cwd: string;
 let stateDir: string;
-const run = (...args: string[]) =>
-  runTaskq(args, { cwd, env: { TASKQ_STATE_DIR: stateDir }, limitMs: 100_000 });
+const run = (...args: string[]) => runTaskq(args, { cwd, env: { TASKQ_STATE_DIR: stateDir } });
 
 beforeAll(async () => {
   [cwd, stateDir] = await Promise.all([temporaryDirectory(), temporaryDirectory()]);
@@ -72,4 +71,4 @@ test('the local database: status, start, use, logs, url, reset, stop', async () 
     stdout: 'the local PostgreSQL was not running\n',
   });
   expect(await runTaskq(['stats', '--json'], { cwd, env })).toMatchObject({ code: 0 });
-}, 120_000);
+});

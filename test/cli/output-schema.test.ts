@@ -195,7 +195,6 @@ describe('--json', () => {
         const { code, stdout, stderr } = await project.run(args, {
           env: { ...env, DATABASE_URL: url, TASKQ_DIRECT_URL: url },
           ...(line.includes('-') && { input: '{"n":-1}\n{"n":2}\n' }),
-          limitMs: 100_000,
         });
         expect({ code: code! <= 1, stderr }, args.join(' ')).toEqual({ code: true, stderr: '' });
         const printed = stdout.trimEnd().split('\n');

@@ -34,14 +34,14 @@ export async function startZombie(dataDir: string): Promise<number> {
   });
   children.add(child);
   const [pid] = (await once(createInterface(child.stdout!), 'line')) as [string];
-  await waitUntilGone([Number(pid)], 5_000);
+  await waitUntilGone([Number(pid)], 60_000);
   return Number(pid);
 }
 
 /** Kills a process as the system's out-of-memory killer would, and waits until it is gone. */
 export async function killHard(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
-  if (!(await waitUntilGone([pid], 5_000))) throw new Error(`Process ${pid} survived`);
+  if (!(await waitUntilGone([pid], 60_000))) throw new Error(`Process ${pid} survived`);
 }
 
 /** Whether the process is there, and more than a zombie. */

@@ -144,7 +144,7 @@ describe('wait', () => {
     expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true);
     await queue.cancel(id);
     expect(await last).toMatchObject({ status: 'cancelled' });
-  }, 120_000);
+  });
 
   test('outlives a restart of its connections', async () => {
     const way = await openWay(library.url);

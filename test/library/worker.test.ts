@@ -300,7 +300,7 @@ test('a worker that fails while it starts leaves nothing behind that keeps the p
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...process.env, DATABASE_URL: library.url },
     stdio: ['ignore', 'ignore', 'inherit'],
-    timeout: 20_000,
+    timeout: 120_000,
   });
   expect(await once(child, 'exit')).toEqual([7, null]);
 });

@@ -127,7 +127,7 @@ describe('the order of a group', () => {
     const me = await worker();
     expect(await claimed(me)).toEqual([]);
     await editor.rows('commit');
-    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([id]);
+    await expect.poll(() => claimed(me)).toEqual([id]);
   });
 });
 
@@ -507,7 +507,7 @@ describe('a task that a trigger of the application refuses', () => {
       await queue.admin.rows('select id from taskq.claim_one($1, $2, 30000)', me.id, named),
     ).toHaveLength(1);
     await queue.admin.rows('alter table taskq.tasks disable trigger refuse');
-    await expect.poll(() => claimed(me), { timeout: 15_000 }).toEqual([refused]);
+    await expect.poll(() => claimed(me)).toEqual([refused]);
   });
 });
 

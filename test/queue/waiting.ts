@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from './session.ts';
 
-/** Waits until so many other sessions wait for locks; fails after 40 s. */
+/** Waits until so many other sessions wait for locks; fails after two minutes. */
 export async function waitUntilBlocked(observer: Session, sessions = 1): Promise<void> {
   const waits = () =>
     observer.value<boolean>(
@@ -12,9 +12,9 @@ export async function waitUntilBlocked(observer: Session, sessions = 1): Promise
   await waitUntil(waits, 'no session waits for a lock');
 }
 
-/** Asks every few milliseconds until it is so; fails with `why` after 40 s. */
+/** Asks every few milliseconds until it is so; fails with `why` after two minutes. */
 export async function waitUntil(isSo: () => Promise<boolean>, why: string): Promise<void> {
-  const end = performance.now() + 40_000;
+  const end = performance.now() + 120_000;
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(why);
     await sleep(20);

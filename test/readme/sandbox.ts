@@ -87,7 +87,7 @@ export function isShell(kind: string): boolean {
 
 function run(command: string, args: readonly string[], { directory, env }: Sandbox): Promise<ShellEnd> {
   return new Promise((resolve) => {
-    const options = { cwd: directory, env: { ...env }, timeout: 110_000, maxBuffer: 10_000_000 };
+    const options = { cwd: directory, env: { ...env }, timeout: 220_000, maxBuffer: 10_000_000 };
     const child = execFile(command, args, options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
       resolve({ code, output: stdout + stderr });

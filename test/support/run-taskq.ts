@@ -10,13 +10,13 @@ export interface TaskqResult extends TaskqEnd {
 export interface RunOptions extends TaskqOptions {
   /** Content of stdin; default: none. */
   readonly input?: string;
-  /** The run is killed, and fails, after this time; default 30 s. */
+  /** The run is killed, and fails, after this time; default two minutes. */
   readonly limitMs?: number;
 }
 
 /** Runs the built binary to its end, without a terminal. Returns any exit code; throws only if the run does not end. */
 export async function runTaskq(args: readonly string[], options: RunOptions = {}): Promise<TaskqResult> {
-  const limitMs = options.limitMs ?? 30_000;
+  const limitMs = options.limitMs ?? 120_000;
   const taskq = spawnTaskq(args, options);
   taskq.child.stdin.on('error', () => {}); // it may end without reading its input
   taskq.child.stdin.end(options.input ?? '');

@@ -18,7 +18,7 @@ export interface RunningTaskq {
   stdout(): string;
   stderr(): string;
   /**
-   * Returns the first log line, past or future, that fits. Throws after `limitMs` (30 s), or when the daemon has ended.
+   * Returns the first log line, past or future, that fits. Throws after `limitMs` (two minutes), or when the daemon has ended.
    */
   waitForLog(fits: (line: LogLine) => boolean, limitMs?: number): Promise<LogLine>;
   /** Closes the pipe of its stdout. */
@@ -46,7 +46,7 @@ export function startTaskq(args: readonly string[], options: TaskqOptions = {}):
     logs,
     stdout: taskq.stdout,
     stderr: taskq.stderr,
-    waitForLog: (fits, limitMs = 30_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
+    waitForLog: (fits, limitMs = 120_000) => waitForLog(taskq, exit, () => logs().find(fits), limitMs),
     closeStdout: () => void child.stdout.destroy(),
     kill: (signal = 'SIGTERM') => void child.kill(signal),
     exit,

@@ -23,7 +23,7 @@ export function sitDown(command: string, env: Readonly<Record<string, string>>, 
     async type(keys, shows) {
       shown = '';
       terminal.stdin.write(keys);
-      const end = performance.now() + 20_000;
+      const end = performance.now() + 120_000;
       while (!shows.test(shown)) {
         if (performance.now() > end) throw new Error(`${shows} is not shown: ${JSON.stringify(shown)}`);
         await new Promise((resolve) => setTimeout(resolve, 20));

@@ -142,7 +142,7 @@ test('handlers that crash take down one worker each, then only their own process
     innocents,
   );
   expect(ends).toEqual([{ status: 'completed', attempts: 0 }]);
-}, 90_000);
+});
 
 describe('an uncaught error', () => {
   test.each([
@@ -196,7 +196,7 @@ test('a handler in an endless loop in a process of its own ends with a killed wo
   await queue.saw(id, 'started');
   const [{ pid, note }] = (await queue.witnessed(id)) as [Witnessed];
   worker.kill('SIGKILL');
-  const areGone = await waitUntilGone([pid, note as number], 10_000);
+  const areGone = await waitUntilGone([pid, note as number], 60_000);
   if (!areGone) process.kill(-pid, 'SIGKILL');
   expect(areGone).toBe(true);
 });

@@ -178,7 +178,7 @@ describe('a worker that was killed', () => {
     victim!.kill('SIGKILL');
     await victim!.exit;
     for (const id of ids) await queue.witness(id, 'go');
-    await queue.drained(30_000);
+    await queue.drained();
     expect(await queue.counts()).toEqual({ completed: ids.length });
     const runs = await queue.rows<{ task_id: string; starts: number; robbed: boolean }>(
       `select task_id, count(*)::integer as starts, bool_or(pid = $1) as robbed

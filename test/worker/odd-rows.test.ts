@@ -49,7 +49,7 @@ test('whatever a row says, a worker works: each ends or is tried, and the tasks 
   expect(new Set(columns)).toEqual(new Set(['backoff']));
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 test('a task whose outcome a trigger refuses is left to its lease, and the tasks beside it complete', async () => {
   await queue.rows(`create function forbid() returns trigger language plpgsql as $$
@@ -72,7 +72,7 @@ test('a task whose outcome a trigger refuses is left to its lease, and the tasks
   expect(await queue.task(bad!)).toMatchObject({ status: 'running', losses: 0 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 test.each([1, 20])(
   'ones that cannot be claimed are named and stay, and the tasks behind them complete (%i slots)',
@@ -101,7 +101,6 @@ test.each([1, 20])(
     worker.kill('SIGTERM');
     expect(await worker.exit).toMatchObject({ code: 0 });
   },
-  60_000,
 );
 
 test('one whose payload was made larger than 1 MB by hand is named and stays, and the tasks behind it complete', async () => {
@@ -119,7 +118,7 @@ test('one whose payload was made larger than 1 MB by hand is named and stays, an
   await queue.hasStatus(large, 'completed');
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 test('one whose lease cannot be renewed is named, and costs no other its lease', async () => {
   const first = await queue.enqueueSome(3, 'wait', { ms: 60_000 });
@@ -158,7 +157,7 @@ test('one whose lease cannot be renewed is named, and costs no other its lease',
     worker.kill('SIGKILL');
     await worker.exit;
   }
-}, 60_000);
+});
 
 /** Adds a trigger, as an application might, that refuses the finished rows of tasks with poison. */
 async function forbidPoison(statement: string): Promise<void> {
@@ -222,7 +221,7 @@ describe('one that is refused again and again, as if that might pass, is kept, a
     expect(eventsOf(worker, 'outcome.not_stored')).toEqual([]);
 
     await queue.rows('drop trigger forbid on taskq.finished_tasks');
-    await queue.hasStatus(bad!, 'completed', 40_000);
+    await queue.hasStatus(bad!, 'completed');
     expect(await queue.task(bad!)).toMatchObject({ losses: 0, attempts: 0 });
     worker.kill('SIGTERM');
     expect(await worker.exit).toMatchObject({ code: 0 });
@@ -243,7 +242,7 @@ test('a type whose outcomes are all refused as conflicts keeps no other from run
   expect(await queue.counts()).toEqual({ completed: 321 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
-}, 90_000);
+});
 
 test('one that no partition takes waits for it, and the tasks beside it complete', async () => {
   await queue.rows('alter table taskq.finished_tasks detach partition taskq.finished_tasks_unplaced');
@@ -261,8 +260,8 @@ test('one that no partition takes waits for it, and the tasks beside it complete
   expect(await queue.task(homeless!)).toMatchObject({ status: 'running', losses: 0 });
 
   await holder.query('commit');
-  await queue.hasStatus(homeless!, 'completed', 40_000);
+  await queue.hasStatus(homeless!, 'completed');
   expect(await queue.task(homeless!)).toMatchObject({ losses: 0 });
   worker.kill('SIGTERM');
   expect(await worker.exit).toMatchObject({ code: 0 });
-}, 90_000);
+});

@@ -97,7 +97,7 @@ describe('work --processes', () => {
     });
     expect(await started(supervisor, 3)).not.toContain(undefined);
     for (const id of ids) await queue.witness(id, 'go');
-    await queue.drained(30_000);
+    await queue.drained();
     const twice = await queue.rows(
       "select task_id from witness where event = 'start' group by 1 having count(*) > 1 order by 1",
     );
@@ -168,7 +168,7 @@ describe('work --processes', () => {
     await started(supervisor, 3);
     const id = await queue.enqueue('crash', { how: 'exit' }, { max_attempts: 1 });
     expect(await logged(supervisor, 'worker.died', 2)).toMatchObject({ exit_code: 1, signal: null });
-    await queue.hasStatus(id, 'dead', 30_000);
+    await queue.hasStatus(id, 'dead');
     await started(supervisor, 4);
     supervisor.kill();
     expect(await supervisor.exit).toEqual({ code: 0, signal: null });
@@ -260,14 +260,14 @@ describe('where a later worker cannot start', () => {
     const { supervisor, workers } = await supervised(2, [], root);
     await writeFile(join(root, 'h.mjs'), 'export default (');
     process.kill(workers[0]!, 'SIGKILL');
-    expect(await logged(supervisor, 'worker.died', 3, 40_000)).toMatchObject({ exit_code: 2, signal: null });
+    expect(await logged(supervisor, 'worker.died', 3)).toMatchObject({ exit_code: 2, signal: null });
     const id = await queue.enqueue('h');
     await queue.hasStatus(id, 'completed');
     await writeFile(join(root, 'h.mjs'), good);
-    await started(supervisor, 3, 40_000);
+    await started(supervisor, 3);
     supervisor.kill();
     expect(await supervisor.exit).toEqual({ code: 0, signal: null });
-  }, 90_000);
+  });
 
   test('and no other one works, the command ends with its code', async () => {
     const root = await temporaryDirectory();

@@ -44,7 +44,7 @@ describe.each(['ignore', 'replace', 'preserve'])(
         expect(await queue.admin.rows('select id from taskq.tasks')).toEqual([{ id: answers[0]!.id }]);
         await queue.admin.rows('delete from taskq.tasks');
       }
-    }, 120_000);
+    });
 
     test('while a worker has the task, one runs after it, and all get its id', async () => {
       const callers = await open();
@@ -61,6 +61,6 @@ describe.each(['ignore', 'replace', 'preserve'])(
         expect(after.map(({ id }) => id)).toEqual(policy === 'ignore' ? [] : [...next]);
         if (policy === 'ignore') await callAll(callers.slice(0, 1), policy);
       }
-    }, 120_000);
+    });
   },
 );

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describe('two sessions at one task are answered as if one came before the other', () => {
-  it.each(SITUATIONS)(`the task $name (TASKQ_SEED=${seed})`, { timeout: 180_000 }, async (situation) => {
+  it.each(SITUATIONS)(`the task $name (TASKQ_SEED=${seed})`, { timeout: 600_000 }, async (situation) => {
     const world = worldOf(situation);
     const actions = actionsIn(world.tasks[0]);
     const random = seeded(seed);

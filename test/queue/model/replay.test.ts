@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-describe('the SQL functions do what the model does', { timeout: 300_000 }, () => {
+describe('the SQL functions do what the model does', { timeout: 900_000 }, () => {
   const beginnings = BEGINNINGS.map(({ depth, ...beginning }) => ({ ...beginning, depth: depth - less }));
   const which = share === 1 ? 'every sequence' : `1/${Math.round(1 / share)} of the sequences`;
   it.each(beginnings)(

@@ -225,13 +225,13 @@ export function useWorkers() {
 }
 
 /**
- * Polls every few milliseconds until it is so; fails with `why` after `limitMs` (40 s, twice what a busy machine
- * takes).
+ * Polls every few milliseconds until it is so; fails with `why` after `limitMs` (120 s, far more than a busy
+ * machine takes).
  */
 export async function until(
   isSo: () => Promise<boolean>,
   why: () => Promise<string>,
-  limitMs = 40_000,
+  limitMs = 120_000,
 ): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await isSo())) {
