@@ -8,7 +8,7 @@ let project: Project;
 beforeAll(async () => {
   project = await createProject();
 });
-beforeEach(() => project.client.query('truncate taskq.tasks, taskq.workers, taskq.queues'));
+beforeEach(() => project.client.query('truncate taskq.tasks, taskq.workers, taskq.queues, taskq.asks'));
 afterAll(() => project.drop());
 
 /** Line by line, with instants replaced. */
@@ -75,6 +75,30 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
   expect((await explained(id))[1]).toBe('  retrying  its last attempt failed; the next is due at TIME');
   await session.rows('update taskq.tasks set started_at = null, available_at = now(), expires_at = now()');
   expect((await explained(id))[1]).toBe('  expired  it expired at TIME, before it started, and will not run');
+});
+
+test('a task of a group says what the group waits for, and how many of it come first', async () => {
+  const worker = await registerWorker(sessionOf(project.client), { double: {} });
+  await project.run(['queues', 'set', 'default', '--group-limit', '1']);
+  const ids = [];
+  for (let n = 0; n < 3; n++) ids.push(await project.enqueue({ group: 'ann' }));
+  expect(await explained(ids[2]!)).toEqual([
+    `task ${ids[2]}  double  blocked  waits for a slot of its group`,
+    '  group_full  group ann has 1 slot; 2 tasks of the group come first',
+  ]);
+  const first = await claimOne(worker, { types: ['double'] });
+  expect((await explained(ids[1]!))[1]).toBe(`  group_full  group ann has 1 slot, taken by task ${ids[0]}`);
+  await worker.settle(outcome(first, 'failed', { delay_ms: 60_000 }));
+  expect((await explained(ids[2]!))[1]).toBe(
+    `  group_full  group ann has 1 slot, taken by task ${ids[0]}, due at TIME; 1 task of the group comes first`,
+  );
+  await project.run(['groups', 'pause', 'default', 'ann', '--by', 'bob', '--reason', 'deploy']);
+  const [head, paused] = await explained(ids[1]!);
+  expect(head).toBe(`task ${ids[1]}  double  blocked  does not start until someone acts`);
+  expect(paused).toMatch(
+    /^ {2}group_paused {2}group ann is paused by \S+ \(bob\), .*, until it is resumed: deploy$/,
+  );
+  await project.run(['groups', 'resume', 'default', 'ann']);
 });
 
 test('an unknown task, and no id, are refused as by show', async () => {

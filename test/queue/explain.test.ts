@@ -116,6 +116,83 @@ describe('of its queue', () => {
   });
 });
 
+describe('of its group', () => {
+  const setQueue = (settings: object) =>
+    queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+  const inGroup = (options: object = {}) => enqueue(queue.admin, { group: 'ann', ...options });
+  const stop = { group: 'ann', until: null };
+
+  test('a pause until it is resumed: who, why, since when; also of a task that has a slot', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_limit: 1 });
+    const ids = [await inGroup(), await inGroup(), await inGroup({ delay_ms: 60_000 })];
+    await worker.claim({ types: ['other'] });
+    await queue.admin.rows("select taskq.pause_group('default', 'ann', 'bob', 'deploy')");
+    const by = expect.stringContaining('bob');
+    const paused = { cause: 'group_paused', ...stop, since: expect.any(String), by, reason: 'deploy' };
+    for (const id of ids.slice(0, 2))
+      expect(await explain(id)).toMatchObject({ may_start_at: null, causes: [paused] });
+    expect(await causesOf(ids[2]!)).toMatchObject([{ cause: 'delayed' }, paused]);
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    expect(await startsNow(ids[0]!)).toBe(true);
+  });
+
+  test('a dead letter until it is discarded', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_limit: 1, group_on_dead: 'hold' });
+    const [first, second] = [await inGroup(), await inGroup()];
+    await worker.settle(outcome(await claimOne(worker), 'dead', { reason: 'hopeless' }));
+    expect(await explain(second)).toMatchObject({
+      may_start_at: null,
+      causes: [{ cause: 'group_held', ...stop, dead_task: first }],
+    });
+    await queue.admin.rows('select taskq.discard($1)', [first]);
+    expect(await startsNow(second)).toBe(true);
+  });
+
+  test('a task that has put it off, until its time', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_limit: 1 });
+    const [first, second] = [await inGroup(), await inGroup()];
+    await worker.settle(outcome(await claimOne(worker), 'snoozed', { delay_ms: 60_000, hold: 'group' }));
+    const { causes, may_start_at: at } = await explain(second);
+    expect(causes).toEqual([{ cause: 'group_held', group: 'ann', snoozed_by: first, until: at }]);
+    expect(Date.parse(at!)).toBeGreaterThan(Date.now() + 50_000);
+    expect(await causesOf(first)).toEqual([{ cause: 'snoozed', until: at }]);
+    await queue.admin.rows('select taskq.cancel($1)', [first]);
+    expect(await startsNow(second)).toBe(true);
+  });
+
+  test('others that have its slots, and those that come first', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_limit: 2 });
+    const ids = await enqueueSome(queue.admin, 4, { group: 'ann' });
+    const full = { cause: 'group_full', group: 'ann', limit: 2, until: null };
+    expect(await startsNow(ids[1]!)).toBe(true);
+    expect(await causesOf(ids[2]!)).toEqual([{ ...full, holders: [], first: 2 }]);
+    const held = await worker.claim({ start: 2 });
+    expect(await causesOf(ids[2]!)).toEqual([{ ...full, holders: ids.slice(0, 2), first: 0 }]);
+    expect(await causesOf(ids[3]!)).toEqual([{ ...full, holders: ids.slice(0, 2), first: 1 }]);
+    await worker.settle(...held.map((task) => outcome(task, 'completed')));
+    expect(await startsNow(ids[2]!)).toBe(true);
+  });
+
+  test('a slot that waits for its retry is not free before; one that has not started goes to the more urgent', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ group_limit: 1 });
+    const [first, second] = [await inGroup(), await inGroup()];
+    await worker.settle(outcome(await claimOne(worker), 'failed', { delay_ms: 60_000 }));
+    const { causes, may_start_at: at } = await explain(second);
+    expect(causes).toEqual([
+      { cause: 'group_full', group: 'ann', limit: 1, holders: [first], first: 0, until: at },
+    ]);
+    expect(Date.parse(at!)).toBeGreaterThan(Date.now() + 50_000);
+    await queue.admin.rows('select taskq.cancel($1)', [first]);
+    await worker.claim({ types: ['other'] });
+    expect(await startsNow(await inGroup({ priority: 0 }))).toBe(true);
+  });
+});
+
 describe('of the workers', () => {
   test('that none is there, or all are silent', async () => {
     const id = await enqueue(queue.admin);

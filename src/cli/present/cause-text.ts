@@ -37,7 +37,7 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
         ? `group ${printable(cause.group)} waits until task ${cause.dead_task}, a dead letter, is revived or discarded`
         : `task ${cause.snoozed_by} has put off group ${printable(cause.group)} until ${at(cause.until)}`;
     case 'group_full':
-      return `group ${printable(cause.group)} has ${countOf(cause.limit, 'slot')}, taken by task${cause.holders.length === 1 ? '' : 's'} ${cause.holders.join(', ')}`;
+      return `group ${printable(cause.group)} has ${countOf(cause.limit, 'slot')}${fullText(cause, cause.until === null ? null : at(cause.until))}`;
     case 'slots_busy':
       return `all slots of ${cause.workers === 1 ? 'the worker' : `the ${cause.workers} workers`} that can take it are in use (${cause.slots})`;
     case 'behind':
@@ -57,6 +57,17 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     default:
       return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
   }
+}
+
+/** `until`: when the first of the holders is due, in words. */
+function fullText(
+  { holders, first }: { readonly holders: readonly string[]; readonly first: number },
+  until: string | null,
+): string {
+  const taken = `, taken by task${holders.length === 1 ? '' : 's'} ${holders.join(', ')}`;
+  const due = until === null ? '' : `${holders.length === 1 ? ',' : ', the first of them'} due at ${until}`;
+  const before = `; ${countOf(first, 'task')} of the group ${first === 1 ? 'comes' : 'come'} first`;
+  return `${holders.length === 0 ? '' : taken + due}${first === 0 ? '' : before}`;
 }
 
 /** `until`: when the next task may try, in words. */

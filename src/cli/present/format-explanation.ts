@@ -22,6 +22,7 @@ export function formatExplanation(explanation: Explanation, { paint, now }: Scre
 function startText({ status, may_start_at: at, causes }: Explanation, now: number): string {
   if (status !== 'pending' && status !== 'blocked') return '';
   if (at === null) return causes.length === 0 ? '' : '  does not start until someone acts';
+  if (causes.some(({ cause }) => cause === 'group_full')) return '  waits for a slot of its group';
   const isNow = Date.parse(at) <= now;
   return isNow ? '  may start now' : `  may start at ${localTime(at)} (${relativeTime(at, now)})`;
 }

@@ -47,12 +47,17 @@ export type Cause<Time> =
       readonly snoozed_by: string;
       readonly until: Time;
     }
-  /** These tasks (at most ten of them) have the slots of its group. */
+  /** Others have the slots of its group, or get them first. */
   | {
       readonly cause: 'group_full';
       readonly group: string;
       readonly limit: number;
+      /** The tasks that have a slot, at most ten of them. */
       readonly holders: readonly string[];
+      /** How many waiting tasks of the group get a slot before it, at most 1000. */
+      readonly first: number;
+      /** When the first of the holders is due; null: one is, or runs. */
+      readonly until: Time | null;
     }
   /** No live worker can take it; see taskq.worker_obstacles. */
   | { readonly cause: WorkerObstacle; readonly worker: number | null; readonly until: null }
