@@ -70,6 +70,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'queues resume': [['mail'], ['mail']],
   'groups pause': [['default', 'ann', '--reason', 'deploy']],
   'groups list': [['default']],
+  'groups show': [['default', 'ann']],
   'groups resume': [['default', 'ann']],
   'groups set': [['default', 'ann', '--limit', '2']],
   'queues set': [

@@ -9,9 +9,7 @@ declare
   ts timestamptz := clock_timestamp();
 begin
   perform taskq.refuse_queue_name('pause_group', _queue);
-  if not coalesce(octet_length(_group) between 1 and 200, false) then
-    perform taskq.refuse_option('pause_group', 'group', to_jsonb(_group));
-  end if;
+  perform taskq.refuse_group_name('pause_group', _group);
   insert into taskq.groups (queue, key, paused_at, paused_by, pause_reason)
   values (_queue, _group, ts, taskq.who(_by), _reason)
   on conflict (queue, key) do update

@@ -11,9 +11,7 @@ declare
 begin
   perform taskq.checked_options('set_group', options, '{by}');
   perform taskq.refuse_queue_name('set_group', _queue);
-  if not coalesce(octet_length(_group) between 1 and 200, false) then
-    perform taskq.refuse_option('set_group', 'group', to_jsonb(_group));
-  end if;
+  perform taskq.refuse_group_name('set_group', _group);
   perform taskq.refuse_unknown_options('set_group', _settings, '{limit}');
   perform taskq.checked_options(
     'set_group', jsonb_strip_nulls(jsonb_build_object('group_limit', _settings -> 'limit')), '{group_limit}'

@@ -10,6 +10,11 @@ export const groups: CliCommand = {
       load: async () => (await import('./groups/list.ts')).groupsList,
     },
     {
+      name: 'show',
+      summary: 'show a group, what stops it and its tasks',
+      load: async () => (await import('./groups/show.ts')).groupsShow,
+    },
+    {
       name: 'set',
       summary: 'set how many tasks of a group have a slot at a time',
       load: async () => (await import('./groups/set.ts')).groupsSet,

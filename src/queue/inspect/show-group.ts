@@ -1,0 +1,59 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Cause } from './explain-task.ts';
+import type { ListedGroup } from './list-groups.ts';
+
+/** A group of a queue, with its settings and tasks. `Time` is text (ISO 8601), or a Date in the library. */
+export interface ShownGroup<Time = string> extends ListedGroup {
+  readonly queue: string;
+  readonly applies: GroupApplies;
+  /** What stops the group; empty: nothing. */
+  readonly stops: readonly GroupStop<Time>[];
+  /** The first ten tasks that have a slot. */
+  readonly holders: readonly GroupHolder<Time>[];
+  /** The ten tasks that get the next slots, in order. */
+  readonly next: readonly GroupCandidate<Time>[];
+}
+
+/** The settings in effect for a group, each with its source. */
+export interface GroupApplies {
+  /** Null: no limit. */
+  readonly limit: GroupApplying<number | null>;
+  readonly order: GroupApplying<'strict' | 'relaxed'>;
+  readonly on_dead: GroupApplying<'go-on' | 'hold'>;
+}
+
+export interface GroupApplying<Value> {
+  readonly value: Value;
+  readonly from: 'group' | 'queue' | 'defaults';
+}
+
+export type GroupStop<Time> = Extract<Cause<Time>, { readonly cause: 'group_paused' | 'group_held' }>;
+
+/** A task that has a slot of its group. */
+export interface GroupHolder<Time> {
+  readonly id: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly status: string;
+  /** When it started; null: it does not run. */
+  readonly since: Time | null;
+  /** When it is due; null: a worker has it. */
+  readonly due: Time | null;
+}
+
+/** A task that waits for a slot of its group. */
+export interface GroupCandidate<Time> {
+  readonly id: string;
+  readonly type: string;
+  readonly priority: number;
+  readonly created_at: Time;
+}
+
+/** Show a group of a queue; it needs no task. */
+export async function showGroup(db: Queryable, queue: string, group: string): Promise<ShownGroup> {
+  const rows = await db.query<{ shown: ShownGroup }>({
+    text: 'select taskq.show_group($1, $2) as shown',
+    values: [queue, group],
+  });
+  return rows[0]!.shown;
+}

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sessionOf } from '../queue/session.ts';
+import { outcome, registerWorker } from '../queue/worker.ts';
+import { createProject, type Project } from './project.ts';
+
+let project: Project;
+
+beforeAll(async () => {
+  project = await createProject();
+});
+beforeEach(() =>
+  project.client.query('truncate taskq.tasks, taskq.dead_tasks, taskq.queues, taskq.groups, taskq.asks'),
+);
+afterAll(() => project.drop());
+
+const inMail = (group: string, options: object = {}) => project.enqueue({ queue: 'mail', group, ...options });
+
+/** What is printed, line by line, with instants replaced. */
+async function shown(group: string): Promise<string[]> {
+  const { code, stdout, stderr } = await project.run(['groups', 'show', 'mail', group]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout
+    .replaceAll(/\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2} \((?:now|in \S+|\S+ ago)\)/g, 'TIME')
+    .replaceAll(/created (?:now|\S+ ago)/g, 'created AGO')
+    .trimEnd()
+    .split('\n');
+}
+
+describe('taskq groups show', () => {
+  test('says what applies, which tasks have a slot, and which come next', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
+    const ids = [];
+    for (const priority of [2, 2, 0]) ids.push(await inMail('ann', { priority }));
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    await worker.claim({ queues: ['mail'], types: ['double'] });
+    expect(await shown('ann')).toEqual([
+      'group ann',
+      '  queue     mail',
+      '  limit     1 slot (queue)',
+      '  order     strict (default)',
+      '  on death  go-on (default)',
+      '  tasks     1 with a slot, 2 waiting for one, 0 not due',
+      '',
+      'with a slot',
+      `  ${ids[2]}  double  running since TIME`,
+      '',
+      'next',
+      `  ${ids[0]}  double  priority 2, created AGO`,
+      `  ${ids[1]}  double  priority 2, created AGO`,
+    ]);
+  });
+
+  test('says what stops it: a dead letter, a task that put it off, and who paused it', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-on-dead', 'hold', '--group-limit', '2']);
+    await project.run(['groups', 'set', 'mail', 'ann', '--limit', '3']);
+    const ids = [await inMail('ann'), await inMail('ann')];
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    const held = await worker.claim({ queues: ['mail'], types: ['double'], start: 2 });
+    await worker.settle(
+      outcome(held[0]!, 'dead', { reason: 'hopeless' }),
+      outcome(held[1]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }),
+    );
+    await project.run(['groups', 'pause', 'mail', 'ann', '--by', 'bob', '--reason', 'deploy']);
+    const lines = await shown('ann');
+    expect(lines.slice(2, 8)).toEqual([
+      '  limit     3 slots (group)',
+      '  order     strict (default)',
+      '  on death  hold (queue)',
+      expect.stringMatching(
+        /^ {2}stopped {3}group ann is paused by \S+ \(bob\), .*, until it is resumed: deploy$/,
+      ),
+      `  stopped   group ann waits until task ${ids[0]}, a dead letter, is revived or discarded`,
+      `  stopped   task ${ids[1]} has put off group ann until TIME`,
+    ]);
+    expect(lines.at(-1)).toBe(`  ${ids[1]}  double  due TIME`);
+  });
+
+  test('a group without tasks is shown with what would apply, and a note', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
+    expect(await project.run(['groups', 'show', 'mail', 'nobody'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('limit     1 slot (queue)'),
+      stderr: 'this group has no live task\n',
+    });
+    const { stderr } = await project.run(['groups', 'show', 'mial', 'ann']);
+    expect(stderr).toContain('queue "mial" has had no tasks so far (did you mean "mail"?)');
+  });
+});
