@@ -1,6 +1,5 @@
 import type { EventLog } from './events.ts';
-
-const PAUSE_MS = 60_000;
+import { OnceAMinute } from './once-a-minute.ts';
 
 interface RefusedTask {
   readonly task_id: string;
@@ -12,7 +11,7 @@ interface RefusedTask {
 /** Logs tasks that the database refuses to lease, renew or move, each at most once a minute. */
 export class RefusedTasks {
   readonly #events: EventLog;
-  readonly #loggedAt = new Map<string, number>();
+  readonly #logged = new OnceAMinute();
 
   constructor(events: EventLog) {
     this.#events = events;
@@ -20,12 +19,7 @@ export class RefusedTasks {
 
   /** Log the task, unless it was logged within the last minute. */
   log(task: RefusedTask): void {
-    const now = performance.now();
-    for (const [id, at] of this.#loggedAt) {
-      if (now - at >= PAUSE_MS) this.#loggedAt.delete(id);
-    }
-    if (this.#loggedAt.has(task.task_id)) return;
-    this.#loggedAt.set(task.task_id, now);
+    if (!this.#logged.pass(task.task_id)) return;
     this.#events.event('task.refused', { ...task, error: { message: task.error } });
   }
 }

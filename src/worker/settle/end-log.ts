@@ -1,6 +1,7 @@
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
+import { OnceAMinute } from '../log/once-a-minute.ts';
 import { EndCounts } from './end-counts.ts';
 import { logOutcome } from './log-outcome.ts';
 
@@ -8,6 +9,8 @@ import { logOutcome } from './log-outcome.ts';
 export class EndLog {
   readonly counts = new EndCounts();
   readonly #events: EventLog;
+  /** By type. */
+  readonly #notStored = new OnceAMinute();
 
   constructor(events: EventLog) {
     this.#events = events;
@@ -15,7 +18,7 @@ export class EndLog {
 
   /** The database has answered its outcome. */
   settled(held: EndedTask, answer: SettleAnswer): void {
-    this.counts.count(logOutcome(this.#events, held, answer));
+    this.counts.count(logOutcome(this.#events, this.#notStored, held, answer));
   }
 
   /** The task waits in the queue again. */

@@ -1,11 +1,13 @@
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
+import type { OnceAMinute } from '../log/once-a-minute.ts';
 import type { End } from './end-counts.ts';
 
-/** Log what became of an attempt, and return what to count it as. */
+/** Log what became of an attempt, a result that is not stored at most once a minute for its type. Returns how to count it. */
 export function logOutcome(
   events: EventLog,
+  notStored: OnceAMinute,
   { task, outcome, ranMs }: EndedTask,
   { answer, consequence }: SettleAnswer,
 ): End {
@@ -23,7 +25,7 @@ export function logOutcome(
     events.event('lease.lost', about);
     return 'lost';
   }
-  if (note !== null) {
+  if (note !== null && notStored.pass(task.type)) {
     const { ran_ms: _, ...which } = about;
     events.event('result.not_stored', { ...which, bytes: note.bytes, reason: note.reason });
   }
