@@ -240,6 +240,7 @@ test('whatever anybody sends on our channels, a worker and who waits go on, and 
     const at = await queue.value<string>('select heartbeat_at::text from taskq.workers');
     if (at !== last) beats += 1;
     last = at;
+    await sleep(20);
   }
   await queue.rows(
     `select pg_notify(channel, payload)

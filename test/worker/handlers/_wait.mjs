@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Snooze } from 'taskq';
-import { count, witness } from './_witness.mjs';
+import { recorded, witness } from './_witness.mjs';
 
 /**
  * Waits `ms`, or until the event `until` is recorded, then ends as `ends` says. When its signal aborts it records that
@@ -15,7 +15,7 @@ export async function wait(payload, ctx) {
   const { signal } = deaf ? new AbortController() : ctx;
   try {
     if (ms) await sleep(ms, undefined, { signal });
-    while (until && (await count(ctx, until)) === 0) await sleep(20, undefined, { signal });
+    if (until) await recorded(ctx, until, signal);
   } catch {
     await witness(ctx, 'aborted', ctx.signal.reason);
     throw new Error(`interrupted: ${ctx.signal.reason}`);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 // Like the pool of an ordinary application, it would keep a process alive long after its last query.
@@ -18,6 +19,44 @@ export async function witness(ctx, event, note = null) {
 export async function count(ctx, event) {
   const text = 'select count(*)::integer as times from witness where task_id = $1 and event = $2';
   return (await query(text, [ctx.id, event])).rows[0].times;
+}
+
+/** What the handlers of this process wait for. One statement asks for all: one for each cost more than the workers did. */
+const awaited = new Set();
+let looking;
+
+/** Waits until this event of the task has been recorded. Throws when the signal aborts. */
+export async function recorded(ctx, event, signal) {
+  signal.throwIfAborted();
+  await new Promise((resolve, reject) => {
+    const one = { id: ctx.id, event, resolve };
+    awaited.add(one);
+    signal.addEventListener('abort', () => {
+      awaited.delete(one);
+      reject(signal.reason);
+    });
+    looking ??= look();
+    looking.catch(reject);
+  });
+}
+
+async function look() {
+  const text = 'select distinct task_id, event from witness where task_id = any ($1) and event = any ($2)';
+  try {
+    while (awaited.size > 0) {
+      const asked = [...awaited];
+      const { rows } = await query(text, [asked.map(({ id }) => id), asked.map((one) => one.event)]);
+      const seen = new Set(rows.map(({ task_id, event }) => `${task_id} ${event}`));
+      for (const one of asked) {
+        if (!seen.has(`${one.id} ${one.event}`)) continue;
+        awaited.delete(one);
+        one.resolve();
+      }
+      await sleep(20);
+    }
+  } finally {
+    looking = undefined;
+  }
 }
 
 async function query(text, values) {
