@@ -4,7 +4,7 @@ import { discard } from '../../src/queue/operate/discard.ts';
 import { revive } from '../../src/queue/operate/revive.ts';
 import { enqueue, enqueueSome, refuseChanges, statusOf } from './rows.ts';
 import { useDatabase } from './session.ts';
-import { waitUntilBlocked } from './waiting.ts';
+import { patiently, waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -57,16 +57,19 @@ describe('a discard and a revive of the same letters wait for one another, and n
     await operator.rows('begin');
     await operator.rows("select taskq.add_dead($1, 'another reason')", ids[held]);
     const [reviver, discarder] = [await queue.session(), await queue.session()];
-    const revived = revive(reviver, ids);
-    await waitUntilBlocked(queue.admin);
-    const both = Promise.all([revived, discard(discarder, ids)]);
-    await waitUntilBlocked(queue.admin, 2);
-    await operator.rows('commit');
+    const both = await patiently(queue.admin, ['revive', 'discard'], async () => {
+      const revived = revive(reviver, ids);
+      await waitUntilBlocked(queue.admin);
+      const answers = Promise.all([revived, discard(discarder, ids)]);
+      await waitUntilBlocked(queue.admin, 2);
+      await operator.rows('commit');
+      return answers;
+    });
     // Where both wait for the operator's row, the later one may be the first to get it.
     expect([
       ['revived', 'revived', 'not_dead', 'not_dead'],
       ['not_dead', 'not_dead', 'discarded', 'discarded'],
-    ]).toContainEqual((await both).flat().map(({ answer }) => answer));
+    ]).toContainEqual(both.flat().map(({ answer }) => answer));
   });
 });
 

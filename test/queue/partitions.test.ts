@@ -4,7 +4,7 @@ import { beginHousekeeping, maintain } from '../../src/queue/protocol/maintain.t
 import { explained, reportPlans } from '../sql/explained.ts';
 import { enqueue, enqueueSome, finishedRow, lapse, type Row, rescueAll, silence, statusOf } from './rows.ts';
 import { type Session, useDatabase } from './session.ts';
-import { waitUntilBlocked } from './waiting.ts';
+import { patiently, waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -397,10 +397,13 @@ describe('rows without a partition', () => {
     await mover.rows('begin');
     await mover.rows('select * from taskq.place_history()');
     const purger = await queue.session();
-    const purged = purger.rows('select * from taskq.purge($1)', [id]).catch((error) => error);
-    await waitUntilBlocked(queue.admin);
-    await mover.rows('commit');
-    expect(await purged).toMatchObject({ code: '40001' });
+    const purged = await patiently(queue.admin, ['purge'], async () => {
+      const purging = purger.rows('select * from taskq.purge($1)', [id]).catch((error) => error);
+      await waitUntilBlocked(queue.admin);
+      await mover.rows('commit');
+      return purging;
+    });
+    expect(purged).toMatchObject({ code: '40001' });
     await purger.rows('select * from taskq.purge($1)', [id]);
     expect(await statusOf(queue.admin, id)).toBeUndefined();
   });

@@ -343,16 +343,22 @@ async function largeTables(): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
+/**
+ * Runs it, and again where it reads that many pages: a plan is made anew at any time, as after a vacuum of the catalogue,
+ * and that reads the catalogue of all partitions.
+ */
+async function explainedBelow<T>(most: number, run: () => Promise<T>) {
+  let found = await explained(worker.session, run);
+  for (let more = 2; more > 0 && found.pages >= most; more--) found = await explained(worker.session, run);
+  return found;
+}
+
 async function expectIndexed(verb: string, most: number): Promise<void> {
   const large = await largeTables();
   expect(large).toContain('tasks');
-  // Once before: a plan's first making reads the catalogue of all partitions. So does its next, which a vacuum of the
-  // catalogue, say, may bring about at any time: then it is run once more.
+  // Once before, to make the plan.
   await verbs[verb]!();
-  let run = await explained(worker.session, verbs[verb]!);
-  for (let more = 2; more > 0 && run.pages >= most; more--)
-    run = await explained(worker.session, verbs[verb]!);
-  const { result, scanned, pages, ms } = run;
+  const { result, scanned, pages, ms } = await explainedBelow(most, verbs[verb]!);
   report.push(`${verb}: ${result.length} rows, ${pages} pages, ${ms.toFixed(1)} ms`);
   expect(scanned.filter((table) => large.includes(table))).toEqual([]);
   expect(pages).toBeLessThan(most);
@@ -506,7 +512,7 @@ describe.sequential('beside due tasks of a type that is not handled', () => {
     const claimer = claimerOf(worker.session, worker, { queues, types: ['rare'], costMs: 1000 });
     await claimer.sweep();
     for (let n = 0; n < 7; n++) await claimer.claim(10);
-    const run = await explained(worker.session, () => claimer.claim(10));
+    const run = await explainedBelow(200, () => claimer.claim(10));
     expect(run.result).toEqual([]);
     // It is empty where no breaker is open.
     expect(run.scanned).toEqual(['breaker_events']);
@@ -521,7 +527,7 @@ describe.sequential('beside due tasks of a type that is not handled', () => {
         worker.id,
       );
     for (let n = 0; n < 7; n++) await mark();
-    const { result, pages } = await explained(worker.session, mark);
+    const { result, pages } = await explainedBelow(300, mark);
     expect(result[0]!.due_ms).toBeGreaterThan(3_000_000);
     expect(pages).toBeLessThan(300);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { listenTo } from '../listening.ts';
 import { type Session, useDatabase } from '../session.ts';
-import { waitUntil, waitUntilBlocked } from '../waiting.ts';
+import { patiently, waitUntil, waitUntilBlocked } from '../waiting.ts';
 
 const queue = useDatabase();
 
@@ -137,12 +137,15 @@ test.each(['cancel', 'retry'])(
     const ids = tasks.map(({ id }) => id);
     await open.rows('begin');
     await open.rows('select from taskq.tasks where id = any ($1) for update', ids);
-    const acts = operator.rows(`select from taskq.${verb}($1)`, ids);
-    await waitUntilBlocked(queue.admin, 1);
-    const replaces = many(producer, [{ key: 'a' }, { key: 'b' }], { on_held: 'replace' });
-    await waitUntilBlocked(queue.admin, 2);
-    await open.rows('commit');
-    await acts;
-    expect(await replaces).toHaveLength(2);
+    const replaced = await patiently(queue.admin, [verb], async () => {
+      const acts = operator.rows(`select from taskq.${verb}($1)`, ids);
+      await waitUntilBlocked(queue.admin, 1);
+      const replaces = many(producer, [{ key: 'a' }, { key: 'b' }], { on_held: 'replace' });
+      await waitUntilBlocked(queue.admin, 2);
+      await open.rows('commit');
+      await acts;
+      return replaces;
+    });
+    expect(replaced).toHaveLength(2);
   },
 );
