@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { LogLine } from '../support/start-taskq.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
@@ -49,12 +50,18 @@ test('taskq workers shows what runs now, not what ran at the last heartbeat', as
   await queue.enqueueSome(3, 'wait', { until: 'go' });
   const { id } = await started(['--concurrency', '2', '--batch', '3']);
   await counts({ running: 2, leased: 1 });
-  // As if the last heartbeat, three seconds ago, came before the claim.
-  await queue.rows(
-    "update taskq.workers set running = 0, ahead = 0, heartbeat_at = heartbeat_at - interval '3 s'",
-  );
-  const { stdout } = await queue.run('workers', '--json');
-  expect(JSON.parse(stdout).workers).toMatchObject([{ id, running: 2, ahead: 1 }]);
+  let shown: string;
+  const isNow = async () => {
+    // As if the last heartbeat, three seconds ago, came before the claim.
+    await queue.rows(
+      "update taskq.workers set running = 0, ahead = 0, heartbeat_at = heartbeat_at - interval '3 s'",
+    );
+    shown = (await queue.run('workers', '--json')).stdout;
+    const [worker] = JSON.parse(shown).workers;
+    return worker.id === id && worker.running === 2 && worker.ahead === 1;
+  };
+  // A worker has a second to answer; on a busy machine it may need another try.
+  await until(isNow, async () => shown, BEFORE_A_HEARTBEAT_MS);
 });
 
 describe('taskq workers set, on a running worker,', () => {
@@ -124,6 +131,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
     const last = () => queue.value<string>('select max(heartbeat_at)::text from taskq.workers');
     for (let seen = 0, before = await last(); seen < count; ) {
       await look();
+      await sleep(10);
       const now = await last();
       if (now !== before) seen += 1;
       before = now;
@@ -143,8 +151,8 @@ describe('taskq workers set --lease, on a running worker,', () => {
   const inForce = () => queue.value<string[]>('select array_agg(lease_ms) from taskq.workers');
 
   test.each([
-    ['shorter', { TASKQ_LEASE: '60s', TASKQ_HEARTBEAT: '20s' }, '600ms', 600],
-    ['longer', { TASKQ_LEASE: '600ms', TASKQ_HEARTBEAT: '200ms' }, '60s', 60_000],
+    ['shorter', { TASKQ_LEASE: '60s', TASKQ_HEARTBEAT: '20s' }, '3s', 3000],
+    ['longer', { TASKQ_LEASE: '3s', TASKQ_HEARTBEAT: '1s' }, '60s', 60_000],
   ])(
     '%s: holds for what runs and for what it claims, and beside another worker nothing is lost',
     async (_, env, text, ms) => {
@@ -165,7 +173,7 @@ describe('taskq workers set --lease, on a running worker,', () => {
       await beats(6, async () => {
         const { longest, shortest } = await leases();
         expect(longest).toBeLessThanOrEqual(ms + 1000);
-        if (ms > 1000) expect(shortest).toBeGreaterThan(1000);
+        if (ms === 60_000) expect(shortest).toBeGreaterThan(3000);
       });
       for (const done of ids) await queue.witness(done, 'go');
       await counts({ completed: 5 });

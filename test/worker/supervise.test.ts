@@ -152,7 +152,10 @@ describe('work --processes', () => {
     for (const id of ids) await queue.saw(id, 'start');
     supervisor.kill('SIGKILL');
     await supervisor.exit;
-    await sleep(100);
+    await until(
+      () => queue.value("select bool_and(status = 'stopping') from taskq.list_workers()"),
+      async () => JSON.stringify(await queue.rows('select pid, status from taskq.list_workers()')),
+    );
     const late = await queue.enqueue('wait', { ms: 1 });
     expect(workers.filter(isAlive)).toEqual(workers);
     for (const id of ids) await queue.witness(id, 'go');

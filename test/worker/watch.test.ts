@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunningTaskq } from '../support/start-taskq.ts';
@@ -9,11 +9,11 @@ const queue = useWorkers();
 
 type Files = Readonly<Record<string, string>>;
 
-/** Writes files below a directory. */
-async function write(directory: string, files: Files): Promise<void> {
+/** Writes files below a directory: at once, or a worker takes what is between two of them for the whole change. */
+function write(directory: string, files: Files): void {
   for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(directory, name)), { recursive: true });
-    await writeFile(join(directory, name), text);
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
   }
 }
 
@@ -21,7 +21,7 @@ async function write(directory: string, files: Files): Promise<void> {
 async function watching(files: Files, args: readonly string[] = []) {
   const root = await temporaryDirectory();
   const handlers = join(root, 'handlers');
-  await write(handlers, files);
+  write(handlers, files);
   const worker = queue.work(['--watch', ...args], { handlers });
   await worker.waitForLog(event('worker.started'));
   return { root, handlers, worker };
@@ -57,7 +57,7 @@ describe('work --watch', () => {
     const go = join(root, 'go');
     const before = await queue.enqueue('slow', { until: go });
     await worker.waitForLog(event('task.started', before));
-    await write(handlers, { 'slow.mjs': waiting(2) });
+    write(handlers, { 'slow.mjs': waiting(2) });
     expect(await logged(worker, 'handlers.reloaded')).toMatchObject({
       changed: ['slow.mjs'],
       added: [],
@@ -65,7 +65,7 @@ describe('work --watch', () => {
     });
     const after = await queue.enqueue('slow', { until: go });
     await worker.waitForLog(event('task.started', after));
-    await writeFile(go, '');
+    writeFileSync(go, '');
     await queue.hasStatus(before, 'completed');
     await queue.hasStatus(after, 'completed');
     expect((await queue.task(before)).result).toBe(1);
@@ -131,7 +131,7 @@ describe('work --watch', () => {
       const type = `${types[index]}/h`;
       expect(await resultOf(type), what).toBe(1);
       for (const version of [2, 3]) {
-        await write(handlers, { [name]: text(version) });
+        write(handlers, { [name]: text(version) });
         times += 1;
         expect(await logged(worker, 'handlers.reloaded', times), what).toMatchObject({ changed: [name] });
         expect(await resultOf(type), what).toBe(version);
@@ -157,7 +157,7 @@ describe('work --watch', () => {
     for (const [index, [, name, text, expected]] of broken.entries()) {
       const times = index + 1;
       const type = `new-${times}`;
-      await write(handlers, { [name]: text, [`${type}.mjs`]: 'export default () => "new";' });
+      write(handlers, { [name]: text, [`${type}.mjs`]: 'export default () => "new";' });
       const line = await logged(worker, 'handlers.not_reloaded', times);
       expect(line).toMatchObject({ level: 'error', changed: expect.arrayContaining([name]) });
       const { message } = line.error as { message: string };
@@ -165,8 +165,8 @@ describe('work --watch', () => {
       expect(message).not.toContain('\n');
       expect([await resultOf('h'), await resultOf('t')]).toEqual([`mended ${index}`, 1]);
       expect(await queue.value('select count(*)::int from taskq.task_types where name = $1', type)).toBe(0);
-      if (!(name in good)) await rm(join(handlers, name));
-      await write(handlers, { ...good, 'h.mjs': `export default () => "mended ${times}";` });
+      if (!(name in good)) rmSync(join(handlers, name));
+      write(handlers, { ...good, 'h.mjs': `export default () => "mended ${times}";` });
       await logged(worker, 'handlers.reloaded', times);
       expect([await resultOf('h'), await resultOf(type)]).toEqual([`mended ${times}`, 'new']);
       expect(eventsOf(worker, 'handlers.not_reloaded')).toHaveLength(times);
@@ -176,8 +176,8 @@ describe('work --watch', () => {
   test('registers what is new with its settings, and claims no more what is gone', async () => {
     const { handlers, worker } = await watching({ 'gone.mjs': 'export default () => 1;' });
     const early = await queue.enqueue('fresh');
-    await rm(join(handlers, 'gone.mjs'));
-    await write(handlers, {
+    rmSync(join(handlers, 'gone.mjs'));
+    write(handlers, {
       'fresh.mjs': 'export default { maxAttempts: 7, timeout: "9s", run: () => "here" };',
     });
     expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ added: ['fresh'], removed: ['gone'] });
@@ -196,7 +196,7 @@ describe('work --watch', () => {
     expect(await resultOf('h')).toBe(1);
     const early = await queue.enqueue('fresh');
     const run = '(_, ctx) => new Promise((_, fail) => ctx.signal.addEventListener("abort", () => fail()))';
-    await write(handlers, {
+    write(handlers, {
       'fresh.mjs': `export default { maxAttempts: 1, timeout: "500ms", run: ${run} };`,
     });
     await logged(worker, 'handlers.reloaded');
@@ -211,14 +211,14 @@ describe('work --watch', () => {
     );
     const ids = await queue.enqueueSome(8, 'slow', { until: join(root, 'go') });
     await worker.waitForLog(event('task.started'));
-    await rm(join(handlers, 'slow.mjs'));
+    rmSync(join(handlers, 'slow.mjs'));
     await logged(worker, 'handlers.reloaded');
     await until(
       async () => (await queue.value("select count(*)::int from taskq.tasks where status = 'leased'")) === 0,
       async () => JSON.stringify(await queue.counts()),
     );
     expect(await queue.counts()).toEqual({ running: 2, pending: 6 });
-    await writeFile(join(root, 'go'), '');
+    writeFileSync(join(root, 'go'), '');
     for (const id of ids.slice(0, 2)) await queue.hasStatus(id, 'completed');
     expect(await resultOf('other')).toBe(1);
     expect(await queue.counts()).toEqual({ completed: 3, pending: 6 });
@@ -229,24 +229,24 @@ describe('work --watch', () => {
 
   test('goes on when the directory is deleted and made again', async () => {
     const { handlers, worker } = await watching({ 'h.mjs': 'export default () => 1;' });
-    await rm(handlers, { recursive: true });
+    rmSync(handlers, { recursive: true });
     expect((await logged(worker, 'handlers.not_reloaded')).error).toMatchObject({
       message: expect.stringContaining(handlers),
     });
     expect(await resultOf('h')).toBe(1);
-    await write(handlers, { 'deep/er.mjs': 'export default () => 2;' });
+    write(handlers, { 'deep/er.mjs': 'export default () => 2;' });
     await logged(worker, 'handlers.reloaded');
     expect(await resultOf('deep/er')).toBe(2);
-    await write(handlers, { 'deep/er.mjs': 'export default () => 3;' });
+    write(handlers, { 'deep/er.mjs': 'export default () => 3;' });
     await logged(worker, 'handlers.reloaded', 2);
     expect(await resultOf('deep/er')).toBe(3);
   });
 
   test('takes a save by rename, and ignores what an editor or a handler leaves beside', async () => {
     const { handlers, worker } = await watching({ 'h.mjs': 'export default () => 1;' });
-    await write(handlers, { '.h.mjs.swp': 'x', 'h.mjs~': 'x', 'handler.log': 'x', 'notes.txt': 'x' });
-    await write(handlers, { '.h.mjs.new': 'export default () => 2;' });
-    await rename(join(handlers, '.h.mjs.new'), join(handlers, 'h.mjs'));
+    write(handlers, { '.h.mjs.swp': 'x', 'h.mjs~': 'x', 'handler.log': 'x', 'notes.txt': 'x' });
+    write(handlers, { '.h.mjs.new': 'export default () => 2;' });
+    renameSync(join(handlers, '.h.mjs.new'), join(handlers, 'h.mjs'));
     expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ changed: ['h.mjs'] });
     expect(await resultOf('h')).toBe(2);
   });
@@ -258,12 +258,9 @@ describe('work --watch', () => {
       ids.push(...(await queue.enqueueSome(50, 'one')), ...(await queue.enqueueSome(50, 'two')));
       const next = join(root, `next-${version}`);
       // Every second set does not load: one of its files is broken.
-      await write(
-        next,
-        version % 2 === 1 ? { ...setOf(version), 'two.ts': 'export default (' } : setOf(version),
-      );
-      await rename(handlers, join(root, `old-${version}`));
-      await rename(next, handlers);
+      write(next, version % 2 === 1 ? { ...setOf(version), 'two.ts': 'export default (' } : setOf(version));
+      renameSync(handlers, join(root, `old-${version}`));
+      renameSync(next, handlers);
       await logged(
         worker,
         version % 2 === 1 ? 'handlers.not_reloaded' : 'handlers.reloaded',
@@ -287,7 +284,7 @@ describe('work --watch', () => {
     // The file loaded last replaces the first one, and itself.
     const replace = (name: string) =>
       `writeFileSync(${JSON.stringify(join(handlers, name))}, ${JSON.stringify(version(3))});`;
-    await write(handlers, {
+    write(handlers, {
       'a.mjs': version(2),
       'z.mjs': `import { writeFileSync } from 'node:fs'; ${replace('a.mjs')} ${replace('z.mjs')} ${version(2)}`,
     });
@@ -301,7 +298,7 @@ describe('work --watch', () => {
       Array.from({ length: 1000 }, (_, n) => [`d${n % 10}/h${n}.mjs`, `export default () => ${n};`]),
     );
     const { handlers, worker } = await watching(files);
-    await write(handlers, { 'd7/h777.mjs': 'export default () => "changed";' });
+    write(handlers, { 'd7/h777.mjs': 'export default () => "changed";' });
     expect(await logged(worker, 'handlers.reloaded')).toMatchObject({ changed: ['d7/h777.mjs'] });
     expect(await resultOf('d7/h777')).toBe('changed');
     expect(await resultOf('d8/h888')).toBe(888);
@@ -309,7 +306,7 @@ describe('work --watch', () => {
 
   test('refuses at its start what work without it refuses', async () => {
     const root = await temporaryDirectory();
-    await write(root, { 'bad.mjs': 'export default (' });
+    write(root, { 'bad.mjs': 'export default (' });
     const worker = queue.work(['--watch'], { handlers: root });
     expect(await worker.exit).toEqual({ code: 2, signal: null });
     expect(worker.stderr()).toContain('bad.mjs');
