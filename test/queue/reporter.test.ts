@@ -8,7 +8,10 @@ import { Ledger } from '../../src/worker/lease/ledger.ts';
 import { Reporter } from '../../src/worker/settle/reporter.ts';
 import { enqueueSome, lapse, liveRow, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 import { registerWorker } from './worker.ts';
+
+const LOCK = 'select from taskq.tasks where id = $1 for update';
 
 const queue = useDatabase();
 
@@ -121,6 +124,39 @@ test('an outcome of a locked task is sent again until it is free, and nothing wa
   await ledger.untilEmpty();
   expect(ends).toEqual([`given back ${free}`, `given back ${locked}`]);
   expect(await liveRow(queue.admin, locked)).toMatchObject({ status: 'pending', releases: 0 });
+});
+
+test('an outcome waits in turn for a row that one session after another locks', async () => {
+  const { ledger, reporter, ends, held, ids } = await holding(await queue.session(), 1);
+  const [one, next] = [await queue.session(), await queue.session()];
+  await one.rows('begin');
+  await one.rows(LOCK, ids[0]);
+  await next.rows('begin');
+  const locked = next.rows(LOCK, ids[0]);
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await waitUntilBlocked(queue.admin, 2);
+  await one.rows('rollback');
+  await locked;
+  await next.rows('rollback');
+  await ledger.untilEmpty();
+  expect(ends).toEqual([`recorded ${ids[0]}`]);
+});
+
+test('a row that stays locked is waited for a few times, and then only asked for', async () => {
+  const { ledger, reporter, ends, held, ids } = await holding(await queue.session(), 1);
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows(LOCK, ids[0]);
+  ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await expect
+    .poll(() => held[0]!.delivery, { timeout: 40_000 })
+    .toMatchObject({ vainWaits: 4, waitMs: 1000 });
+  await other.rows('rollback');
+  await ledger.untilEmpty();
+  expect(held[0]!.delivery).toMatchObject({ vainWaits: 4 });
+  expect(ends).toEqual([`recorded ${ids[0]}`]);
 });
 
 test('where the server refuses everything, no more of that type is claimed, and all is recorded when that is over', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { settle as settleByLibrary } from '../../src/queue/protocol/settle.ts';
 import { deadRow, enqueue, enqueueSome, finishedRow, lapse, liveRow, type Row, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 import { type Answer, claimOne, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -582,4 +583,29 @@ describe('the fence', () => {
       'already',
     ]);
   });
+
+  test.each(['completed', 'failed'])(
+    'a row that was busy is waited for on demand, for a while (%s)',
+    async (kind) => {
+      const [locked, free] = (await enqueueSome(queue.admin, 2)) as [string, string];
+      const worker = await registerWorker(await queue.session());
+      const tasks = await worker.claim({ start: 2 });
+      const settle = async () => {
+        const answers = await worker.session.rows<Answer>(
+          'select id, answer from taskq.settle($1, $2, $3)',
+          worker.id,
+          JSON.stringify(tasks.map((task) => outcome(task, kind))),
+          { wait_for: locked },
+        );
+        return Object.fromEntries(answers.map(({ id, answer }) => [id, answer]));
+      };
+      await queue.admin.rows('begin');
+      await queue.admin.rows("update taskq.tasks set tags = '{}' where id = $1", locked);
+      expect(await settle()).toEqual({ [locked]: 'busy', [free]: 'recorded' });
+      const waiting = settle();
+      await waitUntilBlocked(queue.admin);
+      await queue.admin.rows('commit');
+      expect(await waiting).toEqual({ [locked]: 'recorded', [free]: 'already' });
+    },
+  );
 });

@@ -13,7 +13,10 @@
 --
 -- taskq.complete records completed tasks; a worker calls it directly if it has only those. A lease that ran out and was
 -- not taken over still counts. A task with a cancel request never waits again: an outcome that would put it back ends
--- it as cancelled. All locks use `skip locked`: settle never waits.
+-- it as cancelled.
+--
+-- All locks use `skip locked`, so settle never waits. options: {"wait_for": id}, of a task that was `busy` before, waits
+-- for its row first, for half a second at most: sessions that replace its key without a pause would keep it `busy`.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -38,7 +41,9 @@ declare
   done_nos integer[];
 begin
   if options <> '{}' then
-    perform taskq.refuse_unknown_options('settle', options, '{}');
+    perform taskq.refuse_unknown_options('settle', options, '{wait_for}');
+    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+    ts := clock_timestamp();
   end if;
   select count(*), min(coalesce(o.outcome, 'none')) filter (
       where o.outcome is null or o.outcome not in ('completed', 'failed', 'dead', 'snoozed', 'cancelled')

@@ -36,6 +36,11 @@ interface Row {
 /** A successful outcome, as nearly all are. */
 type Success = Settlement & { readonly outcome: Completed };
 
+export interface SettleOptions {
+  /** The id of a task that was `busy`: wait for its row, for half a second at most. */
+  readonly waitFor?: string | undefined;
+}
+
 /**
  * Record outcomes of this worker's tasks, of all kinds in one transaction. Returns an answer for each, in their order.
  */
@@ -43,27 +48,30 @@ export async function settle(
   db: Queryable,
   workerId: number,
   settlements: readonly Settlement[],
+  { waitFor }: SettleOptions = {},
 ): Promise<SettleAnswer[]> {
+  const options = waitFor === undefined ? '{}' : `{"wait_for":${waitFor}}`;
   if (settlements.every(({ outcome }) => outcome.kind === 'completed' && outcome.again === undefined))
-    return complete(db, workerId, settlements as readonly Success[]);
-  return settleAny(db, workerId, settlements);
+    return complete(db, workerId, settlements as readonly Success[], options);
+  return settleAny(db, workerId, settlements, options);
 }
 
 /** Record no outcome. Throws what would make any outcome fail: missing rights, a missing function, a broken session. */
 export async function settleNothing(db: Queryable, workerId: number): Promise<void> {
-  await complete(db, workerId, []);
-  await settleAny(db, workerId, []);
+  await complete(db, workerId, [], '{}');
+  await settleAny(db, workerId, [], '{}');
 }
 
 async function settleAny(
   db: Queryable,
   workerId: number,
   settlements: readonly Settlement[],
+  options: string,
 ): Promise<SettleAnswer[]> {
   const rows = await db.query<Row>({
     name: 'taskq_settle',
-    text: 'select id, lease_no, answer, extra from taskq.settle($1, $2)',
-    values: [workerId, `[${settlements.map(asJson).join(',')}]`],
+    text: 'select id, lease_no, answer, extra from taskq.settle($1, $2, $3)',
+    values: [workerId, `[${settlements.map(asJson).join(',')}]`, options],
   });
   return inOrder(settlements, rows, ASK_AGAIN);
 }
@@ -73,12 +81,13 @@ async function complete(
   db: Queryable,
   workerId: number,
   successes: readonly Success[],
+  options: string,
 ): Promise<SettleAnswer[]> {
   const column = <T>(of: (success: Success) => T) => successes.map(of);
   const someOf = (values: (string | null)[]) => (values.some((value) => value !== null) ? values : null);
   const rows = await db.query<Row>({
     name: 'taskq_complete',
-    text: 'select id, lease_no, answer, extra from taskq.complete($1, $2, $3, $4, $5, $6)',
+    text: 'select id, lease_no, answer, extra from taskq.complete($1, $2, $3, $4, $5, $6, $7)',
     values: [
       workerId,
       `{${column(({ id }) => id).join(',')}}`,
@@ -86,6 +95,7 @@ async function complete(
       `{${column(({ ranMs }) => (ranMs === null ? 'null' : Math.round(ranMs))).join(',')}}`,
       someOf(column(({ outcome }) => outcome.result)),
       someOf(column(({ outcome }) => outcome.resultNote && JSON.stringify(outcome.resultNote))),
+      options,
     ],
   });
   return rows.length === 0 ? successes.map(() => RECORDED) : inOrder(successes, rows, RECORDED);

@@ -46,6 +46,8 @@ export interface Delivery {
   readonly isAlone: boolean;
   /** Another transaction had the task's row locked when it was last sent. */
   readonly isLocked: boolean;
+  /** How often the database has waited for that transaction in vain. */
+  readonly vainWaits: number;
   /** How often it was refused by itself for a conflict, which should pass. */
   readonly conflicts: number;
   /** How long it waits before it is sent again, and until when (`performance.now()`). */

@@ -4,7 +4,7 @@ import type { Delivery, HeldTask } from './held-task.ts';
 
 /** When to send a report again, and what the failure has shown. */
 export type Redelivery = Pick<Delivery, 'waitMs' | 'notBefore' | 'isAlone'> &
-  Partial<Pick<Delivery, 'isLocked' | 'conflicts'>>;
+  Partial<Pick<Delivery, 'isLocked' | 'vainWaits' | 'conflicts'>>;
 
 /**
  * The part of the ledger with the tasks at `reporting`: each report waits to be sent, or is sent and waits for its
@@ -125,6 +125,7 @@ const FIRST: Delivery = {
   isRepeat: false,
   isAlone: false,
   isLocked: false,
+  vainWaits: 0,
   conflicts: 0,
   waitMs: 0,
   notBefore: 0,

@@ -36,6 +36,8 @@ const MAX_ALONE_WAIT_MS = 30_000;
  * trigger of the application raises it.
  */
 const MAX_CONFLICTS = 10;
+/** So often does the database wait for the transaction that has a row locked: after that, it may stay open for long. */
+const MAX_VAIN_WAITS = 4;
 
 /** Records outcomes, so that one which cannot be stored delays no other. */
 export class OutcomeRecorder {
@@ -74,9 +76,10 @@ export class OutcomeRecorder {
     if (part.length === 0) return;
     const { worker, ledger } = this.#options;
     try {
-      const answers = await settle(worker.db, worker.workerId, part);
+      const waitFor = part.find(deservesWait)?.id;
+      const answers = await settle(worker.db, worker.workerId, part, { waitFor });
       refused.partTaken();
-      this.#applyAnswers(part, answers);
+      this.#applyAnswers(part, answers, waitFor);
     } catch (error) {
       if (!isUndone(error)) ledger.reports.mayBeRecorded(part);
       const reason = await refused.reasonOf(part, error);
@@ -130,12 +133,17 @@ export class OutcomeRecorder {
     await this.#settle([held], refused);
   }
 
-  #applyAnswers(part: readonly EndedTask[], answers: readonly SettleAnswer[]): void {
+  #applyAnswers(
+    part: readonly EndedTask[],
+    answers: readonly SettleAnswer[],
+    waitedFor: string | undefined,
+  ): void {
     const { ledger, retryWait } = this.#options;
     for (let index = 0; index < part.length; index++) {
       const held = part[index]!;
       const answer = answers[index]!;
-      if (answer.answer === 'busy') retryWait.locked(held);
+      if (answer.answer === 'busy')
+        retryWait.locked(held, vainWaitsOf(held) + (held.id === waitedFor ? 1 : 0));
       else if (ledger.settled(held)) this.#finish(held, answer);
     }
   }
@@ -152,6 +160,15 @@ export class OutcomeRecorder {
 
 function isAlone({ delivery }: HeldTask): boolean {
   return delivery?.isAlone === true;
+}
+
+/** Its row was locked the last time: only one of a batch is waited for, while nothing else is locked. */
+function deservesWait(held: HeldTask): boolean {
+  return held.delivery?.isLocked === true && vainWaitsOf(held) < MAX_VAIN_WAITS;
+}
+
+function vainWaitsOf({ delivery }: HeldTask): number {
+  return delivery?.vainWaits ?? 0;
 }
 
 /** The outcome of a task whose own outcome the database refuses, with the server's error. */

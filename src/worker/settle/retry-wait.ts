@@ -24,8 +24,8 @@ export class RetryWait {
   }
 
   /** Another transaction has its row locked. */
-  locked(held: HeldTask): void {
-    this.later(held, MAX_BUSY_WAIT_MS, { isLocked: true });
+  locked(held: HeldTask, vainWaits = 0): void {
+    this.later(held, MAX_BUSY_WAIT_MS, { isLocked: true, vainWaits });
   }
 
   /** It could not be taken: wait up to `maxWaitMs`. */
