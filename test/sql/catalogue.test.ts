@@ -31,6 +31,7 @@ const PURE = [
   'is_outgrown',
   'is_retention',
   'is_server_fault',
+  'is_strict',
   'is_text',
   'is_tied',
   'is_whole',
@@ -54,7 +55,7 @@ const PURE = [
   'type_options',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
-const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots'];
+const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict'];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [
   'applying',

@@ -15,7 +15,9 @@
 -- level start that long before now if its cursor is later: this finds tasks whose transaction committed after the
 -- cursor had passed.
 --
--- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots.
+-- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit and
+-- a strict order it claims no task before one that comes first by priority and id, has not started, and waited for a slot
+-- when the claim began (taskq.find_out_of_turn): committed, its time attended to, and not refused by the application.
 --
 -- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
@@ -60,7 +62,13 @@ declare
   open_queues text[];
   asked_to timestamptz;
   asks_left jsonb;
+  given bigint[];
+  -- The first of them: a longer list would be searched for each task.
+  just_given bigint[];
   chosen tid[];
+  chosen_first tid[];
+  has_older_slot boolean;
+  out_of_turn tid[];
   last_level integer;
   most_lost integer;
   weighs bigint;
@@ -126,9 +134,8 @@ begin
       ) as one
       where q.name = any (open_queues)
     ) then
-      asks_left := taskq.attend(
-        _queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts, spare > 0
-      );
+      select a.left_over, a.given into asks_left, given
+      from taskq.attend(_queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts, spare > 0) as a;
       asked_to := ts - interval '1 microsecond';
       ts := clock_timestamp();
     end if;
@@ -143,27 +150,50 @@ begin
   end if;
 
   if not is_probe then
-    -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
-    -- claim never waits.
-    select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight)
-    into chosen, last_level, most_lost, weighs
-    from (
-      select level.row_at, level.lost_ahead, level.weight, level_of.place
-      from unnest(level_queues, level_priorities, level_times, level_ids)
-        with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
-      lateral (
-        select t.ctid as row_at, t.lost_ahead, taskq.payload_weight(t.payload_bytes, t.payload) as weight
-        from taskq.tasks t
-        where t.queue = level_of.queue and t.priority = level_of.priority
-          and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
-          and t.lease_owner is null and t.type = any (_types)
-          and taskq.may_start(t.expires_at, t.started_at, ts)
-        order by t.available_at, t.id + 0
+    for turn in 1 .. 2 loop
+      just_given := coalesce(given[1 : 100], '{}');
+      -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
+      -- claim never waits.
+      select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight),
+        bool_or(due.gate = 'h' and due.id <> all (just_given))
+      into chosen, last_level, most_lost, weighs, has_older_slot
+      from (
+        select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
+        from unnest(level_queues, level_priorities, level_times, level_ids)
+          with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
+        lateral (
+          select t.ctid as row_at, t.lost_ahead, t.gate, t.id, taskq.payload_weight(t.payload_bytes, t.payload) as weight
+          from taskq.tasks t
+          where t.queue = level_of.queue and t.priority = level_of.priority
+            and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
+            and t.lease_owner is null and t.type = any (_types)
+            and taskq.may_start(t.expires_at, t.started_at, ts)
+          order by t.available_at, t.id + 0
+          limit _start + _ahead + spare
+          for no key update skip locked
+        ) as level
         limit _start + _ahead + spare
-        for no key update skip locked
-      ) as level
-      limit _start + _ahead + spare
-    ) as due;
+      ) as due;
+      out_of_turn := case when has_older_slot then taskq.find_out_of_turn(chosen, given, ts) end;
+      exit when out_of_turn is null;
+      given := given || taskq.return_slots(out_of_turn, _queues, _types, _cursor, _start + _ahead, ts, spare > 0);
+      -- Choose again: a task that comes first may have got a slot.
+      exit when turn = 2;
+      chosen_first := chosen;
+    end loop;
+    if chosen_first is not null then
+      chosen := array(
+        select c.row_at from unnest(chosen) with ordinality as c (row_at, nth)
+        where out_of_turn is null or c.row_at <> all (out_of_turn)
+        order by c.nth
+      );
+      -- As below, where the payloads are too large.
+      perform taskq.wake(l.queue, l.due, true)
+      from (
+        select t.queue, min(t.available_at) as due from taskq.tasks t
+        where t.ctid = any (chosen_first) and t.ctid <> all (chosen) group by t.queue
+      ) as l;
+    end if;
 
     if spare > 0 then
       select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
@@ -198,6 +228,9 @@ begin
     end if;
   end if;
 
+  if out_of_turn is not null then
+    level_left := least(level_left, last_level);
+  end if;
   if spare > 0 then
     -- Of the last level it may have read only the first rows, and it may have tried those of the first levels alone.
     level_left := least(level_left, last_level, (

@@ -7,16 +7,13 @@
 -- once: each takes the mutex of the group first, and counts in a later statement, whose snapshot has all that the
 -- session before it committed. Waits for nothing: what others have locked is passed, and its ask stays or is repeated.
 --
--- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each group is
--- attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
---
--- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused. Returns,
--- by queue, the place before the first ask that is left, [due_at in epoch microseconds, id]; null: none is left.
+-- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused. Returns
+-- the tasks that got slots (given) and, by queue, the place before the first ask that is left, [due_at in epoch
+-- microseconds, id] (left_over; null: none is left).
 create or replace function taskq.attend(
   _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
-  _ts timestamptz, _one_by_one boolean default false
+  _ts timestamptz, _one_by_one boolean default false, out left_over jsonb, out given bigint[]
 )
-returns jsonb
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -27,15 +24,10 @@ as $$
 declare
   page constant integer := least(20 + 2 * _most, 1000);
   due taskq.asks[];
-  mutexes integer[];
-  left_over jsonb;
-  try_until timestamptz;
-  put_off_to timestamptz;
-  asking record;
 begin
   -- With an older snapshot it would not see the slots given out since.
   if current_setting('transaction_isolation') <> 'read committed' then
-    return null;
+    return;
   end if;
 
   -- The asks of the first groups, in the order of their times, and where those of the others begin.
@@ -77,65 +69,8 @@ begin
   into due, left_over
   from ranked r
   where r.turn <= _most;
-  if due is null then
-    return left_over;
+  if due is not null then
+    given := taskq.attend_asks(due, _queues, _types, _cursor, _most, _ts, _one_by_one);
   end if;
-
-  -- The mutexes, in order, of those groups that no other session has.
-  mutexes := array(
-    select m.place
-    from (
-      select distinct taskq.mutex_of(a.queue, a.key) as place
-      from unnest(due) as a
-      order by 1
-    ) as wanted
-    cross join lateral (
-      select l.place from taskq.group_mutexes l where l.place = wanted.place limit 1 for no key update skip locked
-    ) as m
-  );
-  if not _one_by_one then
-    begin
-      perform taskq.attend_groups(due, mutexes, _queues, _types, _cursor, _most, _ts);
-      return left_over;
-    exception when others then
-      if taskq.is_server_fault(sqlstate) then
-        raise;
-      end if;
-    end;
-  end if;
-
-  try_until := clock_timestamp() + interval '5 s';
-  for asking in
-    select array_agg(a::taskq.asks) as asks, greatest(_most / count(*) over (), 1)::integer as share
-    from unnest(due) as a
-    where taskq.mutex_of(a.queue, a.key) = any (mutexes)
-    group by a.queue, a.key
-    order by min(a.due_at), min(a.id)
-  loop
-    put_off_to := case when clock_timestamp() > try_until then _ts end;
-    if put_off_to is null then
-      begin
-        perform taskq.attend_groups(asking.asks, mutexes, _queues, _types, _cursor, asking.share, _ts, try_until);
-        continue;
-      exception when others then
-        if taskq.is_server_fault(sqlstate) then
-          raise;
-        end if;
-        put_off_to := _ts + interval '5 s';
-      end;
-    end if;
-    update taskq.asks o set due_at = put_off_to
-    where o.ctid = any (array(
-      select l.row_at
-      from unnest(asking.asks) as a
-      cross join lateral (
-        select k.ctid as row_at from taskq.asks k
-        where k.queue = a.queue and k.due_at = a.due_at and k.id = a.id
-        limit 1
-        for update skip locked
-      ) as l
-    ));
-  end loop;
-  return left_over;
 end
 $$;

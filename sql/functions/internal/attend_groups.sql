@@ -1,12 +1,12 @@
 -- Attends to these asks, read by taskq.attend, of the groups whose mutexes (_mutexes) it has: deletes them, wakes the
--- tasks whose time has come, and gives out slots. Fails as a whole if the database refuses to write one of the tasks,
+-- tasks whose time has come, and gives out slots. Returns the tasks that got one. Fails as a whole if the database refuses to write one of the tasks,
 -- unless it tries each alone (_try_until is not null; the asks are those of one group then): it passes those that are
 -- refused, and they are tried again in 5 s.
 create or replace function taskq.attend_groups(
   _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _try_until timestamptz default null
 )
-returns void
+returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -54,7 +54,7 @@ begin
   select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
   from (select distinct attended.queue, attended.key from attended order by 1, 2) as g;
   if group_queues is null then
-    return;
+    return null;
   end if;
 
   if cardinality(woken) > 0 then
@@ -81,6 +81,6 @@ begin
       group by a.queue
     ) as q;
   end if;
-  perform taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until);
+  return taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until);
 end
 $$;

@@ -55,6 +55,7 @@ begin
     loop
       fetch waiting into next_at;
       exit when not found or clock_timestamp() > began + interval '5 s';
+      continue when taskq.find_out_of_turn(array[next_at], null, _ts) is not null;
       tried := taskq.try_claim(array[next_at], _start, 1, _worker, _lease_ms, _ts);
       row_at := tried.claimable[1];
       exit when row_at is not null;

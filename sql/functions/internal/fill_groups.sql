@@ -8,11 +8,14 @@
 --
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
+--
+-- Under strict order, a task that another session has locked keeps its turn: those after it wait. Returns the tasks that
+-- got slots.
 create or replace function taskq.fill_groups(
   _group_queues text[], _group_keys text[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _try_until timestamptz default null
 )
-returns void
+returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -28,6 +31,7 @@ declare
   limits integer[];
   held integer[];
   swaps boolean[];
+  ordered boolean[];
   taken bigint[];
   taken_back integer[];
   slots integer[];
@@ -37,10 +41,11 @@ declare
   hint record;
 begin
   -- The slots of each group (0: it is stopped), and how many are given out; a group without a limit needs no count.
-  select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth)
-  into limits, held, swaps
+  select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth),
+    array_agg(s.ordered order by s.nth)
+  into limits, held, swaps, ordered
   from (
-    select g.nth, l.most, h.held,
+    select g.nth, l.most, h.held, l.most < unlimited and taskq.is_strict(g.queue) as ordered,
       h.last is not null and (h.has_expired or h.held > l.most or (h.held = l.most and w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
@@ -111,7 +116,7 @@ begin
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
   chosen := array(
     select w.id
-    from unnest(_group_queues, _group_keys, free) as g (queue, key, free)
+    from unnest(_group_queues, _group_keys, free, ordered) as g (queue, key, free, ordered)
     cross join lateral (
       select t.id from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
@@ -120,7 +125,31 @@ begin
       limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
       for no key update skip locked
     ) as w
+    where not g.ordered
   );
+  if true = any (ordered) then
+    chosen := chosen || array(
+      select w.id
+      from unnest(_group_queues, _group_keys, free, ordered) as g (queue, key, free, ordered)
+      cross join lateral (
+        select first.id, bool_and(l.is_locked is not null) over (order by first.priority, first.id) as is_next
+        from (
+          select t.priority, t.id from taskq.tasks t
+          where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
+            and taskq.may_start(t.expires_at, t.started_at, _ts)
+          order by t.priority, t.id
+          limit g.free + case when _try_until is null or g.free = 0 then 0 else 1000 end
+        ) as first
+        left join lateral (
+          select true as is_locked from taskq.tasks t
+          where t.id = first.id and t.gate = 'w'
+          limit 1
+          for no key update skip locked
+        ) as l on true
+      ) as w
+      where g.ordered and w.is_next
+    );
+  end if;
   if _try_until is not null then
     chosen := taskq.try_gate(chosen, 'h', free[1], _ts, _try_until);
   end if;
@@ -175,5 +204,6 @@ begin
   loop
     perform taskq.wake(hint.queue, hint.due);
   end loop;
+  return chosen;
 end
 $$;

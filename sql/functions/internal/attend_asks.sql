@@ -1,0 +1,82 @@
+-- Attends to these asks, which a claim has read or left: takes the mutexes of their groups and calls
+-- taskq.attend_groups. Returns the tasks that got slots. Passes groups that another session attends to: their asks stay.
+--
+-- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each group is
+-- attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
+create or replace function taskq.attend_asks(
+  _asks taskq.asks[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz, _one_by_one boolean
+)
+returns bigint[]
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  given bigint[];
+  mutexes integer[];
+  try_until timestamptz;
+  put_off_to timestamptz;
+  asking record;
+begin
+  -- The mutexes, in order, of those groups that no other session has.
+  mutexes := array(
+    select m.place
+    from (
+      select distinct taskq.mutex_of(a.queue, a.key) as place
+      from unnest(_asks) as a
+      order by 1
+    ) as wanted
+    cross join lateral (
+      select l.place from taskq.group_mutexes l where l.place = wanted.place limit 1 for no key update skip locked
+    ) as m
+  );
+  if not _one_by_one then
+    begin
+      return taskq.attend_groups(_asks, mutexes, _queues, _types, _cursor, _most, _ts);
+    exception when others then
+      if taskq.is_server_fault(sqlstate) then
+        raise;
+      end if;
+    end;
+  end if;
+
+  try_until := clock_timestamp() + interval '5 s';
+  for asking in
+    select array_agg(a::taskq.asks) as asks, greatest(_most / count(*) over (), 1)::integer as share
+    from unnest(_asks) as a
+    where taskq.mutex_of(a.queue, a.key) = any (mutexes)
+    group by a.queue, a.key
+    order by min(a.due_at), min(a.id)
+  loop
+    put_off_to := case when clock_timestamp() > try_until then _ts end;
+    if put_off_to is null then
+      begin
+        given := given || taskq.attend_groups(
+          asking.asks, mutexes, _queues, _types, _cursor, asking.share, _ts, try_until
+        );
+        continue;
+      exception when others then
+        if taskq.is_server_fault(sqlstate) then
+          raise;
+        end if;
+        put_off_to := _ts + interval '5 s';
+      end;
+    end if;
+    update taskq.asks o set due_at = put_off_to
+    where o.ctid = any (array(
+      select l.row_at
+      from unnest(asking.asks) as a
+      cross join lateral (
+        select k.ctid as row_at from taskq.asks k
+        where k.queue = a.queue and k.due_at = a.due_at and k.id = a.id
+        limit 1
+        for update skip locked
+      ) as l
+    ));
+  end loop;
+  return given;
+end
+$$;

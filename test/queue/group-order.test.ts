@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { enqueue, liveRow } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+const inGroup = (group: string, options: object = {}) => enqueue(queue.admin, { group, ...options });
+
+function setQueue(settings: object): Promise<unknown> {
+  return queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+}
+
+const worker = async () => registerWorker(await queue.session());
+
+async function claimed(by: PlainWorker): Promise<string[]> {
+  return (await by.claim({ start: 10 })).map(({ id }) => id);
+}
+
+async function complete(by: PlainWorker, tasks: readonly Claimed[]): Promise<void> {
+  await by.settle(...tasks.map((task) => outcome(task, 'completed')));
+}
+
+/** A task that has a slot which no worker has claimed, and one that comes first, committed since. */
+async function overtaken(me: PlainWorker): Promise<{ late: string; urgent: string }> {
+  await setQueue({ group_limit: 1 });
+  const late = await inGroup('ann', { priority: 5 });
+  await me.claim({ types: ['other'] });
+  expect(await liveRow(queue.admin, late)).toMatchObject({ gate: 'h' });
+  return { late, urgent: await inGroup('ann', { priority: 1 }) };
+}
+
+describe('a slot that was given before a more urgent task was committed', () => {
+  test('goes to that task, even if the claim has turns for other groups only', async () => {
+    const me = await worker();
+    const { late, urgent } = await overtaken(me);
+    await queue.admin.rows("update taskq.asks set due_at = due_at - interval '1 s'");
+    await queue.admin.rows(
+      "insert into taskq.asks (due_at, queue, key) values ('2020-01-01', 'default', 'bob')",
+    );
+    const first = await me.claim({ start: 1 });
+    expect(first.map(({ id }) => id)).toEqual([urgent]);
+    await complete(me, first);
+    expect(await claimed(me)).toEqual([late]);
+  });
+
+  test('goes to that task, even if the cursor of the claim has passed what it asks for', async () => {
+    const me = await worker();
+    const { late, urgent } = await overtaken(me);
+    const soon = (Date.now() + 3_600_000) * 1000;
+    const cursor = [...Array.from({ length: 20 }, () => 0), soon, 0];
+    const first = await me.claim({ start: 10, cursor });
+    expect(first.map(({ id }) => id)).toEqual([urgent]);
+    await complete(me, first);
+    expect(await claimed(me)).toEqual([late]);
+  });
+
+  test('is taken back while another session attends to the group, and then goes to that task', async () => {
+    const me = await worker();
+    const { late, urgent } = await overtaken(me);
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows(
+      "select from taskq.group_mutexes where place = taskq.mutex_of('default', 'ann') for no key update",
+    );
+    const beside = await enqueue(queue.admin);
+    expect(await claimed(me)).toEqual([beside]);
+    expect(await liveRow(queue.admin, late)).toMatchObject({ gate: 'w', status: 'blocked' });
+    await other.rows('rollback');
+    const first = await me.claim({ start: 10 });
+    expect(first.map(({ id }) => id)).toEqual([urgent]);
+    await complete(me, first);
+    expect(await claimed(me)).toEqual([late]);
+  });
+
+  test('is taken back while another session has that task locked', async () => {
+    const me = await worker();
+    const { late, urgent } = await overtaken(me);
+    const editor = await queue.session();
+    await editor.rows('begin');
+    await editor.rows("update taskq.tasks set tags = '{}' where id = $1", urgent);
+    expect(await claimed(me)).toEqual([]);
+    await editor.rows('commit');
+    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([urgent]);
+    expect(await liveRow(queue.admin, late)).toMatchObject({ gate: 'w' });
+  });
+
+  test('is kept where the order is relaxed', async () => {
+    const me = await worker();
+    const { late } = await overtaken(me);
+    await setQueue({ group_order: 'relaxed' });
+    await queue.admin.rows('delete from taskq.asks');
+    expect(await claimed(me)).toEqual([late]);
+  });
+});
+
+describe('the first task of a group, locked by another session', () => {
+  async function locked(
+    order: string,
+  ): Promise<{ me: PlainWorker; ids: string[]; release(): Promise<unknown> }> {
+    await setQueue({ group_limit: 1, group_order: order });
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('bob')];
+    const editor = await queue.session();
+    await editor.rows('begin');
+    await editor.rows("update taskq.tasks set tags = '{}' where id = $1", ids[0]);
+    return { me: await worker(), ids, release: () => editor.rows('commit') };
+  }
+
+  test('keeps its turn under strict order: its group waits for it, others do not', async () => {
+    const { me, ids, release } = await locked('strict');
+    expect(await claimed(me)).toEqual([ids[2]]);
+    await release();
+    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([ids[0]]);
+  });
+
+  test('is passed under relaxed order', async () => {
+    const { me, ids } = await locked('relaxed');
+    expect(await claimed(me)).toEqual([ids[1], ids[2]]);
+  });
+});
+
+test('a group that was paused before a claim began starts nothing, even if the claim has no turn for it', async () => {
+  await setQueue({ group_limit: 1 });
+  const id = await inGroup('ann');
+  const me = await worker();
+  await me.claim({ types: ['other'] });
+  await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+  await queue.admin.rows('delete from taskq.asks');
+  expect(await claimed(me)).toEqual([]);
+  await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+  expect(await claimed(me)).toEqual([id]);
+});
