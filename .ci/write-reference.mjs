@@ -147,6 +147,28 @@ ${await members('library/figures', 'Figures')}
 ### \`pauseQueue(queue, options)\`
 
 ${await members('library/queue-pause', 'PauseSettings')}
+### \`setQueue(queue, settings)\`, and \`queueSettings\` of a configuration
+
+\`setQueue\` takes null too, which removes a setting.
+
+${await members('config/task-settings', 'QueueInput')}
+### \`setType(type, settings)\`, and \`taskTypes\` of a configuration
+
+\`setType\` takes null too, which removes a setting.
+
+${await members('config/task-settings', 'TaskTypeInput')}
+### A group of \`listGroups(queue)\`
+
+${await members('library/group-records', 'GroupRecord')}
+### What \`showGroup(queue, group)\` adds
+
+${await members('library/group-records', 'GroupDetails')}
+Each of \`holders\`:
+
+${await members('library/group-records', 'SlotHolder')}
+Each of \`next\`:
+
+${await members('library/group-records', 'SlotCandidate')}
 ### \`migrate(options)\`
 
 ${await members('library/migrate-for', 'MigrateSettings')}

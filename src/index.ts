@@ -44,11 +44,22 @@ export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.
 export type { Level } from './lib/level.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export type { SynchronousCommit } from './lib/synchronous-commit.ts';
+export type { QueueChanges, TypeChanges } from './library/changed-settings.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
 export type { Deletion, DiscardAnswer, PurgeAnswer, StillHeldKey } from './library/deletion.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
 export type { TaskCause, TaskExplanation } from './library/explanation.ts';
 export type { Figures, QueueFigures, TypeFigures } from './library/figures.ts';
+export type {
+  GroupApplies,
+  GroupChanges,
+  GroupDetails,
+  GroupPause,
+  GroupPauseSettings,
+  GroupRecord,
+  SlotCandidate,
+  SlotHolder,
+} from './library/group-records.ts';
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
 export type { MigrateSettings } from './library/migrate-for.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
@@ -84,6 +95,7 @@ export type {
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
 export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
+export type { GroupApplying, GroupStop } from './queue/inspect/show-group.ts';
 export type { QueueStats, Stalled, TypeStats } from './queue/inspect/stats.ts';
 export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';

@@ -17,14 +17,21 @@ export interface BreakerInput {
   readonly probeAfter?: string | number;
 }
 
-/** Options for the tasks of one type, in a configuration file. */
+/** Options for the tasks of one type, in a configuration file and for `setType`. */
 export interface TaskTypeInput {
+  /** Queue of tasks that are enqueued without one. */
   readonly queue?: string;
+  /** Priority of tasks that are enqueued without one. */
   readonly priority?: number | string;
+  /** Attempts before a task becomes a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
+  /** Wait after a failed attempt. */
   readonly backoff?: BackoffInput;
+  /** Time limit of an attempt. */
   readonly timeout?: string | number;
+  /** Do not start a task once it has been due for this long; applies to tasks enqueued from then on. */
   readonly expires?: string | number;
+  /** How long a finished task is kept: `none`, `ever`, or days such as `7d`. */
   readonly retention?: string;
   /** Stop starting its tasks when they keep failing: `'5/1m'`, or with `probeAfter`. */
   readonly breaker?: string | BreakerInput;
@@ -32,15 +39,30 @@ export interface TaskTypeInput {
 
 export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;
 
-/** Options for the tasks of one queue, in a configuration file. */
+/** Options for the tasks of one queue, in a configuration file and for `setQueue`. */
 export interface QueueInput {
+  /** Attempts before a task becomes a dead letter. */
   readonly maxAttempts?: number | 'unlimited';
+  /** Wait after a failed attempt. */
   readonly backoff?: BackoffInput;
+  /** Time limit of an attempt. */
   readonly timeout?: string | number;
+  /** Do not start a task once it has been due for this long; applies to tasks enqueued from then on. */
   readonly expires?: string | number;
+  /** How long a finished task is kept: `none`, `ever`, or days such as `7d`. */
   readonly retention?: string;
+  /** How long the errors of attempts are kept: `none`, `ever`, or days such as `30d`. */
   readonly errorsRetention?: string;
+  /** How long a dead letter is kept: `ever`, or days such as `90d`. */
   readonly deadRetention?: string;
+  /** Tasks of each group that have a slot at a time; 1 runs them one after the other. */
+  readonly groupLimit?: number;
+  /** Whether a task that waits for a retry keeps its slot, so that none of its group passes; default `strict`. */
+  readonly groupOrder?: 'strict' | 'relaxed';
+  /** Whether a group stops at a dead letter, until it is revived or discarded; default `go-on`. */
+  readonly groupOnDead?: 'go-on' | 'hold';
+  /** Whether tasks without a group join that of their type; default `none`. */
+  readonly groupBy?: 'type' | 'none';
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;
@@ -63,7 +85,15 @@ export function checkQueueSettings(queues: QueueInputs, checks: ValueChecks): vo
 
 const OF_BOTH = ['maxAttempts', 'backoff', 'timeout', 'expires', 'retention'] as const;
 const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_BOTH, 'breaker'];
-const OF_A_QUEUE: readonly (keyof QueueInput)[] = [...OF_BOTH, 'errorsRetention', 'deadRetention'];
+const OF_A_QUEUE: readonly (keyof QueueInput)[] = [
+  ...OF_BOTH,
+  'errorsRetention',
+  'deadRetention',
+  'groupLimit',
+  'groupOrder',
+  'groupOnDead',
+  'groupBy',
+];
 
 function checkEach<Name extends keyof ValueChecks>(
   settingsByName: Readonly<Record<string, unknown>>,

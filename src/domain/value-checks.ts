@@ -3,6 +3,7 @@ import { toDurationMs } from '../lib/duration.ts';
 import { normaliseBackoff } from './backoff.ts';
 import { normaliseBreaker } from './breaker.ts';
 import { parseMaxAttempts } from './enqueue-options.ts';
+import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from './group-settings.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseRetention } from './retention.ts';
@@ -19,6 +20,10 @@ export const VALUE_CHECKS = {
   queue: (value: unknown) => checkedName('queue', value),
   timeout: (value: unknown) => someTime(value, 'timeout'),
   expires: (value: unknown) => someTime(value, 'expires'),
+  groupLimit: (value: unknown) => parseGroupLimit(value),
+  groupOrder: (value: unknown) => parseGroupOrder(value),
+  groupOnDead: (value: unknown) => parseGroupOnDead(value),
+  groupBy: (value: unknown) => parseGroupBy(value),
 };
 
 /** Refuses `none`: a dead letter waits for someone to decide on it, and would have no time for that. */

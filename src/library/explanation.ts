@@ -28,7 +28,8 @@ export function explanationOf({ may_start_at: at, status, causes, ...same }: Exp
 
 const TIMES: ReadonlySet<string> = new Set(['at', 'since', 'until']);
 
-function causeOf(cause: Cause<string>): TaskCause {
+/** Converts the times of a cause. */
+export function causeOf(cause: Cause<string>): TaskCause {
   const converted = Object.entries(cause).map(([name, value]) => [
     name,
     TIMES.has(name) && value !== null ? new Date(value as string) : value,

@@ -1,6 +1,7 @@
 import { checkPayload } from '../domain/check-payload.ts';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import { NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
+import { parseGroupLimit } from '../domain/group-settings.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
 import { checkedName } from '../domain/names.ts';
 import { storedPayload } from '../domain/payload.ts';
@@ -14,11 +15,13 @@ import { TaskqError } from '../lib/errors.ts';
 import { queryableOf } from '../lib/pg-client.ts';
 import { explainTask } from '../queue/inspect/explain-task.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
+import { showGroup } from '../queue/inspect/show-group.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
 import { stats } from '../queue/inspect/stats.ts';
 import type { ListFilter } from '../queue/inspect/task-filter.ts';
 import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
 import { discard } from '../queue/operate/discard.ts';
+import { pauseGroup, resumeGroup, setGroup } from '../queue/operate/groups.ts';
 import { type KeyRelease, releaseKey } from '../queue/operate/keys.ts';
 import { pauseQueue, resumeQueue } from '../queue/operate/pause-queue.ts';
 import { purge } from '../queue/operate/purge.ts';
@@ -26,15 +29,26 @@ import { type RerunAnswer, rerun } from '../queue/operate/rerun.ts';
 import { resumeType } from '../queue/operate/resume-type.ts';
 import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
 import { type ReviveAnswer, revive } from '../queue/operate/revive.ts';
+import { setQueue } from '../queue/operate/set-queue.ts';
+import { setType } from '../queue/operate/set-type.ts';
 import { type Enqueued, enqueue, type NewTask } from '../queue/protocol/enqueue.ts';
 import { findByKey } from '../queue/protocol/find-by-key.ts';
 import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
 import { bulksOf } from './bulks-of.ts';
+import { type QueueChanges, queueChangesOf, type TypeChanges, typeChangesOf } from './changed-settings.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
 import { explanationOf, type TaskExplanation } from './explanation.ts';
 import { type Figures, figuresOf } from './figures.ts';
+import {
+  type GroupChanges,
+  type GroupDetails,
+  type GroupPauseSettings,
+  type GroupRecord,
+  groupDetailsOf,
+  groupRecords,
+} from './group-records.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
 import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
@@ -239,6 +253,70 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async resumeQueue(queue: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
     const name = checkedName('queue', queue);
     return this.#withDatabase((db) => resumeQueue(db, name, { by }));
+  }
+
+  /**
+   * Sets what applies to the tasks of a queue where they and their type set nothing, overriding the configuration of
+   * workers; the other settings stay. `null` removes one. Throws TaskqError for an invalid setting.
+   */
+  async setQueue(
+    queue: string,
+    settings: QueueChanges,
+    { by }: { readonly by?: string } = {},
+  ): Promise<void> {
+    const name = checkedName('queue', queue);
+    const changes = queueChangesOf(name, settings);
+    await this.#withDatabase((db) => setQueue(db, name, changes, { by }));
+  }
+
+  /**
+   * Sets what applies to the tasks of a type where they set nothing, overriding its handler and the configuration of
+   * workers; the other settings stay. `null` removes one. An unknown type becomes known. Throws TaskqError for an
+   * invalid setting.
+   */
+  async setType(type: string, settings: TypeChanges, { by }: { readonly by?: string } = {}): Promise<void> {
+    const name = checkedName('type', type);
+    const changes = typeChangesOf(name, settings);
+    await this.#withDatabase((db) => setType(db, name, changes, { by }));
+  }
+
+  /** Iterates over the groups of a queue that have a live task, a limit of their own or a pause, in order. */
+  listGroups(queue: string): AsyncIterable<GroupRecord> {
+    return groupRecords((work) => this.#withDatabase(work), queue);
+  }
+
+  /**
+   * Returns a group: its settings and where they come from, what stops it, the tasks that have its slots, and those that
+   * get the next ones. A group needs no task to be shown.
+   */
+  async showGroup(queue: string, group: string): Promise<GroupDetails> {
+    const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
+    return this.#withDatabase(async (db) => groupDetailsOf(await showGroup(db, inQueue, name)));
+  }
+
+  /** Sets the limit of a group, overriding its queue; `null` removes it. A group needs no task to be set. */
+  async setGroup(
+    queue: string,
+    group: string,
+    { limit }: GroupChanges,
+    { by }: { readonly by?: string } = {},
+  ): Promise<void> {
+    const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
+    const changes =
+      limit === undefined ? {} : { limit: limit === null ? null : parseGroupLimit(limit, 'limit') };
+    await this.#withDatabase((db) => setGroup(db, inQueue, name, changes, { by }));
+  }
+
+  /** Pauses a group: its running tasks continue. Pausing a paused group replaces who paused it and why. */
+  async pauseGroup(queue: string, group: string, { reason, by }: GroupPauseSettings = {}): Promise<void> {
+    const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
+    await this.#withDatabase((db) => pauseGroup(db, inQueue, name, { reason: reason ?? null, by }));
+  }
+
+  /** Resumes a paused group. Returns false if it was not paused. */
+  async resumeGroup(queue: string, group: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
+    return this.#withDatabase((db) => resumeGroup(db, inQueue, name, { by }));
   }
 
   /** Closes the open breaker of a type: its tasks are claimed again. Returns false if it was not open. */

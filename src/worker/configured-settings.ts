@@ -1,5 +1,11 @@
 import { normaliseBreaker } from '../domain/breaker.ts';
 import { normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
+import {
+  parseGroupBy,
+  parseGroupLimit,
+  parseGroupOnDead,
+  parseGroupOrder,
+} from '../domain/group-settings.ts';
 import { parseRetention } from '../domain/retention.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { TypeSettings } from '../queue/protocol/register-worker.ts';
@@ -30,7 +36,8 @@ function byName<Value>(
   return Object.fromEntries(Object.entries(settings).map(([name, options]) => [name, write(options)]));
 }
 
-function typeSettingsOf(settings: object): TypeSettings {
+/** Convert the settings of a type to columns. Throws TaskqError. */
+export function typeSettingsOf(settings: object): TypeSettings {
   const { breaker, ...options } = settings as Readonly<Record<string, unknown>>;
   return {
     ...normaliseEnqueueOptions(options),
@@ -38,11 +45,17 @@ function typeSettingsOf(settings: object): TypeSettings {
   };
 }
 
-function queueSettingsOf(settings: object): QueueSettings {
-  const { errorsRetention, deadRetention, ...options } = settings as Readonly<Record<string, unknown>>;
+/** Convert the settings of a queue to columns. Throws TaskqError. */
+export function queueSettingsOf(settings: object): QueueSettings {
+  const { errorsRetention, deadRetention, groupLimit, groupOrder, groupOnDead, groupBy, ...options } =
+    settings as Readonly<Record<string, unknown>>;
   return {
     ...normaliseEnqueueOptions(options),
     ...(errorsRetention !== undefined && { errors_retention: parseRetention(errorsRetention) }),
     ...(deadRetention !== undefined && { dead_retention: parseRetention(deadRetention) }),
+    ...(groupLimit !== undefined && { group_limit: parseGroupLimit(groupLimit) }),
+    ...(groupOrder !== undefined && { group_order: parseGroupOrder(groupOrder) }),
+    ...(groupOnDead !== undefined && { group_on_dead: parseGroupOnDead(groupOnDead) }),
+    ...(groupBy !== undefined && { group_by: parseGroupBy(groupBy) }),
   };
 }

@@ -39,7 +39,15 @@ describe('what the configuration says of tasks', () => {
           expires: '2h',
         },
       },
-      queueSettings: { mail: { timeout: '7s', errorsRetention: '3d', deadRetention: 'ever' } },
+      queueSettings: {
+        mail: {
+          timeout: '7s',
+          errorsRetention: '3d',
+          deadRetention: 'ever',
+          groupLimit: 2,
+          groupOnDead: 'hold',
+        },
+      },
     });
     const first = await project.json(['enqueue', 'double', '{"n": 1}']);
     expect(await work()).toMatchObject({ code: 0 });

@@ -258,6 +258,14 @@ describe('a bad value is refused, naming the setting, its source and what was ex
       ['{"deadRetention": "none"}', 'mail: deadRetention "none": expected ever'],
       ['{"errorsRetention": "soon"}', 'mail: errorsRetention "soon": expected'],
       ['{"expires": "0s"}', 'mail: expires "0s": expected more than 0'],
+      ['{"groupLimit": 0}', 'mail: groupLimit 0: expected a whole number from 1'],
+      ['{"groupLimit": 1.5}', 'mail: groupLimit 1.5: expected a whole number from 1'],
+      ['{"groupOrder": "fifo"}', 'mail: groupOrder "fifo": expected strict or relaxed'],
+      [
+        '{"groupOnDead": "holds"}',
+        'mail: groupOnDead "holds": expected go-on or hold (did you mean "hold"?)',
+      ],
+      ['{"groupBy": true}', 'mail: groupBy true: expected type or none'],
       ['"fast"', 'mail: expected an object of options'],
     ] as const) {
       const path = await file('taskq.config.json', `{"queueSettings": {"mail": ${settings}}}`);

@@ -358,7 +358,7 @@ describe('the settings of tasks in its options', () => {
       taskTypes: {
         greet: { queue: 'mail', priority: 'low', timeout: '2s', backoff: { kind: 'fixed', base: '1s' } },
       },
-      queueSettings: { mail: { retention: '30d', deadRetention: '90d' } },
+      queueSettings: { mail: { retention: '30d', deadRetention: '90d', groupLimit: 3, groupBy: 'type' } },
     });
     await worker.start();
     const { id } = await queue.enqueue('greet', {});
@@ -373,14 +373,17 @@ describe('the settings of tasks in its options', () => {
       },
     });
     const text =
-      "select dead_retention, (select expires_ms from taskq.defaults) from taskq.queues where name = 'mail'";
-    expect(await library.admin.rows(text)).toEqual([{ dead_retention: '90d', expires_ms: '10800000' }]);
+      "select dead_retention, group_limit, group_by, (select expires_ms from taskq.defaults) from taskq.queues where name = 'mail'";
+    expect(await library.admin.rows(text)).toEqual([
+      { dead_retention: '90d', group_limit: 3, group_by: 'type', expires_ms: '10800000' },
+    ]);
   });
 
   test.each([
     [{ maxAttempts: 0 }, 'maxAttempts 0: expected'],
     [{ taskTypes: { greet: { delay: '1s' } } }, 'taskTypes: greet: unknown option "delay"'],
     [{ queueSettings: { mail: { expires: 0 } } }, 'queueSettings: mail: expires 0: expected more than 0'],
+    [{ queueSettings: { mail: { groupLimit: 0 } } }, 'queueSettings: mail: groupLimit 0: expected a whole'],
     [{ queueSettings: { mail: { priority: 1 } } }, 'queueSettings: mail: unknown option "priority"'],
     [{ queueSettings: 'mail' }, 'queueSettings: expected an object'],
   ])('is refused where it cannot be: %j', (options, message) => {

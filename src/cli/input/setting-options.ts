@@ -2,13 +2,18 @@ import type { Command } from 'commander';
 import { normaliseBackoff } from '../../domain/backoff.ts';
 import { normaliseBreaker } from '../../domain/breaker.ts';
 import { parseMaxAttempts } from '../../domain/enqueue-options.ts';
+import {
+  parseGroupBy,
+  parseGroupLimit,
+  parseGroupOnDead,
+  parseGroupOrder,
+} from '../../domain/group-settings.ts';
 import { checkedName } from '../../domain/names.ts';
 import { PRIORITY_NAMES, parsePriority } from '../../domain/priority.ts';
 import { parseRetention } from '../../domain/retention.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
-import { didYouMean } from '../../lib/nearest.ts';
 
 /** The settings for tasks: for all, for those of a type, or for those of a queue. */
 export interface SettingOptions {
@@ -146,21 +151,21 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     about: 'tasks of each group that run at once; 1 runs them one after the other',
     stored: 'group_limit',
     suggestions: ['1'],
-    parse: limit,
+    parse: parseGroupLimit,
   },
   groupOrder: {
     flags: '--group-order <strict|relaxed>',
     about: 'whether a task that waits for a retry keeps its slot, so that none of its group passes (strict)',
     stored: 'group_order',
     suggestions: ['strict', 'relaxed'],
-    parse: oneOf('strict', 'relaxed'),
+    parse: parseGroupOrder,
   },
   groupOnDead: {
     flags: '--group-on-dead <go-on|hold>',
     about: 'whether a group stops at a dead letter, until it is revived or discarded (go-on)',
     stored: 'group_on_dead',
     suggestions: ['go-on', 'hold'],
-    parse: oneOf('go-on', 'hold'),
+    parse: parseGroupOnDead,
   },
   groupBy: {
     flags: '--group-by <type|none>',
@@ -168,28 +173,9 @@ const OPTIONS: Record<SettingName, SettingOption> = {
       'put tasks that name no group into that of their type; applies to tasks enqueued from now on (none)',
     stored: 'group_by',
     suggestions: ['type', 'none'],
-    parse: oneOf('type', 'none'),
+    parse: parseGroupBy,
   },
 };
-
-/** Parse the limit of a group. */
-export function limit(text: string, flag: string): number {
-  const value = /^\d+$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= MOST_AT_ONCE) return value;
-  throw badOption(`${flag} ${JSON.stringify(text)}: expected a whole number from 1, or default`);
-}
-
-/** PostgreSQL's greatest integer. */
-const MOST_AT_ONCE = 2_147_483_647;
-
-function oneOf(...values: readonly string[]): (text: string, flag: string) => string {
-  return (text, flag) => {
-    if (values.includes(text)) return text;
-    throw badOption(
-      `${flag} ${JSON.stringify(text)}: expected ${values.join(', ')} or default${didYouMean(text, values)}`,
-    );
-  };
-}
 
 function period(text: string, flag: string): string {
   try {

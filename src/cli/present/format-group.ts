@@ -38,7 +38,7 @@ function fromWhere<Value>({ value, from }: GroupApplying<Value>, textOf: (value:
   return from === 'defaults' ? `${textOf(value)} (default)` : `${textOf(value)} (${from})`;
 }
 
-function holderText({ status, since, due }: GroupHolder<string>, now: number): string {
+function holderText({ status, since, due }: GroupHolder, now: number): string {
   const at = (time: string) => `${localTime(time)} (${relativeTime(time, now)})`;
   if (since !== null) return `running since ${at(since)}`;
   if (due === null) return status;

@@ -2,16 +2,16 @@ import type { Queryable } from '../../lib/database.ts';
 import type { Cause } from './explain-task.ts';
 import type { ListedGroup } from './list-groups.ts';
 
-/** A group of a queue, with its settings and tasks. `Time` is text (ISO 8601), or a Date in the library. */
-export interface ShownGroup<Time = string> extends ListedGroup {
+/** A group of a queue, with its settings and tasks. Times are ISO 8601. */
+export interface ShownGroup extends ListedGroup {
   readonly queue: string;
   readonly applies: GroupApplies;
   /** What stops the group; empty: nothing. */
-  readonly stops: readonly GroupStop<Time>[];
+  readonly stops: readonly GroupStop<string>[];
   /** The first ten tasks that have a slot. */
-  readonly holders: readonly GroupHolder<Time>[];
+  readonly holders: readonly GroupHolder[];
   /** The ten tasks that get the next slots, in order. */
-  readonly next: readonly GroupCandidate<Time>[];
+  readonly next: readonly GroupCandidate[];
 }
 
 /** The settings in effect for a group, each with its source. */
@@ -27,26 +27,27 @@ export interface GroupApplying<Value> {
   readonly from: 'group' | 'queue' | 'defaults';
 }
 
+/** What stops a group; `Time` as in `Cause`. */
 export type GroupStop<Time> = Extract<Cause<Time>, { readonly cause: 'group_paused' | 'group_held' }>;
 
 /** A task that has a slot of its group. */
-export interface GroupHolder<Time> {
+export interface GroupHolder {
   readonly id: string;
   readonly type: string;
   readonly priority: number;
   readonly status: string;
   /** When it started; null: it does not run. */
-  readonly since: Time | null;
+  readonly since: string | null;
   /** When it is due; null: a worker has it. */
-  readonly due: Time | null;
+  readonly due: string | null;
 }
 
 /** A task that waits for a slot of its group. */
-export interface GroupCandidate<Time> {
+export interface GroupCandidate {
   readonly id: string;
   readonly type: string;
   readonly priority: number;
-  readonly created_at: Time;
+  readonly created_at: string;
 }
 
 /** Show a group of a queue; it needs no task. */

@@ -1,17 +1,23 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** Set how many tasks of a group have a slot at a time; null: its queue's limit applies again. */
+/** Settings of a group; null: its queue's applies, absent: unchanged. */
+export interface GroupSettings {
+  /** Tasks that have a slot at a time. */
+  readonly limit?: number | null;
+}
+
+/** Change the settings of a group. */
 export async function setGroup(
   db: Queryable,
   queue: string,
   group: string,
-  limit: number | null,
+  settings: GroupSettings,
   { by }: Acting = {},
 ): Promise<void> {
   await db.query({
     text: 'select taskq.set_group($1, $2, $3, $4)',
-    values: [queue, group, JSON.stringify({ limit }), JSON.stringify({ by })],
+    values: [queue, group, JSON.stringify(settings), JSON.stringify({ by })],
   });
 }
 

@@ -1,7 +1,7 @@
+import { parseGroupLimit } from '../../../domain/group-settings.ts';
 import { checkedName } from '../../../domain/names.ts';
 import { badOption } from '../../../lib/bad-option.ts';
 import { setGroup } from '../../../queue/operate/groups.ts';
-import { limit } from '../../input/setting-options.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
@@ -25,8 +25,8 @@ export const groupsSet: CliCommand<SetOptions> = {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
     if (options.limit === undefined) throw badOption('nothing to set: give --limit 1');
-    const most = options.limit === 'default' ? null : limit(options.limit, '--limit');
-    await setGroup(await context.database(), queue, group, most, { by: await actingOf(options) });
+    const most = options.limit === 'default' ? null : parseGroupLimit(options.limit, '--limit');
+    await setGroup(await context.database(), queue, group, { limit: most }, { by: await actingOf(options) });
     await context.output.answer({ queue, group, limit: most }, () =>
       most === null
         ? `the limit of queue ${printable(queue)} applies to group ${printable(group)}`

@@ -1,0 +1,135 @@
+import { checkedName } from '../domain/names.ts';
+import type { Queryable } from '../lib/database.ts';
+import { type ListedGroup, listGroups } from '../queue/inspect/list-groups.ts';
+import type { GroupApplying, GroupStop, ShownGroup } from '../queue/inspect/show-group.ts';
+import { causeOf } from './explanation.ts';
+
+/** A group of a queue. */
+export interface GroupRecord {
+  /** Its queue. */
+  readonly queue: string;
+  /** Its name. */
+  readonly name: string;
+  /** Its own limit; null: that of its queue applies. */
+  readonly limit: number | null;
+  /** Tasks that may have a slot now: the limit in force, 0 while the group is stopped; null: any number. */
+  readonly slots: number | null;
+  /** Tasks that have a slot. */
+  readonly holding: number;
+  /** Tasks that wait for a slot. */
+  readonly waiting: number;
+  /** Tasks that are not due, and wait for a slot then. */
+  readonly delayed: number;
+  /** Null: it is not paused. */
+  readonly pause: GroupPause | null;
+}
+
+export interface GroupPause {
+  readonly since: Date;
+  /** Who paused it: the role of the session, with the name that was given. */
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/** A group with its settings and tasks. */
+export interface GroupDetails extends GroupRecord {
+  /** The settings in effect, each with its origin. */
+  readonly applies: GroupApplies;
+  /** What stops it: a pause, a dead letter, or a task that put it off; empty: nothing. */
+  readonly stops: readonly GroupStop<Date>[];
+  /** The tasks that have a slot, at most ten, by id. */
+  readonly holders: readonly SlotHolder[];
+  /** The tasks that get the next slots, at most ten, in order. */
+  readonly next: readonly SlotCandidate[];
+}
+
+export interface GroupApplies {
+  /** Null: no limit. */
+  readonly limit: GroupApplying<number | null>;
+  readonly order: GroupApplying<'strict' | 'relaxed'>;
+  readonly onDead: GroupApplying<'go-on' | 'hold'>;
+}
+
+/** A task that has a slot of its group. */
+export interface SlotHolder {
+  /** Its id. */
+  readonly id: string;
+  /** The name of its handler. */
+  readonly type: string;
+  /** 0 is the most urgent, 9 the least. */
+  readonly priority: number;
+  /** `pending`, `leased` or `running`. */
+  readonly status: string;
+  /** When it started; null: it does not run. */
+  readonly since: Date | null;
+  /** When it is due; null: a worker has it. */
+  readonly due: Date | null;
+}
+
+/** A task that waits for a slot of its group. */
+export interface SlotCandidate {
+  /** Its id. */
+  readonly id: string;
+  /** The name of its handler. */
+  readonly type: string;
+  /** 0 is the most urgent, 9 the least. */
+  readonly priority: number;
+  /** When it was enqueued. */
+  readonly createdAt: Date;
+}
+
+export interface GroupChanges {
+  /** Tasks of the group that have a slot at a time; null: as its queue sets. */
+  readonly limit?: number | null;
+}
+
+export interface GroupPauseSettings {
+  /** Reason for the record, shown with the group. */
+  readonly reason?: string;
+  /** Name to record beside the session's role. */
+  readonly by?: string;
+}
+
+const PAGE = 100;
+
+/** Yields the groups of a queue in order, reading a page at a time; `ask` runs work that needs the database. */
+export async function* groupRecords(
+  ask: <T>(work: (db: Queryable) => Promise<T>) => Promise<T>,
+  queue: string,
+): AsyncGenerator<GroupRecord, void, undefined> {
+  const name = checkedName('queue', queue);
+  for (let last: ListedGroup | undefined; ; ) {
+    const after = last?.name ?? '';
+    const groups = await ask((db) => listGroups(db, name, { after, limit: PAGE }));
+    yield* groups.map((group) => recordOf(name, group));
+    last = groups.at(-1);
+    if (last === undefined || groups.length < PAGE) return;
+  }
+}
+
+function recordOf(queue: string, group: ListedGroup): GroupRecord {
+  const { name, group_limit: limit, slots, holding, waiting, delayed, paused_at: since } = group;
+  const pause =
+    since === null ? null : { since: new Date(since), by: group.paused_by, reason: group.pause_reason };
+  return { queue, name, limit, slots, holding, waiting, delayed, pause };
+}
+
+/** Converts the answer of `taskq.show_group`. */
+export function groupDetailsOf(group: ShownGroup): GroupDetails {
+  const { limit, order, on_dead: onDead } = group.applies;
+  return {
+    ...recordOf(group.queue, group),
+    applies: { limit, order, onDead },
+    stops: group.stops.map((stop) => causeOf(stop) as GroupStop<Date>),
+    holders: group.holders.map(({ since, due, ...same }) => ({
+      ...same,
+      since: timeOf(since),
+      due: timeOf(due),
+    })),
+    next: group.next.map(({ created_at, ...same }) => ({ ...same, createdAt: new Date(created_at) })),
+  };
+}
+
+function timeOf(time: string | null): Date | null {
+  return time === null ? null : new Date(time);
+}
