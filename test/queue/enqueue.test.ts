@@ -533,7 +533,7 @@ describe('what cannot be stored is refused', () => {
 
   test.each([
     [4000, '1e300'],
-    [1000, '1e131000'],
+    [100, '1e131000'],
     [450, '1e131071'],
     [8, '1e131071'],
   ])('%i numbers of a few bytes that PostgreSQL writes as megabytes: %s', async (count, number) => {
@@ -549,7 +549,7 @@ describe('what cannot be stored is refused', () => {
 
   test('a column whose value is compressed to fewer bytes than it is written with', async () => {
     await queue.admin.rows('create table outbox (payload jsonb)');
-    await queue.admin.rows('insert into outbox select jsonb_agg(1e131071) from generate_series(1, 300)');
+    await queue.admin.rows('insert into outbox select jsonb_agg(1e131071) from generate_series(1, 150)');
     expect(await queue.admin.value('select pg_column_size(payload) < 128 from outbox')).toBe(true);
     const refused = (statement: string) =>
       expect(queue.admin.rows(`select ${statement} from outbox`)).rejects.toThrow('larger than 1 MB');

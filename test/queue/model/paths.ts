@@ -69,7 +69,7 @@ export function rootedIn({ way, next }: Chunk): readonly Branch[] {
   return way.reduceRight((rest, branch) => [{ ...branch, next: rest }], next);
 }
 
-const countOf = (branches: readonly Branch[]): number =>
+export const countOf = (branches: readonly Branch[]): number =>
   branches.reduce((sum, branch) => sum + 1 + countOf(branch.next), 0);
 
 /** Depth first, as `model.walk` plays them. */

@@ -98,13 +98,14 @@ async function expectOneWinner(
   expect([...settled].filter((id) => rescued.has(id))).toEqual([]);
   expect(settled.size + rescued.size).toBe(races.length);
   const { rows } = await settler.query<{ id: string; lease_no: number; live: boolean }>(
-    `with live as (delete from taskq.tasks returning id, lease_no)
-     select id, lease_no, true as live from live
+    `select id, lease_no, true as live from taskq.tasks
      union all select id, lease_no, false from taskq.finished_tasks where id >= $1
      union all select id, lease_no, false from taskq.dead_tasks where id >= $1`,
     // They come in the order of the table's pages.
     [Math.min(...races.map(({ id }) => Number(id)))],
   );
+  // A rescue goes through the table page by page: deleted rows would make it longer in each round.
+  await settler.query('truncate taskq.tasks');
   const seen = new Map(rows.map((row) => [row.id, `${row.live ? 'live' : 'ended'} ${row.lease_no}`]));
   for (const { id, lease_no } of races) {
     expect(seen.get(id)).toBe(settled.has(id) ? `ended ${lease_no}` : `live ${lease_no + 1}`);
