@@ -253,7 +253,7 @@ describe('taskq enqueue --file', () => {
   test('SIGINT ends it after the current transaction, and it says how many tasks were enqueued', async () => {
     const { taskq, goOn } = await stuckInTheMiddle('g');
     taskq.kill('SIGINT');
-    await sleep(1000);
+    await sleep(3000); // until it has taken the signal, of which nothing shows
     await goOn();
     expect(await taskq.exit).toEqual({ code: 130, signal: null });
     // Where the machine is slow, a line of progress stands before it.

@@ -70,7 +70,7 @@ describe('taskq enqueue --wait', () => {
       cwd: project.directory,
       env: { DATABASE_URL: project.url },
     });
-    const { code, stdout, stderr } = await project.run(['enqueue', 'big', '--wait', '20s']);
+    const { code, stdout, stderr } = await project.run(['enqueue', 'big', '--wait', '2m']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'null\n' });
     const [, id] = /^task (\d+)$/m.exec(stderr)!;
     expect(stderr).toContain(`taskq: task ${id} has completed, but its result is not stored: ${why} — see`);

@@ -61,7 +61,7 @@ describe('behind PgBouncer', () => {
         'it is awake',
       );
       const { id } = await queue.enqueue('double', { n: 21 });
-      const end = await queue.wait(id, { timeout: '1s' }).catch(() => undefined);
+      const end = await queue.wait(id, { timeout: '5s' }).catch(() => undefined);
       if (end !== undefined) round += 1;
       expect(triesLeft, 'it is notified of nothing').toBeGreaterThan(1);
     }

@@ -136,7 +136,8 @@ test('tasks of transactions of 20 ms to 5 s start soon after their commit, besid
   );
   stop.abort();
   await traffic;
-  expect(Math.max(...waits)).toBeLessThan(10_000);
+  // A sweep finds what a look back did not. It takes a hundredth of the time, and so comes late on a busy machine.
+  expect(Math.max(...waits)).toBeLessThan(60_000);
   await queue.drained();
 });
 
