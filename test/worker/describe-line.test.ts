@@ -28,6 +28,17 @@ test('a field of an event that says nothing is left out', () => {
   );
 });
 
+test('the names in a list stand apart from each other, so that a line can be broken between them', () => {
+  const line = {
+    event: 'worker.started',
+    msg: 'the worker claims tasks',
+    types: ['billing/charge', 'send-email'],
+  };
+  expect(describeLine(line)).toBe(
+    'worker.started  types (billing/charge, send-email), the worker claims tasks',
+  );
+});
+
 test('a worker that stops says for how long it waits for running tasks, and what ends them sooner', () => {
   const line = { event: 'worker.stopping', msg: 'it waits for running tasks', waiting: 0, grace_ms: 25_000 };
   expect(describeLine({ ...line, running: 2 })).toBe(

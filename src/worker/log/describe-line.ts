@@ -61,11 +61,16 @@ function other(key: string, value: unknown): string[] {
   const isNothing = value === null || value === undefined || value === 0 || value === false;
   const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
   if (isNothing || isEmpty) return [];
-  return [named(key, value)];
+  return [named(key, Array.isArray(value) ? listed(value) : value)];
 }
 
 function named(key: string, value: unknown): string {
   return `${key} ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+}
+
+/** Names apart from each other: a line that is too long is broken at blanks. */
+function listed(names: readonly unknown[]): string {
+  return `(${names.join(', ')})`;
 }
 
 /** How long running tasks may take, and how to end them sooner. Null: none runs. */
