@@ -2,6 +2,7 @@ import pc from 'picocolors';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { formatDeadList } from '../../src/cli/present/format-dead-list.ts';
+import { formatExplanation } from '../../src/cli/present/format-explanation.ts';
 import { formatQueues } from '../../src/cli/present/format-queues.ts';
 import { formatStats } from '../../src/cli/present/format-stats.ts';
 import { formatTaskList } from '../../src/cli/present/format-task-list.ts';
@@ -155,6 +156,34 @@ describe.each([
   });
 });
 
+test('columns without a value leave first, without a word, so that one with a value has room', () => {
+  const bare = {
+    ...{
+      ...TYPE,
+      name: 'send-email',
+      workers: ['mail-1:4711:5f0c2ab9'],
+      breaker_opened_at: null,
+      breaker: null,
+    },
+    ...{
+      timeout_ms: null,
+      expires_ms: null,
+      retention: null,
+      queue: null,
+      priority: null,
+      max_attempts: null,
+    },
+  };
+  const missing: string[] = [];
+  const leave = (titles: readonly string[]) => void missing.push(...titles);
+  const text = formatTypes([bare], { paint, columns: 80, now: Date.parse(LATER), leftOut: leave });
+  expect(text.split('\n')).toEqual([
+    'TYPE            WAITING  HANDLED BY  BACK-OFF   RETENTION  FIRST SEEN  LAST SEEN',
+    'send-email  ≥ 1,000,000  mail-1:47…  fixed 1ms  -          1h ago      now',
+  ]);
+  expect(missing).toEqual([]);
+});
+
 test('the status of a worker is whole in 80 columns, whatever leaves for it', () => {
   const stopping = {
     ...WORKER,
@@ -174,6 +203,51 @@ test('colours do not move what they colour', () => {
   expect(painted.replaceAll(/\u001b\[\d+m/g, '').replaceAll(/ +$/gm, '')).toBe(
     formatTable(columns, rows, { paint, columns: 20, leftOut }),
   );
+});
+
+test('what stats says below its tables is broken at blanks', () => {
+  const counts = { blocked: 0, pending: 0, leased: 0, running: 0, dead: 0 };
+  const ended = { completed: 3, cancelled: 0, expired: 0 };
+  const stats = {
+    queues: [
+      { queue: 'default', counts, due: 2, oldest_waiting_ms: 27_000, retrying: 0, ended, paused: false },
+    ],
+    types: [{ type: 'report', live: 0, due: 2, dead: 0, ...ended, average_ms: 5, handled: true }],
+    ...{ due: 2, depth: 0, oldest_waiting_ms: 27_000, completed: 3, completed_per_minute: 3, workers: 1 },
+    ...{ stalled: [{ queue: 'default', type: 'report', due: 2, reason: 'queue_paused', worker: null }] },
+    unhandled_types: [],
+  } as unknown as Parameters<typeof formatStats>[0];
+  const screen = { paint, now: 0, leftOut };
+  const summary = formatStats(stats, 86_400_000, { ...screen, columns: 80 }).split('\n\n')[2]!;
+  expect(summary.split('\n')).toEqual([
+    '2 tasks due, 0 of them can run, the oldest for 27s; 3 completed in the last 1d',
+    '  (3 a minute since the first of them started); 1 worker',
+    'queue default is paused: 2 tasks due',
+    'COMPLETED, CANCELLED, EXPIRED and AVERAGE (run time): of the last 1d (--since);',
+    '  - is no value',
+  ]);
+  const whole = formatStats(stats, 86_400_000, { ...screen, columns: null }).split('\n\n')[2]!;
+  expect(whole.split('\n').length).toBe(3);
+});
+
+test('a cause is broken at blanks, beside its name', () => {
+  const causes = [{ cause: 'suspect', losses: 1, alone: true }, { cause: 'no_worker' }];
+  const explanation = {
+    id: '7',
+    queue: 'default',
+    type: 'send',
+    status: 'pending',
+    may_start_at: null,
+    causes,
+  };
+  const shown = formatExplanation(explanation as unknown as Parameters<typeof formatExplanation>[0], {
+    ...{ paint, columns: 72, now: 0, leftOut },
+  });
+  expect(shown.split('\n').slice(1)).toEqual([
+    '  suspect    its handler did not report its end (1 time): it runs in a',
+    '             process of its own, and is claimed alone',
+    '  no_worker  no worker is running',
+  ]);
 });
 
 test('the columns that stats leaves out are named with their table', () => {

@@ -1,3 +1,4 @@
+import { wrapText } from '../../lib/wrap.ts';
 import type { Explanation } from '../../queue/inspect/explain-task.ts';
 import type { Screen } from '../run/output.ts';
 import { causeText } from './cause-text.ts';
@@ -6,15 +7,19 @@ import { printable } from './printable.ts';
 import { localTime, relativeTime } from './times.ts';
 
 /** Format an explanation for people: the task, and a line for each cause. */
-export function formatExplanation(explanation: Explanation, { paint, now }: Screen): string {
+export function formatExplanation(explanation: Explanation, screen: Screen): string {
+  const { paint, columns, now } = screen;
   const { id, type, status, causes } = explanation;
   const width = Math.max(0, ...causes.map(({ cause }) => cause.length));
   return [
     `${paint.bold(`task ${id}`)}  ${printable(type)}  ${paintStatus(status, status, paint)}${startText(explanation, now)}`,
     ...(causes.length === 0 ? ['  nothing keeps it: a worker takes it with its next claim'] : []),
-    ...causes.map(
-      (cause) => `  ${paint.dim(cause.cause.padEnd(width))}  ${causeText(cause, explanation, now)}`,
-    ),
+    ...causes.map((cause) => {
+      const name = cause.cause.padEnd(width);
+      const line = `  ${name}  ${causeText(cause, explanation, now)}`;
+      const broken = columns === null ? line : wrapText(line, columns);
+      return `  ${paint.dim(name)}${broken.slice(2 + width)}`;
+    }),
   ].join('\n');
 }
 

@@ -1,5 +1,6 @@
 import { countOf, withCommas } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { wrapText } from '../../lib/wrap.ts';
 import type { QueueStats, Stats, TypeStats } from '../../queue/inspect/stats.ts';
 import type { Screen } from '../run/output.ts';
 import { obstacleText } from './obstacle-text.ts';
@@ -33,7 +34,7 @@ function queueColumns(queues: readonly QueueStats[], { paint }: Screen): Column<
     (status) => !RARE.includes(status) || queues.some(({ counts }) => counts[status]),
   );
   return [
-    { title: 'QUEUE', cell: ({ queue, paused }) => (paused ? `${queue} (paused)` : queue), shrinksTo: 10 },
+    { title: 'QUEUE', cell: ({ queue, paused }) => (paused ? `${queue} (paused)` : queue), shrinksTo: 16 },
     ...shown.map(
       (status): Column<QueueStats> => ({
         title: status.toUpperCase(),
@@ -84,13 +85,13 @@ function typeColumns({ paint }: Screen): Column<TypeStats>[] {
   ];
 }
 
-function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
+function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): string {
   const oldest =
     stats.oldest_waiting_ms === null ? '' : `, the oldest for ${roughly(stats.oldest_waiting_ms)}`;
   const canRun = stats.depth === stats.due ? '' : `, ${withCommas(stats.depth)} of them can run`;
   const rate =
     stats.completed === 0 ? '' : ` (${stats.completed_per_minute} a minute since the first of them started)`;
-  return [
+  const lines = [
     `${countOf(stats.due, 'task')} due${canRun}${oldest}; ${withCommas(stats.completed)} completed in the last ${window}${rate}; ${countOf(stats.workers, 'worker')}`,
     ...obstacles(stats).map((reason) => paint.yellow(reason)),
     ...(stats.types.length === 0
@@ -100,7 +101,8 @@ function summaryOf(stats: Stats, window: string, { paint }: Screen): string {
             `COMPLETED, CANCELLED, EXPIRED and AVERAGE (run time): of the last ${window} (--since); - is no value`,
           ),
         ]),
-  ].join('\n');
+  ];
+  return lines.map((line) => (columns === null ? line : wrapText(line, columns, 2))).join('\n');
 }
 
 /** Why due tasks do not run, with how many; and the types of future tasks that no worker handles. */

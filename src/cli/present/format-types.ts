@@ -10,7 +10,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
   if (types.length === 0) return '';
   return formatTable<ListedType>(
     [
-      { title: 'TYPE', cell: ({ name }) => name, shrinksTo: 12 },
+      { title: 'TYPE', cell: ({ name }) => name, shrinksTo: 20 },
       {
         title: 'WAITING',
         cell: waitingText,
@@ -32,7 +32,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
       },
       { title: 'TIMEOUT', leaves: 5, cell: ({ timeout_ms }) => durationText(timeout_ms), align: 'right' },
       { title: 'EXPIRES', leaves: 3, cell: ({ expires_ms }) => durationText(expires_ms), align: 'right' },
-      { title: 'BACK-OFF', leaves: 3, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 8 },
+      { title: 'BACK-OFF', leaves: 3, cell: ({ backoff }) => backoffText(backoff), shrinksTo: 20 },
       {
         title: 'BREAKER',
         leaves: 7,

@@ -11,13 +11,13 @@ export interface Column<Row> {
   readonly paint?: (text: string, row: Row) => string;
   /** Shrink this column, down to this width, when the table is wider than the terminal. */
   readonly shrinksTo?: number;
-  /** Leave this column out where that is not enough: the lowest number first. Absent: keep it. */
+  /** Leave this column out where that is not enough: one without a value first, then the lowest number. Absent: keep it. */
   readonly leaves?: number;
 }
 
 /**
  * Lay out rows under their titles, aligned. Keeps lines within the terminal: first shrinks the columns that may shrink,
- * then leaves columns out in the order of `leaves`, then cuts all. Without a terminal it does none of that.
+ * then leaves columns out, as `leaves` says, then cuts all. Without a terminal it does none of that.
  */
 export function formatTable<Row>(
   all: readonly Column<Row>[],
@@ -25,7 +25,8 @@ export function formatTable<Row>(
   screen: Pick<Screen, 'paint' | 'columns' | 'leftOut'>,
 ): string {
   const columns = screen.columns === null ? all : fitting(all, rows, screen.columns);
-  screen.leftOut(all.filter((column) => !columns.includes(column)).map(({ title }) => title));
+  const left = all.filter((column) => !columns.includes(column) && !isEmpty(column, rows));
+  screen.leftOut(left.map(({ title }) => title));
   const texts = rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const natural = columns.map(({ title }, place) =>
     Math.max(...[[title], ...texts.map((cells) => [cells[place]!])].map(([text]) => stringWidth(text!))),
@@ -65,7 +66,10 @@ function fitting<Row>(
     }),
   );
   let columns = all;
-  const leaving = all.filter(({ leaves }) => leaves !== undefined).toSorted((a, b) => a.leaves! - b.leaves!);
+  const order = new Map(all.map((column) => [column, isEmpty(column, rows) ? -1 : column.leaves!]));
+  const leaving = all
+    .filter(({ leaves }) => leaves !== undefined)
+    .toSorted((a, b) => order.get(a)! - order.get(b)!);
   const total = () =>
     columns.reduce((sum, column) => sum + least.get(column)!, 0) + GAP.length * (columns.length - 1);
   for (const column of leaving) {
@@ -73,6 +77,11 @@ function fitting<Row>(
     columns = columns.filter((other) => other !== column);
   }
   return columns;
+}
+
+/** Whether no row has a value in this column. */
+function isEmpty<Row>({ cell }: Column<Row>, rows: readonly Row[]): boolean {
+  return rows.every((row) => cell(row) === '-');
 }
 
 /** Narrow the widest column that may shrink; where that is not enough, the widest of all. */
