@@ -475,6 +475,21 @@ describe('in a transaction', () => {
 });
 
 describe('what cannot be stored is refused', () => {
+  test.each([
+    ['the only task', [{ payload: {} }], {}],
+    ['a task of many', [{ type: 'work' }, { payload: {} }], {}],
+    ['one that has options', [{ type: 'work', priority: 1 }, { priority: 1 }], {}],
+    ['one of those that share a key', [{ payload: {} }, { type: 'work' }], { key: 'k' }],
+  ])('without a type, in a few lines that quote no statement of ours: %s', async (_, tasks, options) => {
+    const refused = queue.admin.rows('select taskq.enqueue_many($1, $2)', JSON.stringify(tasks), options);
+    const { message, where } = await refused.then(
+      () => expect.unreachable(),
+      (error: { message: string; where: string }) => error,
+    );
+    expect(message).toMatch(/^task [12] cannot be enqueued: it has no type$/);
+    expect(where.split('\n').length).toBeLessThanOrEqual(4);
+  });
+
   const refusals: readonly (readonly [string, object, RegExp | string])[] = [
     ['no type', {}, 'task 2 cannot be enqueued: it has no type'],
     ['an empty type', { type: '' }, 'task 2 cannot be enqueued: it has no type'],

@@ -118,7 +118,7 @@ describe('a name that is no option is refused, and the one that is meant is name
       'task 1 cannot be enqueued: unknown option "timeout" (did you mean "timeout_ms"?)',
     ],
     [
-      "select from taskq.enqueue_many(jsonb_build_array('{}'::jsonb, $1::jsonb))",
+      "select from taskq.enqueue_many(jsonb_build_array(jsonb_build_object('type', 'work'), $1::jsonb))",
       { type: 'work', allow_unknown: true },
       'task 2 cannot be enqueued: unknown option "allow_unknown"',
     ],

@@ -29,6 +29,7 @@ declare
   known constant text[] := taskq.task_options() || array['type', 'payload'];
   nulls bigint[];
   settings constant jsonb[] := taskq.enqueue_settings();
+  have_type constant boolean := coalesce(options ->> 'type', '') <> '';
   have_options boolean;
   have_keys boolean := false;
   ids bigint[];
@@ -58,12 +59,15 @@ begin
   -- transaction that enqueues more than 64 one by one would slow down every snapshot of every other session.) Usually
   -- all elements are alike, so the first one decides: reading all of them from the array takes half a microsecond each.
   have_options := coalesce(
-    jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}', false
+    jsonb_typeof(_tasks -> 0) <> 'object' or (_tasks -> 0) - array['type', 'payload'] <> '{}'
+      or not (have_type or coalesce(_tasks #>> '{0,type}', '') <> ''), false
   );
   if not have_options then
     have_options := exists (
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
+        -- Found here, an absent type is refused without the text of the statement that inserts.
+        or not (have_type or e.task ? 'type')
     );
   end if;
   if have_options then
@@ -72,7 +76,7 @@ begin
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}'
     ) then
-      _tasks := taskq.checked_tasks(_tasks);
+      _tasks := taskq.checked_tasks(_tasks, options ->> 'type');
       perform taskq.refuse_keyless(format('task %s cannot be enqueued', e.place), e.task ->> 'on_held')
       from jsonb_array_elements(_tasks) with ordinality as e (task, place)
       where e.task ->> 'on_held' is not null and coalesce(e.task ->> 'key', options ->> 'key') is null;
@@ -92,7 +96,7 @@ begin
       return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, settings) as e;
       return;
     exception when data_exception or check_violation then
-      perform taskq.checked_tasks(_tasks);
+      perform taskq.checked_tasks(_tasks, options ->> 'type');
       raise;
     end;
   end if;
@@ -103,7 +107,7 @@ begin
     begin
       select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, settings, ts, true) as i;
     exception when data_exception or check_violation then
-      perform taskq.checked_tasks(_tasks);
+      perform taskq.checked_tasks(_tasks, options ->> 'type');
       raise;
     end;
   end if;

@@ -1,16 +1,25 @@
--- Checks the options of each task given to taskq.enqueue_many: refuses an unknown name and an invalid value, with the
--- place of the first one. Returns the tasks with named priorities replaced by their numbers.
-create or replace function taskq.checked_tasks(_tasks jsonb)
+-- Checks the options of each task given to taskq.enqueue_many: refuses an unknown name and an invalid value, and a task
+-- without a type where the whole call has none (_type), with the place of the first one. Returns the tasks with named
+-- priorities replaced by their numbers.
+create or replace function taskq.checked_tasks(_tasks jsonb, _type text)
 returns jsonb
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
   select jsonb_agg(
-    taskq.checked_options(
-      format('task %s cannot be enqueued', e.place), e.task, taskq.task_options() || array['type', 'payload']
-    )
+    case
+      when taskq.checked_type(coalesce(checked.task ->> 'type', _type), checked.task -> 'payload', e.place) is not null
+      then checked.task
+    end
     order by e.place
   )
   from jsonb_array_elements(_tasks) with ordinality as e (task, place)
+  cross join lateral (
+    select taskq.checked_options(
+      format('task %s cannot be enqueued', e.place), e.task, taskq.task_options() || array['type', 'payload']
+    ) as task
+    -- `offset 0`: check each once.
+    offset 0
+  ) as checked
 $$;
