@@ -55,24 +55,10 @@ interface Opened {
  * read-only: the next one may reach the primary.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { databaseUrl, maxConnections, applicationName, deadlineMs = 30_000, parseJson } = options;
+  const { databaseUrl, deadlineMs = 30_000 } = options;
   const known = new WeakMap<pg.ClientBase, Opened>();
   let era = 0;
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: maxConnections,
-    application_name: applicationName,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 30_000,
-    allowExitOnIdle: true,
-    keepAlive: true,
-    ...(parseJson && { types: typesWith(parseJson) }),
-  });
-  // A connection that breaks while idle is replaced at the next statement, which reports any error.
-  pool.on('error', () => {});
-  // One that breaks in use reports it twice: through its statement, and as an event that needs a listener. It may break
-  // the moment it is made, so a listener added after `pool.connect()` would be too late.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  const pool = openPool(options);
 
   const connectAny = async (): Promise<pg.PoolClient> => {
     try {
@@ -125,6 +111,25 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const client of clients) destroy(client);
     },
   };
+}
+
+function openPool({ databaseUrl, maxConnections, applicationName, parseJson }: DatabaseOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: maxConnections,
+    application_name: applicationName,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    ...(parseJson && { types: typesWith(parseJson) }),
+  });
+  // A connection that breaks while idle is replaced at the next statement, which reports any error.
+  pool.on('error', () => {});
+  // One that breaks in use reports it twice: through its statement, and as an event that needs a listener. It may break
+  // the moment it is made, so a listener added after `pool.connect()` would be too late.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
 }
 
 /** The connections of a pool, also those that are being made; its types do not declare them. */
