@@ -281,9 +281,10 @@ create table taskq.workers (
   batch integer,
   queues text[],
   types text[] not null,
-  -- The number of its tasks at its last heartbeat: in slots, and claimed ahead.
+  -- The number of its tasks at its last heartbeat: in slots, claimed ahead, and in slots past their timeout.
   running integer not null default 0,
   ahead integer not null default 0,
+  timed_out integer not null default 0,
   cursors jsonb,
   constraint a_worker_has_a_positive_id check (id > 0),
   constraint a_worker_has_1_to_10000_slots check (concurrency between 1 and 10000),

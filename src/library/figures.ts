@@ -28,14 +28,18 @@ export interface Figures {
   readonly workers: number;
 }
 
-export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms'> {
+export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms' | 'timed_out'> {
   /** Null: none is due. */
   readonly oldestWaitingMs: number | null;
+  /** Running tasks that have exceeded their timeout: their handlers have not ended. */
+  readonly timedOut: number;
 }
 
-export interface TypeFigures extends Omit<TypeStats, 'average_ms'> {
+export interface TypeFigures extends Omit<TypeStats, 'average_ms' | 'timed_out'> {
   /** Mean run time of those that completed; null: none did. */
   readonly averageMs: number | null;
+  /** Running tasks that have exceeded their timeout: their handlers have not ended. */
+  readonly timedOut: number;
 }
 
 /** Converts the answer of `taskq.stats`. */
@@ -56,10 +60,10 @@ export function figuresOf(stats: Stats): Figures {
   };
 }
 
-function queueFiguresOf({ oldest_waiting_ms, ...same }: QueueStats): QueueFigures {
-  return { ...same, oldestWaitingMs: oldest_waiting_ms };
+function queueFiguresOf({ oldest_waiting_ms, timed_out, ...same }: QueueStats): QueueFigures {
+  return { ...same, oldestWaitingMs: oldest_waiting_ms, timedOut: timed_out };
 }
 
-function typeFiguresOf({ average_ms, ...same }: TypeStats): TypeFigures {
-  return { ...same, averageMs: average_ms };
+function typeFiguresOf({ average_ms, timed_out, ...same }: TypeStats): TypeFigures {
+  return { ...same, averageMs: average_ms, timedOut: timed_out };
 }

@@ -82,6 +82,7 @@ const WORKER: ListedWorker = {
     paused_by: LONG,
     running: 10,
     ahead: 10,
+    timed_out: 0,
   },
   ...{ stop_requested_at: null, stop_requested_by: null, concurrency: 10, poll_ms: 1000, lease_ms: 30_000 },
   ...{ wanted_lease_ms: null, batch: 'auto' },

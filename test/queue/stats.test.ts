@@ -92,6 +92,28 @@ test('the average time of a type is over all its queues, each task counted once'
   ]);
 });
 
+test('running tasks past their timeout are counted, whoever has set it', async () => {
+  const worker = await registerWorker(queue.admin);
+  const past = async () => {
+    const { queues, types } = await stats(queue.admin, 3_600_000);
+    return [queues[0]!.timed_out, types[0]!.timed_out];
+  };
+  await enqueue(queue.admin, { timeout_ms: 4000 });
+  await enqueue(queue.admin, { timeout_ms: 60_000 });
+  await enqueueSome(queue.admin, 3);
+  await worker.claim({ start: 4 });
+  await queue.admin.rows(
+    "update taskq.tasks set started_at = started_at - interval '5 s' where status = 'running'",
+  );
+  expect(await past()).toEqual([1, 1]);
+  await queue.admin.rows('select taskq.set_defaults(\'{"timeout_ms": 3000}\')');
+  expect(await past()).toEqual([3, 3]);
+  await queue.admin.rows("select taskq.set_queue('default', '{\"timeout_ms\": 9000}')");
+  expect(await past()).toEqual([1, 1]);
+  await queue.admin.rows("select taskq.set_type('work', '{\"timeout_ms\": 1000}')");
+  expect(await past()).toEqual([3, 3]);
+});
+
 test('what ended before is not counted', async () => {
   const worker = await registerWorker(queue.admin);
   await enqueueSome(queue.admin, 2);
@@ -125,17 +147,17 @@ test('a queue or type with nothing but ended tasks is there, and so is a queue t
   expect(found.queues).toEqual([
     {
       ...{ queue: 'over', counts: NONE_LIVE, ended: { ...NONE_ENDED, cancelled: 4 }, paused: false },
-      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0 },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0 },
     },
     {
       ...{ queue: 'still', counts: NONE_LIVE, ended: NONE_ENDED, paused: true },
-      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0 },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0 },
     },
   ]);
   expect(found.types).toEqual([
     {
       ...{ type: 'work', live: 0, due: 0, depth: 0, dead: 0, completed: 0, cancelled: 4, expired: 0 },
-      ...{ average_ms: null, handled: false },
+      ...{ average_ms: null, handled: false, timed_out: 0 },
     },
   ]);
 });

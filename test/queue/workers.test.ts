@@ -64,18 +64,18 @@ describe('the list', () => {
 
   test('has what a worker said it holds, until it says something else', async () => {
     const id = await register();
-    const beat = (counts?: { running: number; ahead: number }) =>
+    const beat = (counts?: { running: number; ahead: number; timedOut: number }) =>
       heartbeat(queue.admin, {
         workerId: Number(id),
         held: [],
         leaseMs: LEASE_MS,
         ...(counts && { counts }),
       });
-    await beat({ running: 3, ahead: 40 });
+    await beat({ running: 3, ahead: 40, timedOut: 2 });
     await beat();
-    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 3, ahead: 40 }]);
-    await beat({ running: 0, ahead: 0 });
-    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 0, ahead: 0 }]);
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 3, ahead: 40, timed_out: 2 }]);
+    await beat({ running: 0, ahead: 0, timedOut: 0 });
+    expect(await listWorkers(queue.admin, {}, 1)).toMatchObject([{ running: 0, ahead: 0, timed_out: 0 }]);
   });
 });
 

@@ -48,6 +48,11 @@ describe('a timeout', () => {
     expect(await worker.waitForLog(event('task.abandoned'))).toMatchObject({ task_id: deaf, abandoned: 1 });
     await queue.saw(busy, 'start');
     expect(await queue.task(deaf)).toMatchObject({ status: 'running' });
+    await queue.rows("update taskq.workers set heartbeat_at = heartbeat_at - interval '3 s'");
+    expect((await queue.run('workers')).stdout).toMatch(/ live, 1 timed out +2\/2 /);
+    expect((await queue.run('stats')).stdout).toContain(
+      '\nthe handler of wait runs past its timeout: 1 task\n',
+    );
     await queue.witness(busy, 'go');
     await worker.waitForLog(event('worker.retiring'));
     expect(await worker.exit).toEqual({ code: 1, signal: null });

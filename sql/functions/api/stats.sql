@@ -3,7 +3,8 @@
 -- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. `depth`
 -- counts due tasks that can run: nothing keeps live workers from them (see taskq.find_obstacles) or, while no worker is
 -- alive, one has handled the type, so that a fleet scaled to zero is started again. `stalled` lists due tasks that
--- cannot run, by queue and type, with the reason. completed_per_minute counts from the first task within that time. A
+-- cannot run, by queue and type, with the reason; `timed_out` counts running tasks whose timeout has passed and whose
+-- handler has not ended. completed_per_minute counts from the first task within that time. A
 -- worker that is stopping counts as none.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb
@@ -25,7 +26,8 @@ begin
         coalesce(sum(f.leased), 0) as leased, coalesce(sum(f.running), 0) as running, coalesce(sum(f.dead), 0) as dead,
         coalesce(sum(f.due), 0) as due, coalesce(sum(f.depth), 0) as depth, min(f.oldest) as oldest,
         coalesce(sum(f.retrying), 0) as retrying, coalesce(sum(f.completed), 0) as completed,
-        coalesce(sum(f.cancelled), 0) as cancelled, coalesce(sum(f.expired), 0) as expired
+        coalesce(sum(f.cancelled), 0) as cancelled, coalesce(sum(f.expired), 0) as expired,
+        coalesce(sum(f.timed_out), 0) as timed_out
       from figure f
       full join (
         select s.name from taskq.queues s
@@ -37,7 +39,7 @@ begin
       select f.type, sum(f.blocked + f.pending + f.leased + f.running) as live, sum(f.due) as due,
         sum(f.depth) as depth, sum(f.dead) as dead, sum(f.completed) as completed, sum(f.cancelled) as cancelled,
         sum(f.expired) as expired, round(sum(f.ran_ms) / nullif(sum(f.ran), 0)) as average_ms,
-        bool_or(f.handled) as handled
+        bool_or(f.handled) as handled, sum(f.timed_out) as timed_out
       from figure f
       group by f.type
     ),
@@ -61,6 +63,7 @@ begin
           'depth', q.depth,
           'oldest_waiting_ms', round(extract(epoch from ts - q.oldest) * 1000),
           'retrying', q.retrying,
+          'timed_out', q.timed_out,
           'ended', jsonb_build_object('completed', q.completed, 'cancelled', q.cancelled, 'expired', q.expired),
           'paused', q.paused
         ) order by q.queue collate "C")

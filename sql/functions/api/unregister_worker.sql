@@ -9,7 +9,7 @@ as $$
 begin
   perform taskq.unmark_idle(_worker);
   update taskq.workers
-  set stopped_at = clock_timestamp(), leases_until = null, running = 0, ahead = 0
+  set stopped_at = clock_timestamp(), leases_until = null, running = 0, ahead = 0, timed_out = 0
   where id = (select w.id from taskq.workers w where w.id = _worker for no key update skip locked);
   return found;
 end

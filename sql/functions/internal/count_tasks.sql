@@ -1,12 +1,12 @@
 -- Counts the tasks of each queue and type: the live and the dead ones by status; of the waiting ones, those that are
 -- due (`oldest`: since when) and those that have failed before; and by status those that ended since then. `ran`
--- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`. No row for a queue and
--- type: none of these. Reads the live and dead tables once, and of history the partitions that can hold that time.
+-- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`; `timed_out` counts the
+-- running ones whose timeout has passed. No row for a queue and type: none of these. Reads the live and dead tables once, and of history the partitions that can hold that time.
 create or replace function taskq.count_tasks(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
   due numeric, oldest timestamptz, retrying numeric, completed numeric, cancelled numeric, expired numeric, ran numeric,
-  ran_ms numeric, began_at timestamptz
+  ran_ms numeric, began_at timestamptz, timed_out numeric
 )
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -23,18 +23,28 @@ as $$
     coalesce(sum(c.tasks) filter (where c.status = 'cancelled'), 0),
     coalesce(sum(c.tasks) filter (where c.status = 'expired'), 0),
     sum(c.ran) filter (where c.status = 'completed'), sum(c.ran_ms) filter (where c.status = 'completed'),
-    min(c.began_at) filter (where c.status = 'completed')
+    min(c.began_at) filter (where c.status = 'completed'),
+    coalesce(sum(c.timed_out), 0)
   from (
     select t.queue, t.type, t.status, count(*) as tasks,
       count(*) filter (where t.lease_owner is null and t.available_at <= _ts) as due,
       min(t.available_at) filter (where t.lease_owner is null and t.available_at <= _ts) as oldest,
       count(*) filter (where t.lease_owner is null and t.attempts > 0) as retrying,
-      null::bigint as ran, null::numeric as ran_ms, null::timestamptz as began_at
+      null::bigint as ran, null::numeric as ran_ms, null::timestamptz as began_at,
+      -- The settings are read once, before the scan: a join would cost every task something.
+      count(*) filter (
+        where t.status = 'running' and t.started_at < _ts - interval '1 millisecond' * coalesce(
+          t.timeout_ms,
+          ((select jsonb_object_agg(y.name, y.timeout_ms) from taskq.task_types y) ->> t.type)::bigint,
+          ((select jsonb_object_agg(q.name, q.timeout_ms) from taskq.queues q) ->> t.queue)::bigint,
+          (select d.timeout_ms from taskq.defaults d)
+        )
+      ) as timed_out
     from taskq.tasks t
     group by t.queue, t.type, t.status
     union all
     -- Those that wait for a slot of their group are due as far as slots are free.
-    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null
+    select w.queue, w.type, 'blocked', 0, count(*), min(w.not_before), null, null, null, null, null
     from (
       select t.queue, t.group_key, count(*) filter (where t.gate in ('h', 's')) as held,
         count(*) filter (where t.gate = 'w') as waiting
@@ -52,13 +62,13 @@ as $$
     where g.waiting > 0
     group by w.queue, w.type
     union all
-    select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null
+    select d.queue, d.type, 'dead', count(*), null, null, null, null, null, null, null
     from taskq.dead_tasks d
     group by d.queue, d.type
     union all
     select f.queue, f.type, f.status, count(*), null, null, null,
       count(f.started_at), sum(extract(epoch from f.finished_at - f.started_at) * 1000),
-      min(coalesce(f.started_at, f.finished_at))
+      min(coalesce(f.started_at, f.finished_at)), null
     from taskq.finished_tasks f
     where f.finished_at >= _since and (f.kept_in >= (_since at time zone 'UTC')::date or f.kept_in = '-infinity')
     group by f.queue, f.type, f.status

@@ -6,7 +6,7 @@ create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,
   due numeric, oldest timestamptz, retrying numeric, completed numeric, cancelled numeric, expired numeric, ran numeric,
-  ran_ms numeric, began_at timestamptz, handled boolean, reason text, worker integer, depth numeric
+  ran_ms numeric, began_at timestamptz, timed_out numeric, handled boolean, reason text, worker integer, depth numeric
 )
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp

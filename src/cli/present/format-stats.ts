@@ -4,6 +4,7 @@ import { wrapText } from '../../lib/wrap.ts';
 import type { QueueStats, Stats, TypeStats } from '../../queue/inspect/stats.ts';
 import type { Screen } from '../run/output.ts';
 import { obstacleText } from './obstacle-text.ts';
+import { printable } from './printable.ts';
 import { type Column, formatTable } from './table.ts';
 import { roughly } from './times.ts';
 
@@ -105,8 +106,11 @@ function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): st
   return lines.map((line) => (columns === null ? line : wrapText(line, columns, 2))).join('\n');
 }
 
-/** Why due tasks do not run, with how many; and the types of future tasks that no worker handles. */
-function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
+/**
+ * Why due tasks do not run, with how many; the types of future tasks that no worker handles; and those whose handlers
+ * run past their timeout.
+ */
+function obstacles({ stalled, unhandled_types, types, workers }: Stats): string[] {
   const due = new Map<string, number>();
   for (const one of stalled) {
     const reason = obstacleText(one);
@@ -117,5 +121,10 @@ function obstacles({ stalled, unhandled_types, workers }: Stats): string[] {
   return [
     ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
     ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled', worker: null })),
+    ...types.filter(({ timed_out }) => timed_out > 0).map(timedOutText),
   ];
+}
+
+function timedOutText({ type, timed_out }: TypeStats): string {
+  return `the handler of ${printable(type)} runs past its timeout: ${countOf(timed_out, 'task')}`;
 }

@@ -14,8 +14,8 @@ export function formatWorkers(workers: readonly ListedWorker[], screen: Screen):
       {
         title: 'STATUS',
         shrinksTo: 48,
-        cell: (worker) => statusText(worker, screen.now),
-        paint: (text, { status }) => paintStatus(status, text, screen.paint),
+        cell: (worker) => `${statusText(worker, screen.now)}${timedOutText(worker)}`,
+        paint: (text, worker) => paintStatus(worker, text, screen.paint),
       },
       { title: 'RUNS', leaves: 8, cell: runsOf, align: 'right' },
       {
@@ -60,12 +60,17 @@ function statusText(worker: ListedWorker, now: number): string {
   }
 }
 
+/** Handlers that still run past their timeout, each in a slot. */
+function timedOutText({ timed_out: count }: ListedWorker): string {
+  return count === 0 ? '' : `, ${count} timed out`;
+}
+
 function by(who: string | null): string {
   return who === null ? '' : ` by ${who}`;
 }
 
-function paintStatus(status: ListedWorker['status'], text: string, paint: Paint): string {
-  if (status === 'live') return paint.green(text);
+function paintStatus({ status, timed_out }: ListedWorker, text: string, paint: Paint): string {
+  if (status === 'live') return timed_out > 0 ? paint.yellow(text) : paint.green(text);
   if (status === 'silent' || status === 'lost') return paint.red(text);
   return status === 'stopped' ? paint.dim(text) : paint.yellow(text);
 }

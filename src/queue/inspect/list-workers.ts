@@ -26,6 +26,8 @@ export interface ListedWorker {
   readonly running: number;
   /** Tasks claimed ahead at its last heartbeat. */
   readonly ahead: number;
+  /** Running tasks that had exceeded their timeout at its last heartbeat: their handlers have not ended. */
+  readonly timed_out: number;
   readonly poll_ms: number | null;
   /** The lease in force. */
   readonly lease_ms: number;
@@ -95,14 +97,14 @@ async function read(
   after: string | null,
 ): Promise<Read[]> {
   const rows = await db.query<{
-    worker: Omit<ListedWorker, 'id' | 'batch' | 'wanted_lease_ms'> & { id: number };
-    extra: { silent_ms: number; wanted_lease_ms: number | null; batch: number | null };
+    worker: Omit<ListedWorker, 'id' | 'batch' | 'wanted_lease_ms' | 'timed_out'> & { id: number };
+    extra: { silent_ms: number; wanted_lease_ms: number | null; batch: number | null; timed_out: number };
   }>({
     text: "select to_jsonb(w) - 'extra' as worker, extra from taskq.list_workers($1, $2, $3) as w",
     values: [limit, after, JSON.stringify(filter)],
   });
-  return rows.map(({ worker, extra: { silent_ms, wanted_lease_ms, batch } }) => ({
-    worker: { ...worker, id: String(worker.id), wanted_lease_ms, batch: batch ?? 'auto' },
+  return rows.map(({ worker, extra: { silent_ms, wanted_lease_ms, batch, timed_out } }) => ({
+    worker: { ...worker, id: String(worker.id), wanted_lease_ms, batch: batch ?? 'auto', timed_out },
     silentMs: silent_ms,
   }));
 }

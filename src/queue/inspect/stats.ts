@@ -14,6 +14,8 @@ export interface QueueStats {
   readonly oldest_waiting_ms: number | null;
   /** Pending tasks with a failed attempt. */
   readonly retrying: number;
+  /** Running tasks that have exceeded their timeout: their handlers have not ended. */
+  readonly timed_out: number;
   /** Tasks that ended in the period, by status. */
   readonly ended: Readonly<Record<FinishedStatus, number>>;
   readonly paused: boolean;
@@ -35,6 +37,8 @@ export interface TypeStats {
   readonly expired: number;
   /** Mean run time of those that completed; null: none did. */
   readonly average_ms: number | null;
+  /** Running tasks that have exceeded their timeout: their handlers have not ended. */
+  readonly timed_out: number;
   /** Whether a live worker has a handler for it. */
   readonly handled: boolean;
 }

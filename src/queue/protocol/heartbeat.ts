@@ -26,8 +26,8 @@ export interface HeartbeatRequest {
   readonly deadlineMs?: number;
   /** The worker's claim cursor, stored for workers that start later; undefined: leave the stored one. */
   readonly cursors?: unknown;
-  /** The number of tasks in slots and claimed ahead, for display; absent: unchanged. */
-  readonly counts?: { readonly running: number; readonly ahead: number };
+  /** The number of tasks in slots, claimed ahead, and in slots past their timeout, for display; absent: unchanged. */
+  readonly counts?: { readonly running: number; readonly ahead: number; readonly timedOut?: number };
   /** The worker drains: it claims nothing more. */
   readonly stopping?: true;
 }
@@ -64,7 +64,10 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
       held.map((task) => task.leaseNo),
       held.map((task) => task.startedMs),
       leaseMs,
-      JSON.stringify({ cursors, ...counts, lease_ms: inForceMs, stopping }),
+      JSON.stringify({
+        ...{ cursors, running: counts?.running, ahead: counts?.ahead, timed_out: counts?.timedOut },
+        ...{ lease_ms: inForceMs, stopping },
+      }),
     ],
     ...(deadlineMs !== undefined && { deadlineMs }),
   });

@@ -81,19 +81,21 @@ export class LeaseRenewal {
   }
 
   #send(listener: Listener, rows: readonly LeaseRow[], lengths: LeaseLengths): Promise<Heartbeat> {
+    const now = wallClock();
     const held = rows.map(({ id, leaseNo, startedAt }) => ({
       id,
       leaseNo,
-      startedMs: startedAt === 0 ? null : Math.max(0, Math.round(wallClock() - startedAt)),
+      startedMs: startedAt === 0 ? null : Math.max(0, Math.round(now - startedAt)),
     }));
     const running = held.filter(({ startedMs }) => startedMs !== null).length;
+    const timedOut = rows.filter(({ deadlineAt }) => deadlineAt > 0 && deadlineAt < now).length;
     return heartbeat(listener, {
       workerId: this.#options.setup.workerId,
       leaseMs: lengths.leaseMs,
       inForceMs: lengths.inForceMs,
       held,
       cursors: this.#cursors,
-      counts: { running, ahead: held.length - running },
+      counts: { running, ahead: held.length - running, timedOut },
       ...(this.#isDraining && { stopping: true }),
       deadlineMs: this.deadlineMs,
     });
