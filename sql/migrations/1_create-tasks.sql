@@ -40,8 +40,9 @@ create table taskq.tasks (
   payload_bytes integer,
   status taskq.task_status not null default 'pending',
   priority smallint not null default 2,
-  -- Of a task in a group, else null: 'h' holds a slot of its group, 's' does and stops the group until its time ('h' and
-  -- 's' are ordinary rows); 'w' waits for a slot, 'd' for not_before (these are blocked, and available at infinity).
+  -- Of a task in a group, else null: 'h' holds a slot of its group, 's' does and stops the group until its time ('h'
+  -- and 's' are ordinary rows); 'w' waits for a slot, 'd' for not_before (these are blocked, and available at
+  -- infinity).
   gate "char",
   notify_done boolean not null default false,
   queue text collate "C" not null default 'default',
@@ -69,8 +70,8 @@ create table taskq.tasks (
   -- The worker whose outcome put the task back, under this lease_no: if it repeats its settle, that is no loss.
   settled_by integer,
 
-  -- Every statement that inserts or updates prepares these anew, so they are short, and compare a status by the order of
-  -- its type [the last one alone: 8 % of enqueuing a task; with the others made short: 1 %].
+  -- Every statement that inserts or updates prepares these anew, so they are short, and compare a status by the order
+  -- of its type [the last one alone: 8 % of enqueuing a task; with the others made short: 1 %].
   constraint a_live_task_waits_or_is_held check (status <= 'running'),
   constraint a_held_task_has_an_owner check ((lease_owner is not null) = (status >= 'leased')),
   constraint a_held_task_has_a_lease check ((lease_owner is null) = (lease_expires_at is null)),
@@ -101,14 +102,14 @@ create unique index tasks_live_key on taskq.tasks (unique_key, queue) where uniq
 -- For the sweep that ends tasks that expired before they started.
 create index tasks_expiry on taskq.tasks (expires_at, id) where expires_at is not null;
 
--- The tasks of a group by gate: those that wait for a slot in the order in which they get one. `queue || ''` reserves it
--- for them, as in tasks_live_key.
+-- The tasks of a group by gate: those that wait for a slot in the order in which they get one. `queue || ''` reserves
+-- it for them, as in tasks_live_key.
 create index tasks_group on taskq.tasks ((queue || ''), group_key, gate, priority, id) where gate is not null;
 
--- What a claim attends to before it claims: from due_at on, look at this group (key ''; all groups of the queue that come
--- after `after`), because a slot or a task may have come; task_id is a delayed task whose time comes then. Inserted by
--- whatever changes a grouped task or a limit, in its own transaction, and deleted by claims; so nothing else locks
--- anything of a group.
+-- What a claim attends to before it claims: from due_at on, look at this group (key ''; all groups of the queue that
+-- come after `after`), because a slot or a task may have come; task_id is a delayed task whose time comes then.
+-- Inserted by whatever changes a grouped task or a limit, in its own transaction, and deleted by claims; so nothing
+-- else locks anything of a group.
 create table taskq.asks (
   due_at timestamptz not null,
   id bigint generated always as identity,

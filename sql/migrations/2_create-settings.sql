@@ -23,8 +23,8 @@ $$;
 create domain taskq.backoff as jsonb
   constraint a_backoff_has_a_kind_and_numbers_in_range check (taskq.is_backoff(value));
 
--- When the breaker of a type opens: after this many failures within this time; and how long after the last one a task may
--- be tried (absent: 30 s; "none": not before someone resumes the type). Null passes: no breaker.
+-- When the breaker of a type opens: after this many failures within this time; and how long after the last one a task
+-- may be tried (absent: 30 s; "none": not before someone resumes the type). Null passes: no breaker.
 create function taskq.is_breaker(_breaker jsonb)
 returns boolean
 language sql immutable parallel safe
@@ -235,8 +235,8 @@ end
 $$;
 
 -- On any change, including those by hand. Deferred, because the changes of a transaction apply from its commit. In a
--- prepared transaction they apply from COMMIT PREPARED, whose time only track_commit_timestamp records, and the triggers
--- run at PREPARE: taskq.all_tasks shows a task that ended in between with the new settings.
+-- prepared transaction they apply from COMMIT PREPARED, whose time only track_commit_timestamp records, and the
+-- triggers run at PREPARE: taskq.all_tasks shows a task that ended in between with the new settings.
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.task_types
 deferrable initially deferred for each row execute function taskq.keep_past_settings('type');
 create constraint trigger past_settings_are_kept after insert or update or delete on taskq.queues
@@ -342,8 +342,9 @@ create table taskq.held_keys (
 
 create index held_keys_until on taskq.held_keys (until);
 
--- A claim that fills groups takes their mutexes, each a row that nothing writes (see taskq.mutex_of): no group needs a row
--- of its own, which would have to be inserted, and waited for where another session inserts it. Two groups may share one.
+-- A claim that fills groups takes their mutexes, each a row that nothing writes (see taskq.mutex_of): no group needs a
+-- row of its own, which would have to be inserted, and waited for where another session inserts it. Two groups may
+-- share one.
 create table taskq.group_mutexes (
   place integer primary key
 );

@@ -19,8 +19,8 @@ begin
     or n.name ~ '^[[:space:]]|[[:space:]]$' or '/' || n.name || '/' ~ '//|/[.]{1,2}/'
   limit 1;
   if found then
-    raise exception 'type %: expected 1 to 200 bytes, no control characters or backslashes, no blanks at the ends, and no '
-      'part between slashes that is empty, . or ..', coalesce(to_json(left(bad, 60))::text, 'null')
+    raise exception 'type %: expected 1 to 200 bytes, no control characters or backslashes, no blanks at the ends, '
+      'and no part between slashes that is empty, . or ..', coalesce(to_json(left(bad, 60))::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
   with inserted as (

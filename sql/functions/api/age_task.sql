@@ -11,8 +11,9 @@ as $$
   with aged as (
     update taskq.tasks t
     set created_at = t.created_at - due.wait, not_before = t.not_before - due.wait,
-      available_at = case when t.available_at < 'infinity' then t.available_at - due.wait else t.available_at end, started_at = t.started_at - due.wait,
-      expires_at = t.expires_at - due.wait, cancel_requested_at = t.cancel_requested_at - due.wait
+      available_at = case when t.available_at < 'infinity' then t.available_at - due.wait else t.available_at end,
+      started_at = t.started_at - due.wait, expires_at = t.expires_at - due.wait,
+      cancel_requested_at = t.cancel_requested_at - due.wait
     from (
       select l.id, greatest(
         case when l.gate in ('w', 'd') then l.not_before else l.available_at end - clock_timestamp(), interval '0'

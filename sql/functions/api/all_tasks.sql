@@ -3,9 +3,9 @@
 -- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
 -- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
--- the payload of the task that is to replace a held one, and runs after it. times_out_at is when the attempt of a running
--- task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never existed, was
--- purged, or outlived its retention.
+-- the payload of the task that is to replace a held one, and runs after it. times_out_at is when the attempt of a
+-- running task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never
+-- existed, was purged, or outlived its retention.
 create or replace view taskq.all_tasks as
 select
   a.*,

@@ -10,30 +10,31 @@
 -- extra is null, except {"traceparent"} for the few tasks that have one.
 --
 -- _cursor holds 22 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
--- and id of the last task claimed there, and then the due_at and id of the last ask attended to. Null claims from the beginning: a full sweep. A claim never reads the rows
--- before its cursor, so neither a backlog nor dead rows held by an open snapshot slow it down. _look_back_ms makes each
--- level start that long before now if its cursor is later: this finds tasks whose transaction committed after the
--- cursor had passed.
+-- and id of the last task claimed there, and then the due_at and id of the last ask attended to. Null claims from the
+-- beginning: a full sweep. A claim never reads the rows before its cursor, so neither a backlog nor dead rows held by
+-- an open snapshot slow it down. _look_back_ms makes each level start that long before now if its cursor is later: this
+-- finds tasks whose transaction committed after the cursor had passed.
 --
--- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit and
--- a strict order it claims no task before one that comes first by priority and id, has not started, and waited for a slot
--- when the claim began (taskq.find_out_of_turn): committed, its time attended to, and not refused by the application.
+-- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit
+-- and a strict order it claims no task before one that comes first by priority and id, has not started, and waited for
+-- a slot when the claim began (taskq.find_out_of_turn): committed, its time attended to, and not refused by the
+-- application.
 --
 -- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
 -- to that time. A cursor set there passes the rows that this claim left out (other types, rows locked by others, dead
--- rows), and no later claim reads them again; taskq.find_missed searches behind it. The asks were read up to then too or,
--- if there were any, to "asked_to_us", except in the queues of "asks_left", {queue: [due_at in microseconds, id]}: there
--- are more after that place.
+-- rows), and no later claim reads them again; taskq.find_missed searches behind it. The asks were read up to then too
+-- or, if there were any, to "asked_to_us", except in the queues of "asks_left", {queue: [due_at in microseconds, id]}:
+-- there are more after that place.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels
 -- 0, and no cursor may move. Tasks that cannot be a probe, because the database refuses to lease them, are in its
 -- "refused", as below.
 --
--- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a payload
--- changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a thousand that
--- fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
+-- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a
+-- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
+-- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -120,7 +121,8 @@ begin
     and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
     order by p, q.place
   ) as level;
-  -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds nothing.
+  -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds
+  -- nothing.
   if pg_relation_size('taskq.asks') > 0 and _start + _ahead > 0 then
     open_queues := level_queues[1 : cardinality(level_queues) / 10];
     if exists (
@@ -152,8 +154,8 @@ begin
   if not is_probe then
     for turn in 1 .. 2 loop
       just_given := coalesce(given[1 : 100], '{}');
-      -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`, a
-      -- claim never waits.
+      -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`,
+      -- a claim never waits.
       select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight),
         bool_or(due.gate = 'h' and due.id <> all (just_given))
       into chosen, last_level, most_lost, weighs, has_older_slot
@@ -242,8 +244,9 @@ begin
     ));
   end if;
 
-  -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where payload_bytes is null, the constraint
-  -- reads the payload: one changed by hand that is too large fails the claim, not the worker.
+  -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where
+  -- payload_bytes is null, the constraint reads the payload: one changed by hand that is too large fails the claim, not
+  -- the worker.
   if cardinality(chosen) > 0 and _start > 0 then
     return query
     update taskq.tasks t

@@ -73,7 +73,8 @@ begin
       taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied
     from taskq.tasks t
     cross join lateral (
-      select coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention) as kept_for
+      select
+        coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention) as kept_for
     ) as kept
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1

@@ -1,7 +1,7 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
--- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of a
--- stopped group. Reads the whole live table; a worker asks only when it is idle.
+-- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of
+-- a stopped group. Reads the whole live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer
@@ -25,10 +25,16 @@ as $$
   )
   select
     count(*) filter (where handled and not paused and not behind_breaker and counts),
-    extract(epoch from min(due_at) filter (where handled and not paused and not behind_breaker and counts) - clock_timestamp()) * 1000,
+    extract(
+      epoch from min(due_at) filter (where handled and not paused and not behind_breaker and counts) - clock_timestamp()
+    ) * 1000,
     jsonb_strip_nulls(jsonb_build_object(
-      'scheduled', nullif(count(*) filter (where handled and not paused and not behind_breaker and not counts and not waits_for_slot), 0),
-      'in_stopped_groups', nullif(count(*) filter (where handled and not paused and not behind_breaker and not counts and waits_for_slot), 0),
+      'scheduled', nullif(count(*) filter (
+        where handled and not paused and not behind_breaker and not counts and not waits_for_slot
+      ), 0),
+      'in_stopped_groups', nullif(count(*) filter (
+        where handled and not paused and not behind_breaker and not counts and waits_for_slot
+      ), 0),
       'in_paused_queues', nullif(count(*) filter (where handled and paused), 0),
       'behind_open_breakers', nullif(count(*) filter (where handled and not paused and behind_breaker), 0),
       'of_other_types', nullif(count(*) filter (where not handled), 0)

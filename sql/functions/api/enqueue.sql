@@ -85,8 +85,8 @@ begin
       coalesce(octet_length(_payload::text), 4) as payload_bytes,
       coalesce(o.queue, y.queue, 'default') as queue, coalesce(o.priority, y.priority, 2::smallint) as priority,
       greatest(ts, coalesce(o.at, ts + interval '1 millisecond' * o.delay_ms)) as due,
-      coalesce(o.expires_ms, y.expires_ms, q.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags, o.retention,
-      o.backoff, o.traceparent, o.notify_done, o.source,
+      coalesce(o.expires_ms, y.expires_ms, q.expires_ms) as expires_ms, o.max_attempts, o.timeout_ms, o.tags,
+      o.retention, o.backoff, o.traceparent, o.notify_done, o.source,
       coalesce(o."group", case when q.group_by = 'type' then _type end) as group_key
     from jsonb_to_record(coalesce(options, '{}')) as o (
       queue text, priority smallint, at timestamptz, delay_ms bigint, max_attempts integer, timeout_ms bigint,

@@ -14,8 +14,8 @@
 -- call, wakes no worker by NOTIFY, as required in a transaction that will be prepared (PREPARE TRANSACTION): polling
 -- finds the task.
 --
--- Only inserts: it locks no group, no settings, and no task but one that it replaces, so an open transaction delays only
--- producers of the same key and, if it replaces a task that runs, the record of how that one ends.
+-- Only inserts: it locks no group, no settings, and no task but one that it replaces, so an open transaction delays
+-- only producers of the same key and, if it replaces a task that runs, the record of how that one ends.
 create or replace function taskq.enqueue_many(_tasks jsonb, options jsonb default '{}')
 returns table (place bigint, id bigint, created boolean, extra jsonb)
 language plpgsql security definer

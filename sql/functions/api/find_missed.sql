@@ -1,9 +1,9 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
 -- again at its old place; and likewise, as priority 10, the first ask of a group. Types whose breaker is open are left
--- out. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue
--- is null, says up to when a level without a cursor was read. It costs as much as there is behind the cursor, including
--- dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
+-- out. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue is null, says up to
+-- when a level without a cursor was read. It costs as much as there is behind the cursor, including dead rows held by a
+-- snapshot: a worker runs it beside its claims, and paces it by that cost.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
 returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)
 language plpgsql stable security definer
@@ -22,9 +22,7 @@ begin
   select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id, null::jsonb
   from (
     select q.name as queue, p::smallint as priority,
-      least(
-        ts, taskq.cursor_at(_cursor, q.place, p)
-      ) as cursor_at,
+      least(ts, taskq.cursor_at(_cursor, q.place, p)) as cursor_at,
       coalesce(taskq.cursor_id(_cursor, q.place, p), 9223372036854775807) as cursor_id
     from unnest(_queues) with ordinality as q (name, place)
     cross join generate_series(0, 9) as p

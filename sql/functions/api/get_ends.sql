@@ -2,8 +2,8 @@
 -- to the handler of a cancelled task that did not end by itself: `killed` or `worker_lost`.
 create or replace function taskq.get_ends(_ids bigint[])
 returns table (
-  id bigint, type text, status text, result jsonb, result_note jsonb, error jsonb, reason text, ending text, live boolean,
-  extra jsonb
+  id bigint, type text, status text, result jsonb, result_note jsonb, error jsonb, reason text, ending text,
+  live boolean, extra jsonb
 )
 language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp

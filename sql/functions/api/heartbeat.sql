@@ -49,7 +49,8 @@ begin
       when (options ->> 'lease_ms')::bigint < lease_ms then ts
       when heartbeat_at between ts - make_interval(secs => _lease_ms / 1000.0) and ts + interval '1 second'
       then steady_since else ts end,
-    clock_was = case when heartbeat_at > ts + interval '1 second' then greatest(heartbeat_at, clock_was) else clock_was end,
+    clock_was = case
+      when heartbeat_at > ts + interval '1 second' then greatest(heartbeat_at, clock_was) else clock_was end,
     lease_ms = coalesce((options ->> 'lease_ms')::bigint, lease_ms),
     cursors = case when jsonb_typeof(options -> 'cursors') = 'object' then options -> 'cursors' else cursors end,
     running = coalesce((options ->> 'running')::integer, running),

@@ -29,7 +29,8 @@ begin
     case when pause.stands then q.paused_at end, case when pause.stands then q.paused_until end,
     case when pause.stands then q.paused_by end, case when pause.stands then q.pause_reason end,
     q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff::jsonb, q.retention::text, q.errors_retention::text,
-    q.dead_retention::text, q.group_limit, q.group_order, q.group_on_dead, q.group_by, coalesce(c.waiting, 0), jsonb_build_object('at_least', not tally.is_all)
+    q.dead_retention::text, q.group_limit, q.group_order, q.group_on_dead, q.group_by, coalesce(c.waiting, 0),
+    jsonb_build_object('at_least', not tally.is_all)
   from (
     select s.name from taskq.queues s
     where options ? 'name' or s.paused_until > ts or (s.paused_at is not null and s.paused_until is null)

@@ -99,7 +99,8 @@ begin
     'refused', coalesce(expired.refused, '[]') || coalesce(old.refused, '[]'), 'partitions_made', made,
     'partitions_dropped', dropped, 'rows_placed', history.placed, 'rows_dropped', history.dropped,
     'expired', expired.ended, 'dead_discarded', old.discarded,
-    'more', page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten) or dropped = most_dropped,
+    'more',
+    page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten) or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached'),
     'failed', to_jsonb(failed)
   );

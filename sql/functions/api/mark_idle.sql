@@ -1,10 +1,10 @@
 -- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and returns in how many
--- milliseconds the next task of its queues and types (null: any) is due, the pause of a queue ends, or an open breaker may
--- be tried (null: none is ahead). With _queues null it serves all queues that have a live task; survey lists them, and what else the worker
--- needs before it claims (see taskq.survey). The worker must claim once more after this: a task committed before the
--- mark was set has woken no worker. options: {"known": […]} gives the queues to check where _queues is null, instead of
--- a search; {"due": false} skips the search for the next due task. Both searches cost as much as there are dead rows
--- held by a snapshot in their way.
+-- milliseconds the next task of its queues and types (null: any) is due, the pause of a queue ends, or an open breaker
+-- may be tried (null: none is ahead). With _queues null it serves all queues that have a live task; survey lists them,
+-- and what else the worker needs before it claims (see taskq.survey). The worker must claim once more after this: a
+-- task committed before the mark was set has woken no worker. options: {"known": […]} gives the queues to check where
+-- _queues is null, instead of a search; {"due": false} skips the search for the next due task. Both searches cost as
+-- much as there are dead rows held by a snapshot in their way.
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
 )
@@ -26,7 +26,8 @@ begin
   end if;
   -- A worker polls at least once a day, and its mark outlasts its sleep a little.
   if not coalesce(_ms between 0 and 86460000, false) then
-    raise exception 'mark_idle: _ms %: expected 0 to 86460000 milliseconds (a day and a minute)', coalesce(_ms::text, 'null')
+    raise exception 'mark_idle: _ms %: expected 0 to 86460000 milliseconds (a day and a minute)',
+      coalesce(_ms::text, 'null')
       using errcode = 'invalid_parameter_value';
   end if;
   -- Not `on conflict do update`, which waits for anyone who has locked the mark. A locked one stays as it is.
@@ -43,7 +44,9 @@ begin
   if options -> 'due' is distinct from 'false' then
     asked := coalesce(
       _queues,
-      array(select jsonb_array_elements_text(case when is_looked_for then survey -> 'queues' else options -> 'known' end))
+      array(select jsonb_array_elements_text(
+        case when is_looked_for then survey -> 'queues' else options -> 'known' end
+      ))
     );
     select extract(epoch from min(event.at) - ts) * 1000 into due_ms
     from (

@@ -28,7 +28,9 @@ begin
   begin
     return query select r.* from taskq.rerun_batch(_ids, options) as r;
   exception
-  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error or plpgsql_error then
+  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
+    or plpgsql_error
+  then
     -- In the order of enqueue_many, so that reruns of the same keys never deadlock.
     for one in
       select distinct on (f.queue, f.unique_key, asked.id) asked.id
@@ -38,7 +40,9 @@ begin
       begin
         return query select r.* from taskq.rerun_batch(array[one], options) as r;
       exception
-      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error or plpgsql_error then
+      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
+        or plpgsql_error
+      then
         return query select one, 'refused', jsonb_build_object(
           'error', regexp_replace(sqlerrm, '^task 1 cannot be enqueued: ', ''), 'code', sqlstate
         );

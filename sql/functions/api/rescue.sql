@@ -72,7 +72,9 @@ begin
     select array_agg(to_jsonb(ended)) into fates
     from (
       select t.id, t.queue, t.type,
-        case when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending' end as status,
+        case
+          when t.id = any (cancelled) then 'cancelled' when t.id = any (dead) then 'dead' else 'pending'
+        end as status,
         taskq.epoch_us(least(t.available_at, ts)) as available_at_us
       from taskq.tasks t where t.id = any (lost)
     ) as ended;
@@ -92,7 +94,8 @@ begin
     set constraints all immediate;
     -- Last: rows that are returned stay returned, whatever fails after.
     return query
-    select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint, null::jsonb
+    select (f ->> 'id')::bigint, f ->> 'queue', f ->> 'type', f ->> 'status', (f ->> 'available_at_us')::bigint,
+      null::jsonb
     from unnest(fates) as f;
   exception when others then
     -- Leave to the caller the failure of a single task, and what is no fault of a task (no space left, server

@@ -18,7 +18,9 @@ begin
     return false;
   end if;
   insert into taskq.asks (due_at, queue, key) values (ts, _queue, _group);
-  perform taskq.record_action('resume group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group));
+  perform taskq.record_action(
+    'resume group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group)
+  );
   perform taskq.wake(_queue, ts);
   return true;
 end

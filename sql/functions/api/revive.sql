@@ -27,7 +27,9 @@ begin
   begin
     return query select r.* from taskq.revive_batch(_ids, options) as r;
   exception
-  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error or plpgsql_error then
+  when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
+    or plpgsql_error
+  then
     -- In the order of the batch, so that revivals of the same keys never deadlock.
     for one in
       select distinct on (d.queue, d.unique_key, asked.id) asked.id
@@ -37,7 +39,9 @@ begin
       begin
         return query select r.* from taskq.revive_batch(array[one], options) as r;
       exception
-      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error or plpgsql_error then
+      when data_exception or integrity_constraint_violation or program_limit_exceeded or internal_error
+        or plpgsql_error
+      then
         get stacked diagnostics violated = constraint_name;
         return query select one, 'refused', jsonb_build_object(
           'error', case violated

@@ -21,7 +21,9 @@ begin
   set group_limit = case when _settings ? 'limit' then excluded.group_limit else groups.group_limit end;
   ts := clock_timestamp();
   insert into taskq.asks (due_at, queue, key) values (ts, _queue, _group);
-  perform taskq.record_action('set group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group) || _settings);
+  perform taskq.record_action(
+    'set group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group) || _settings
+  );
   perform taskq.wake(_queue, ts);
 end
 $$;

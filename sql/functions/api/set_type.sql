@@ -14,8 +14,8 @@ begin
   set operator = jsonb_strip_nulls(t.operator || _settings) where t.name = _type;
   update taskq.task_types t
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
-    backoff = effective.backoff, retention = effective.retention, queue = effective.queue, priority = effective.priority,
-    breaker = effective.breaker
+    backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
+    priority = effective.priority, breaker = effective.breaker
   from taskq.task_types old
   cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,

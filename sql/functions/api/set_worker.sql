@@ -18,7 +18,8 @@ begin
     when not taskq.is_whole(_settings -> 'concurrency', 1, 10000) then 'concurrency'
     when not taskq.is_whole(_settings -> 'poll_ms', 10, 86400000) then 'poll_ms'
     when not taskq.is_whole(_settings -> 'lease_ms', 100, 86400000) then 'lease_ms'
-    when _settings -> 'batch' is distinct from '"auto"' and not taskq.is_whole(_settings -> 'batch', 1, 10000) then 'batch'
+    when _settings -> 'batch' is distinct from '"auto"' and not taskq.is_whole(_settings -> 'batch', 1, 10000)
+    then 'batch'
     when jsonb_typeof(_settings -> 'queues') not in ('array', 'null')
       or _settings @? 'strict $.queues[*] ? (@.type() != "string")' or _settings -> 'queues' = '[]' then 'queues'
   end;

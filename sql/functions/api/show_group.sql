@@ -1,8 +1,8 @@
 -- Returns a group of a queue, as JSON: the columns of taskq.list_groups, and {queue, applies, stops, holders, next}.
 -- applies: its limit (null: none), order and on_dead, each with its value and `from`: group, queue or defaults. stops:
--- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; since when one runs (since), or when
--- one that waits is due. next: the tasks that get the next slots, in order. At most ten of each. A group needs no task
--- to be shown.
+-- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; since when one runs (since), or
+-- when one that waits is due. next: the tasks that get the next slots, in order. At most ten of each. A group needs no
+-- task to be shown.
 create or replace function taskq.show_group(_queue text, _group text)
 returns jsonb
 language plpgsql stable security definer

@@ -13,7 +13,8 @@ begin
     perform taskq.refuse_unknown_options('survey', options, '{queues}');
   end if;
   return jsonb_build_object(
-    'queues', case when options -> 'queues' is distinct from 'false' then to_jsonb(array(select taskq.find_queues())) end,
+    'queues',
+    case when options -> 'queues' is distinct from 'false' then to_jsonb(array(select taskq.find_queues())) end,
     'type_timeouts', coalesce((
       select jsonb_object_agg(name, timeout_ms) from taskq.task_types
       where name = any (_types) and timeout_ms is not null

@@ -1,6 +1,6 @@
 -- Leaves asks for those of these tasks that are in a group, after they were inserted or changed: one for each task that
--- waits for its time, at that time, and one for each group of others, now. Whatever inserts or changes a task of a group
--- calls it, in its own transaction. Wakes workers, unless _notify is false.
+-- waits for its time, at that time, and one for each group of others, now. Whatever inserts or changes a task of a
+-- group calls it, in its own transaction. Wakes workers, unless _notify is false.
 create or replace function taskq.ask_for(_ids bigint[], _ts timestamptz, _notify boolean default true)
 returns void
 language plpgsql security definer

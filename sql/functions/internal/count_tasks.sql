@@ -1,7 +1,8 @@
 -- Counts the tasks of each queue and type: the live and the dead ones by status; of the waiting ones, those that are
 -- due (`oldest`: since when) and those that have failed before; and by status those that ended since then. `ran`
 -- completed tasks took `ran_ms` in all, and the first of the completed ones began at `began_at`; `timed_out` counts the
--- running ones whose timeout has passed. No row for a queue and type: none of these. Reads the live and dead tables once, and of history the partitions that can hold that time.
+-- running ones whose timeout has passed. No row for a queue and type: none of these. Reads the live and dead tables
+-- once, and of history the partitions that can hold that time.
 create or replace function taskq.count_tasks(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,

@@ -2,8 +2,9 @@
 -- again whose key was held by a task that is gone by now. If some may replace the holders of their keys,
 -- taskq.enqueue_replacing does it, and is called again in the same case.
 --
--- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if someone
--- does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes four.
+-- A bulk first assumes that no other session inserts its keys at this moment, and is rolled back and repeated if
+-- someone does: looking up the holder of a key takes a microsecond, being ready for conflicts (`on conflict`) takes
+-- four.
 --
 -- No call fails with 40P01 (deadlock) because of other calls with the same keys: while one waits for a key, it holds
 -- none that sorts after it. Simply continuing with a freed key would break that once later keys are inserted: another

@@ -4,10 +4,10 @@
 -- holder has ended, taskq.take_again replaces the holder with it when the holder waits again.
 --
 -- extra has the answer for a task that was not created, or is null if it was to be ignored: `replaced`; `again`, with
--- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder: one of
--- them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not replaced.
--- If such a key is released meanwhile, the caller must start again: a single task then has no row in the result, and
--- several fail with TQ001, which rolls back what was inserted.
+-- next_id, the id of the task that runs after the holder; `key_of_another`, with the type and the group of the holder:
+-- one of them is another one, and the holder stays. A holder that has ended, and holds its key for a period, is not
+-- replaced. If such a key is released meanwhile, the caller must start again: a single task then has no row in the
+-- result, and several fail with TQ001, which rolls back what was inserted.
 --
 -- No call fails with 40P01 (deadlock) because of others with the same keys, as in taskq.enqueue_keyed: one statement
 -- takes them in their order, free or held, and all that follows locks nothing else.
@@ -90,7 +90,8 @@ begin
       -- Leave out those whose key is held by a task that has ended. `limit` makes each a probe for a key.
       where made.key is null
         or (
-          select h.task_id from taskq.held_keys h where h.queue = made.queue and h.key = made.key and h.until > ts limit 1
+          select h.task_id from taskq.held_keys h
+          where h.queue = made.queue and h.key = made.key and h.until > ts limit 1
         ) is null
         or (
           select l.id from taskq.tasks l where l.queue || '' = made.queue and l.unique_key = made.key limit 1

@@ -1,8 +1,8 @@
 -- Returns the settings that enqueue applies to tasks without their own, as an array: the longest wait of tasks by queue
 -- (in milliseconds), the queue by type, the priority by type, the longest wait by type, and the longest wait of all
--- tasks (a number), and the queues whose tasks are grouped by type; each null if there is none. Null if there is none at all, which is read faster [0.2 us for each task
--- of a bulk]. In PL/pgSQL, which keeps its plan: in SQL each call planned it again, at a quarter of the cost of enqueuing
--- a task with a key.
+-- tasks (a number), and the queues whose tasks are grouped by type; each null if there is none. Null if there is none
+-- at all, which is read faster [0.2 us for each task of a bulk]. In PL/pgSQL, which keeps its plan: in SQL each call
+-- planned it again, at a quarter of the cost of enqueuing a task with a key.
 create or replace function taskq.enqueue_settings()
 returns jsonb[]
 language plpgsql stable security definer

@@ -7,7 +7,8 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
-  if pg_partition_root(to_regclass(format('taskq.%s_unplaced', _parent))) is distinct from to_regclass('taskq.' || _parent)
+  if pg_partition_root(to_regclass(format('taskq.%s_unplaced', _parent)))
+      is distinct from to_regclass('taskq.' || _parent)
     and not exists (
       select from taskq.history_partitions() as h where h.parent = _parent and '-infinity'::date = any (h.days)
     )

@@ -1,6 +1,6 @@
--- Returns where a held task is: `running`, since when and on which worker, or `claimed` ahead by one, where it waits for
--- a slot; `timed_out`, if its attempt has exceeded its timeout and its handler has not ended; `worker_silent`, if the
--- last heartbeat of that worker is older than its lease: others take the task over; and `cancel_requested`. For the
+-- Returns where a held task is: `running`, since when and on which worker, or `claimed` ahead by one, where it waits
+-- for a slot; `timed_out`, if its attempt has exceeded its timeout and its handler has not ended; `worker_silent`, if
+-- the last heartbeat of that worker is older than its lease: others take the task over; and `cancel_requested`. For the
 -- columns see taskq.explain.
 create or replace function taskq.explain_held(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)

@@ -1,7 +1,7 @@
 -- Returns what in a waiting task's own row keeps it from starting: `delayed`, or after an earlier start `retrying` or
--- `snoozed` (until: when it is due), or `expired`; and `suspect` if its handler did not report its end (its worker was lost, its
--- process died, or it ignored its timeout), which makes it run in a
--- process of its own, and alone in its claim after three losses before its start. For the columns see taskq.explain.
+-- `snoozed` (until: when it is due), or `expired`; and `suspect` if its handler did not report its end (its worker was
+-- lost, its process died, or it ignored its timeout), which makes it run in a process of its own, and alone in its
+-- claim after three losses before its start. For the columns see taskq.explain.
 create or replace function taskq.explain_task(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer
@@ -15,7 +15,8 @@ as $$
         select from taskq.task_errors e
         where e.task_id = _task.id and e.lease_no = _task.lease_no and e.outcome = 'failed'
       ) then 'retrying'
-      when _task.attempts > 0 and not exists (select from taskq.task_errors e where e.task_id = _task.id) then 'retrying'
+      when _task.attempts > 0 and not exists (select from taskq.task_errors e where e.task_id = _task.id)
+      then 'retrying'
       else 'snoozed'
     end,
     due.at, '{}'::jsonb

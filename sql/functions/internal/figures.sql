@@ -1,7 +1,7 @@
 -- Returns the counts of taskq.count_tasks for each queue and type, with whether a live worker handles the type, why no
 -- live worker can take the due tasks (reason and worker: see taskq.find_obstacles; null: one can), and how many of them
--- can run (depth). While no worker is alive, those can whose type one has handled. Behind an open breaker one can, as its
--- probe, or none if it has no probes. A worker that is stopping counts as none.
+-- can run (depth). While no worker is alive, those can whose type one has handled. Behind an open breaker one can, as
+-- its probe, or none if it has no probes. A worker that is stopping counts as none.
 create or replace function taskq.figures(_since timestamptz, _ts timestamptz)
 returns table (
   queue text, type text, blocked numeric, pending numeric, leased numeric, running numeric, dead numeric,

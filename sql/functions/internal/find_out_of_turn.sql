@@ -1,6 +1,6 @@
--- Finds those of these rows, chosen and locked by a claim, that it must not take, although they have a slot: their group
--- is stopped, or has a strict order and a task that comes first waits, committed after the slot was given. _given: the
--- tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
+-- Finds those of these rows, chosen and locked by a claim, that it must not take, although they have a slot: their
+-- group is stopped, or has a strict order and a task that comes first waits, committed after the slot was given.
+-- _given: the tasks whose slots this claim has given out itself, under the mutex of their group. Null: there are none.
 --
 -- It reads the tasks that wait, not the asks: those of a group may be anywhere in a long list. So what was committed
 -- before a claim began is never overtaken by it, whatever the claim attends to.

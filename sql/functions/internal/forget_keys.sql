@@ -6,6 +6,7 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
   delete from taskq.held_keys h
   where (h.queue, h.key) in (
-    select k.queue, k.key from taskq.held_keys k where k.until <= _ts order by k.until limit _page for update skip locked
+    select k.queue, k.key from taskq.held_keys k where k.until <= _ts
+    order by k.until limit _page for update skip locked
   )
 $$;

@@ -1,5 +1,5 @@
--- Returns what stops a group: `group_paused` (who, why), and `group_held`, with the first dead letter at which it stops,
--- or with the task that snoozed it. For the columns see taskq.explain.
+-- Returns what stops a group: `group_paused` (who, why), and `group_held`, with the first dead letter at which it
+-- stops, or with the task that snoozed it. For the columns see taskq.explain.
 create or replace function taskq.group_stops(_queue text, _key text, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer

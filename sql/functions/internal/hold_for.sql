@@ -1,6 +1,6 @@
 -- Holds the keys of tasks that were just created, or just replaced the holder, for their periods (key_for ever, or such
--- as 24h; null or live: none). `answers` has `created` for the former; the period of the others counts from now. Returns
--- the ids of created tasks whose key another task holds after all (taken since the insert looked); null: none.
+-- as 24h; null or live: none). `answers` has `created` for the former; the period of the others counts from now.
+-- Returns the ids of created tasks whose key another task holds after all (taken since the insert looked); null: none.
 create or replace function taskq.hold_for(_ids bigint[], _answers text[], _periods jsonb[], _ts timestamptz)
 returns bigint[]
 language plpgsql security definer

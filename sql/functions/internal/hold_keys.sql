@@ -23,7 +23,9 @@ begin
     join (
       -- Of elements with the same key, the first one becomes the task, so its period counts.
       select distinct on (1, 2)
-        coalesce(o.queue, options ->> 'queue', settings[2] ->> coalesce(o.type, options ->> 'type'), 'default') as queue,
+        coalesce(
+          o.queue, options ->> 'queue', settings[2] ->> coalesce(o.type, options ->> 'type'), 'default'
+        ) as queue,
         coalesce(o.key, options ->> 'key') as key, coalesce(o.key_for, options -> 'key_for', 'null') as key_for
       from rows from (jsonb_to_recordset(_tasks) as (type text, queue text, key text, key_for jsonb))
         with ordinality as o (type, queue, key, key_for, place)

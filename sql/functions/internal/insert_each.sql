@@ -1,6 +1,6 @@
--- Inserts tasks one by one, after an insert of all of them has failed: a trigger of the application refuses some, or their
--- ids were changed by hand. Those become dead letters, with the error as their reason; one whose id is taken gets a
--- new id.
+-- Inserts tasks one by one, after an insert of all of them has failed: a trigger of the application refuses some, or
+-- their ids were changed by hand. Those become dead letters, with the error as their reason; one whose id is taken gets
+-- a new id.
 create or replace function taskq.insert_each(_tasks taskq.tasks[], _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -6,8 +6,8 @@ language sql immutable parallel safe
 as $$
   select case
     when _option in (
-      'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention', 'traceparent',
-      'source', 'group_order', 'group_on_dead', 'group_by'
+      'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention',
+      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by'
     ) then array['string']
     when _option in ('delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit') then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']

@@ -1,5 +1,5 @@
--- Locks the tasks on blocks [_from, _to) whose lease ran out, as taskq.rescue describes it, and returns their ids and the
--- block of each. Skips those that other transactions have locked.
+-- Locks the tasks on blocks [_from, _to) whose lease ran out, as taskq.rescue describes it, and returns their ids and
+-- the block of each. Skips those that other transactions have locked.
 create or replace function taskq.lock_lost(
   _from bigint, _to bigint, _worker integer, _held bigint[], options jsonb, _ts timestamptz,
   out ids bigint[], out blocks bigint[]

@@ -17,7 +17,8 @@ begin
   -- Of groups: what asks at once asks by a time of the earlier clock, and so do tasks that wait for their time.
   update taskq.asks a set due_at = _ts
   where a.ctid = any (array(
-    select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null for update skip locked
+    select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null
+    for update skip locked
   ));
   delayed := array(
     select t.id from taskq.tasks t

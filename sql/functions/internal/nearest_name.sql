@@ -1,6 +1,6 @@
 -- Returns the name most similar to a misspelled one, by the fewest letters inserted, removed or changed and neighbours
--- swapped, ignoring case; a name that begins with it is near. Null: none is near enough to be a typo. The command line and the library allow as
--- many letters.
+-- swapped, ignoring case; a name that begins with it is near. Null: none is near enough to be a typo. The command line
+-- and the library allow as many letters.
 create or replace function taskq.nearest_name(_typed text, _names text[])
 returns text
 language plpgsql immutable parallel safe security definer
@@ -29,8 +29,8 @@ begin
     if length(typed) >= 3 and starts_with(word, typed) then
       away := 1;
     else
-      -- The distances of the first letters of the word from each prefix of the typed text that is at most `most` letters
-      -- longer or shorter. The others are further away than `most`, and are not computed.
+      -- The distances of the first letters of the word from each prefix of the typed text that is at most `most`
+      -- letters longer or shorter. The others are further away than `most`, and are not computed.
       above := array(select n from generate_series(0, length(typed)) as n);
       before := above;
       former := '';

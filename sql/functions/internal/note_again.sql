@@ -39,7 +39,8 @@ begin
   from unnest(_ids, _lease_nos, _agains) as asked (id, lease_no, again)
   cross join lateral (select l.* from taskq.tasks l where l.id = asked.id limit 1) as l
   cross join lateral (
-    select _ts + interval '1 millisecond' * least(greatest((asked.again ->> 'delay_ms')::bigint, 0), 3155760000000) as at
+    select
+      _ts + interval '1 millisecond' * least(greatest((asked.again ->> 'delay_ms')::bigint, 0), 3155760000000) as at
   ) as due
   cross join lateral jsonb_populate_record(l::taskq.tasks, jsonb_build_object(
     'id', nextval('taskq.tasks_id_seq'), 'available_at', due.at, 'not_before', due.at, 'created_at', _ts,

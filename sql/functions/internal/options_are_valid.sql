@@ -25,8 +25,8 @@ begin
         where jsonb_typeof(e.value) <> 'null' and jsonb_typeof(e.value) <> all (taskq.json_types(e.name))
       )
     from jsonb_to_record(_options) as o (
-      queue text, key text, key_for jsonb, on_held text, priority smallint, delay_ms bigint, at timestamptz, max_attempts integer,
-      timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
+      queue text, key text, key_for jsonb, on_held text, priority smallint, delay_ms bigint, at timestamptz,
+      max_attempts integer, timeout_ms bigint, expires_ms bigint, tags jsonb, backoff jsonb, retention taskq.retention,
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text

@@ -1,6 +1,7 @@
--- Takes back the slots of these rows, chosen and locked by a claim that must not take them (taskq.find_out_of_turn), and
--- attends to their groups, unless another session does: then an ask is left. Needs no mutex to take slots back: only one
--- that gives them out counts them. Returns the tasks that got slots. See taskq.attend for the other parameters.
+-- Takes back the slots of these rows, chosen and locked by a claim that must not take them (taskq.find_out_of_turn),
+-- and attends to their groups, unless another session does: then an ask is left. Needs no mutex to take slots back:
+-- only one that gives them out counts them. Returns the tasks that got slots. See taskq.attend for the other
+-- parameters.
 create or replace function taskq.return_slots(
   _rows tid[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz, _one_by_one boolean
 )

@@ -10,8 +10,9 @@ language sql stable
 as $$
   select
     dead.id, case when dead.group_key is null then _due else 'infinity'::timestamptz end as available_at,
-    _due as not_before, dead.created_at, null::timestamptz as lease_expires_at, dead.started_at, dead.lease_no, null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases,
-    null::integer as lost_ahead, octet_length(coalesce(_payload, dead.payload)::text) as payload_bytes,
+    _due as not_before, dead.created_at, null::timestamptz as lease_expires_at, dead.started_at, dead.lease_no,
+    null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases, null::integer as lost_ahead,
+    octet_length(coalesce(_payload, dead.payload)::text) as payload_bytes,
     case when dead.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end as status,
     dead.priority, taskq.first_gate(dead.group_key, _due, _ts) as gate,
     dead.notify_done, dead.queue, dead.type, coalesce(_payload, dead.payload) as payload, dead.created_by,

@@ -69,7 +69,8 @@ begin
   ),
   decided as materialized (
     select
-      o.*, t.queue, t.type, t.lease_owner, t.again is not null as is_replaced, counted.attempts_now, meant.fate as meant_fate, due.wait_ms,
+      o.*, t.queue, t.type, t.lease_owner, t.again is not null as is_replaced, counted.attempts_now,
+      meant.fate as meant_fate, due.wait_ms,
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
       coalesce(q.errors_retention, d.errors_retention) as errors_retention, y.breaker is not null as has_breaker
     from given o
@@ -140,8 +141,8 @@ begin
   ),
   noted as (
     insert into taskq.task_errors (
-      task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, kept_in, queue, type, error,
-      result, result_note
+      task_id, lease_no, attempt, outcome, failed_at, ran_ms, retry_at, lease_owner, drop_on, kept_in, queue, type,
+      error, result, result_note
     )
     select
       d.id, d.lease_no, d.attempts_now, d.outcome, _ts, d.ran_ms,
@@ -171,7 +172,8 @@ begin
           then (
             -- A task that waits for a slot of its group is available at infinity.
             select (extract(epoch from
-              least(case when t.gate is null then t.available_at else t.not_before end, _ts + interval '100 years') - _ts
+              least(case when t.gate is null then t.available_at else t.not_before end, _ts + interval '100 years')
+                - _ts
             ) * 1000)::bigint
             from taskq.tasks t where t.id = d.id limit 1
           )

@@ -1,6 +1,7 @@
 -- Finds out which of these rows, locked by the caller, can be claimed: claims each alone, and undoes that. The first
 -- _start of them start at once. Returns the first _most that can be claimed, those before them that cannot, with their
--- errors (null: none), and how many it has tried: a trigger that waits for locks must not outlast the client's patience.
+-- errors (null: none), and how many it has tried: a trigger that waits for locks must not outlast the client's
+-- patience.
 create or replace function taskq.try_claim(
   _rows tid[], _start integer, _most integer, _worker integer, _lease_ms bigint, _ts timestamptz,
   out claimable tid[], out refused jsonb, out tried integer

@@ -1,5 +1,5 @@
--- Finds out which of these tasks, locked by the caller, the database lets it give this gate: writes each alone, and undoes
--- that. Returns the first _most of them; what it has not tried by _until counts as refused. See taskq.try_claim.
+-- Finds out which of these tasks, locked by the caller, the database lets it give this gate: writes each alone, and
+-- undoes that. Returns the first _most of them; what it has not tried by _until counts as refused. See taskq.try_claim.
 create or replace function taskq.try_gate(
   _ids bigint[], _gate "char", _most integer, _ts timestamptz, _until timestamptz
 )
