@@ -99,6 +99,18 @@ describe('the order of a group', () => {
     }
   });
 
+  test('is by priority where some slots are free and a less urgent task has another one', async () => {
+    await setQueue({ group_limit: 2 });
+    const late = await inGroup('ann', { priority: 5 });
+    const me = await worker();
+    await me.claim({ types: ['other'] });
+    const urgent = [await inGroup('ann', { priority: 1 }), await inGroup('ann', { priority: 1 })];
+    const tasks = await me.claim({ start: 10 });
+    expect(tasks.map(({ id }) => id)).toEqual(urgent);
+    await complete(me, tasks);
+    expect(await claimed(me)).toEqual([late]);
+  });
+
   test('is kept through a retry if it is strict, and a later task starts meanwhile if it is relaxed', async () => {
     await setQueue({ group_limit: 1 });
     const [first, second] = [await inGroup('ann'), await inGroup('ann')];

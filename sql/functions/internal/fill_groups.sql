@@ -46,7 +46,7 @@ begin
   into limits, held, swaps, ordered
   from (
     select g.nth, l.most, h.held, l.most < unlimited and taskq.is_strict(g.queue) as ordered,
-      h.last is not null and (h.has_expired or h.held > l.most or (h.held = l.most and w.first < h.last) is true) as swaps
+      h.last is not null and (h.has_expired or h.held > l.most or (w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
     cross join lateral (
@@ -61,11 +61,12 @@ begin
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate in ('h', 's') and l.most < unlimited
     ) as h
     left join lateral (
+      -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
       select array[t.priority, t.id] as first from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
-        and taskq.may_start(t.expires_at, t.started_at, _ts)
+        and l.most - h.held < greatest(share, 10) and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
-      limit 1
+      offset greatest(l.most - h.held, 0) limit 1
     ) as w on true
   ) as s;
 
