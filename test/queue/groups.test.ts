@@ -335,6 +335,19 @@ describe('a single group', () => {
     expect(await claimed(me)).toEqual([id]);
   });
 
+  test('does not retry while it is paused what failed after that, whatever its order', async () => {
+    await setQueue({ group_limit: 1 });
+    const id = await inGroup('ann');
+    const me = await worker();
+    const running = await me.claim();
+    await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+    expect(await claimed(me)).toEqual([]);
+    await me.settle(...running.map((task) => outcome(task, 'failed', { delay_ms: 0 })));
+    expect(await claimed(me)).toEqual([]);
+    await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+    expect(await claimed(me)).toEqual([id]);
+  });
+
   test.each([
     [{ limit: 0 }, 'group_limit 0: expected a whole number from 1'],
     [{ most: 1 }, 'unknown option "most"'],
@@ -417,6 +430,19 @@ describe('a task that expires', () => {
     expect(await claimed(me)).toEqual([second]);
     await queue.admin.rows('select taskq.expire(10)');
     expect(await liveRow(queue.admin, first)).toBeUndefined();
+  });
+
+  test('after it was given back unstarted does so too', async () => {
+    await setQueue({ group_limit: 1 });
+    const first = await inGroup('ann', { expires_ms: 3_600_000 });
+    const second = await inGroup('ann');
+    const me = await worker();
+    const [ahead] = await me.claim({ start: 0, ahead: 1 });
+    await me.giveBack([ahead!], false);
+    await me.claim({ types: ['other'] });
+    await expired(first);
+    await queue.admin.rows("update taskq.asks set due_at = clock_timestamp() where key = 'ann'");
+    expect(await claimed(me)).toEqual([second]);
   });
 
   test('while it waits for a slot gets none', async () => {

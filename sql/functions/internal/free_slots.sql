@@ -26,14 +26,14 @@ begin
     returning t.id, t.queue, t.group_key
   ),
   asked as (
+    -- Where one keeps its slot, too: its group may have been stopped while it ran, and others give up what they have not
+    -- begun when it stops the group itself.
     insert into taskq.asks (due_at, queue, key)
-    select distinct _ts, f.queue, f.group_key from freed f
+    select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (_ids) and t.gate in ('h', 's')
     union all
-    -- Others of the group give up what they have not begun, and start again when its time has come.
-    select due.at, t.queue, t.group_key
-    from taskq.tasks t
-    cross join lateral (values (_ts), (t.available_at)) as due (at)
-    where t.id = any (_ids) and t.id = any (_stopping) and t.gate = 's'
+    -- The group that it stops starts again when its time has come.
+    select t.available_at, t.queue, t.group_key
+    from taskq.tasks t where t.id = any (_ids) and t.id = any (_stopping) and t.gate = 's'
   )
   select array_agg(f.id) into freed from freed f;
   perform taskq.ask_for(freed, _ts, false);
