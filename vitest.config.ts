@@ -21,7 +21,7 @@ const UNIT = [
   'test/cli/{input,is-interactive,report-error,table}.test.ts',
   'test/library/{event-listener,types}.test.ts',
   'test/queue/wake-hint.test.ts',
-  'test/queue/model/explore.test.ts',
+  'test/queue/model/**/explore.test.ts',
   'test/worker/{arrival-rate,claim-room,cursor,held-turn,inspect-main-thread,lease-table,silence-watch,start-rate}.test.ts',
   'test/worker/{ledger,decisions}/**/*.test.ts',
 ];
@@ -68,7 +68,7 @@ const older = system &&
       // client does about an answer that is lost or late is its own.
       exclude: [
         ...UNIT,
-        'test/queue/model/{mutants,race}.test.ts',
+        'test/queue/model/**/{mutants,race}.test.ts',
         'test/queue/faults/{atomic-enqueue,first-start,lost-answers,zombies}.test.ts',
         'test/queue/reporter.test.ts',
       ],

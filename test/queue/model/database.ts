@@ -1,14 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { type Branch, inOrder } from './paths.ts';
-import type { Play } from './play.ts';
 import type { World } from './world.ts';
 
-/** The functions that play events in the database. */
-export const readDriver = () => readFile(new URL('driver.sql', import.meta.url), 'utf8');
+/** Reads the functions that play the events of a model in the database: this one's unless told. */
+export async function readDriver(driver = new URL('driver.sql', import.meta.url)): Promise<string> {
+  const files = [new URL('play.sql', import.meta.url), driver];
+  return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
+}
 
 export async function begin(client: pg.Client, world: World): Promise<void> {
   await client.query('select model.start($1, $2)', [JSON.stringify(world.tasks), world.sharedKey]);
+}
+
+/** An event in the words of `model.act`, and what is to be answered and seen. */
+interface Played {
+  readonly call: object;
+  readonly expected: string;
 }
 
 /** Plays a tree of events. Returns where the database first differs from the model: all that led there. */
@@ -21,7 +29,7 @@ const callsOf = ({ call, next }: Branch): object => ({ call, next: next.map(call
 /** Plays sequences of events, each from the beginning. Returns what `walk` returns. */
 export function playAll(
   client: pg.Client,
-  sequences: readonly (readonly Play[])[],
+  sequences: readonly (readonly Played[])[],
 ): Promise<string | undefined> {
   const calls = sequences.map((sequence) => sequence.map(({ call }) => call));
   const paths = sequences.flatMap((sequence) => sequence.map((_, index) => sequence.slice(0, index + 1)));
@@ -32,7 +40,7 @@ async function compare(
   client: pg.Client,
   how: 'walk' | 'play',
   what: object,
-  paths: readonly (readonly Play[])[],
+  paths: readonly (readonly Played[])[],
 ): Promise<string | undefined> {
   const { rows } = await client.query<[string]>({
     text: `select * from model.${how}($1)`,
@@ -41,11 +49,11 @@ async function compare(
   });
   // What was taken back is dead rows.
   await client.query(
-    'vacuum taskq.tasks, taskq.finished_tasks, taskq.dead_tasks, taskq.task_errors, taskq.workers',
+    'vacuum taskq.tasks, taskq.finished_tasks, taskq.dead_tasks, taskq.task_errors, taskq.workers, taskq.asks',
   );
   const differs = paths.findIndex((path, index) => rows[index]?.[0] !== path.at(-1)!.expected);
   if (differs === -1) return undefined;
   return [...paths[differs]!.map(textOf), `but the database says\n  ${rows[differs]?.[0]}`].join('\n');
 }
 
-const textOf = ({ call, expected }: Play) => `${JSON.stringify(call)}\n  ${expected}`;
+const textOf = ({ call, expected }: Played) => `${JSON.stringify(call)}\n  ${expected}`;

@@ -1,0 +1,110 @@
+import { DOORS, type Event, OUTCOMES } from './step.ts';
+import { GROUPS, isHeld, isLive, isWaiting, mayStart, type Task, type World } from './world.ts';
+
+/** The live tasks of a world, not counting those that replace others. */
+const TASKS = 5;
+
+/** Everything that can happen next. */
+export function eventsOf(world: World): Event[] {
+  const { tasks, settings, rulings } = world;
+  const events: Event[] = tasks.flatMap((task) => eventsOfTask(task));
+  if (tasks.filter(isLive).length < TASKS) events.push(...ENQUEUES);
+  for (const types of [[], ['one'], ['two'], ['one', 'two']] as const) {
+    for (const ahead of types.length > 0 ? [false, true] : [false])
+      events.push({ verb: 'claim', types, ahead });
+  }
+  for (const group of GROUPS) {
+    for (const limit of [1, 2, null]) {
+      if (limit !== rulings[group].limit) events.push({ verb: 'set_group', group, limit });
+    }
+    events.push({ verb: rulings[group].paused ? 'resume_group' : 'pause_group', group });
+  }
+  for (const limit of [1, 2, null]) {
+    if (limit !== settings.limit) events.push({ verb: 'set_queue', settings: { ...settings, limit } });
+  }
+  const order = settings.order === 'strict' ? 'relaxed' : 'strict';
+  const onDead = settings.onDead === 'hold' ? 'go-on' : 'hold';
+  events.push({ verb: 'set_queue', settings: { ...settings, order } });
+  events.push({ verb: 'set_queue', settings: { ...settings, onDead } });
+  if (tasks.some((task) => isWaiting(task) && !mayStart(task))) events.push({ verb: 'expire' });
+  if (tasks.some(passesTime)) events.push({ verb: 'day' });
+  return events;
+}
+
+const ENQUEUES: readonly Event[] = DOORS.flatMap((door) =>
+  GROUPS.flatMap((group) =>
+    (['one', 'two'] as const).flatMap((type) =>
+      [1, 2].flatMap((priority) =>
+        [0, 1].flatMap((due) =>
+          [null, due + 1].map(
+            (expires) => ({ verb: 'enqueue', door, group, type, priority, due, expires }) as const,
+          ),
+        ),
+      ),
+    ),
+  ),
+);
+
+function eventsOfTask(task: Task): Event[] {
+  const { id, state } = task;
+  if (state === 'dead') {
+    return [
+      { verb: 'revive', id, due: 0 },
+      { verb: 'revive', id, due: 1 },
+      { verb: 'discard', id },
+      { verb: 'outlive', id },
+    ];
+  }
+  if (!isLive(task)) return [];
+  const events: Event[] = [{ verb: 'cancel', id }];
+  if (task.key !== null) {
+    for (const policy of ['replace', 'preserve'] as const) {
+      for (const due of [0, 1]) {
+        for (const priority of [1, 2]) events.push({ verb: 'replace', id, policy, priority, due });
+      }
+    }
+  }
+  if (!isHeld(task)) return [...events, { verb: 'add_dead', id }, { verb: 'retry', id }];
+  for (const outcome of OUTCOMES) {
+    // A copy that may expire keeps its time to live, which is not a number of days.
+    if (outcome !== 'repeated' || task.expires === null) events.push({ verb: 'settle', id, outcome });
+  }
+  for (const last of state === 'running' ? [false, true] : [false]) {
+    events.push({ verb: 'give_back', id, last }, { verb: 'rescue', id, last });
+  }
+  return events;
+}
+
+const passesTime = ({ gate, due, expires, again }: Task) =>
+  gate !== null && (due > 0 || (expires ?? 0) > 0 || (again?.due ?? 0) > 0);
+
+/** A sequence of 15 to 40 events. */
+export function randomSequence(
+  root: World,
+  random: () => number,
+  step: (world: World, event: Event) => World,
+): Event[] {
+  const sequence: Event[] = [];
+  const length = 15 + Math.floor(random() * 26);
+  for (let world = root; sequence.length < length; world = step(world, sequence.at(-1)!)) {
+    sequence.push(drawEvent(world, random));
+  }
+  return sequence;
+}
+
+/** How often a kind of event is drawn, 1 unless told. */
+const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
+  ...{ enqueue: 6, claim: 8, settle: 6, replace: 3, cancel: 2, give_back: 2, rescue: 2, day: 3, revive: 2 },
+};
+
+function drawEvent(world: World, random: () => number): Event {
+  const kinds = new Map<string, Event[]>();
+  for (const event of eventsOf(world)) kinds.set(event.verb, [...(kinds.get(event.verb) ?? []), event]);
+  const drawn = [...kinds].flatMap(([verb, events]) =>
+    Array.from({ length: WEIGHTS[verb as Event['verb']] ?? 1 }, () => events),
+  );
+  return pick(pick(drawn, random), random);
+}
+
+const pick = <Item>(items: readonly Item[], random: () => number): Item =>
+  items[Math.floor(random() * items.length)]!;

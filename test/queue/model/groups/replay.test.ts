@@ -1,0 +1,32 @@
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { playAll, readDriver } from '../database.ts';
+import { seeded } from '../sequences.ts';
+import { playAtRandom, settingsOf } from './play.ts';
+import { BEGINNINGS } from './world.ts';
+
+/** From each beginning. */
+const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 60) : 25;
+const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = await database.client();
+  await client.query(await readDriver(new URL('driver.sql', import.meta.url)));
+});
+afterAll(() => database.drop());
+
+it.each(BEGINNINGS)(
+  `the SQL functions do what the model of groups does, in ${SEQUENCES} sequences from: $name (TASKQ_SEED=${seed})`,
+  async ({ name, world }) => {
+    const random = seeded(seed + name.length);
+    await client.query('select model.start($1)', [settingsOf(world.settings)]);
+    const sequences = Array.from({ length: SEQUENCES }, () => playAtRandom(world, random));
+    expect(await playAll(client, sequences)).toBeUndefined();
+  },
+  300_000,
+);

@@ -1,0 +1,316 @@
+import {
+  type Again,
+  byTurn,
+  type ENDS,
+  GROUPS,
+  type Group,
+  hasSlot,
+  isHeld,
+  isLive,
+  isWaiting,
+  mayStart,
+  type Settings,
+  slotsOf,
+  type Task,
+  type Type,
+  type World,
+} from './world.ts';
+
+export const OUTCOMES = [
+  'completed',
+  /** And runs again tomorrow. */
+  'repeated',
+  /** Due again at once. */
+  'failed',
+  /** Due again tomorrow. */
+  'crashed',
+  /** In two days. */
+  'snoozed',
+  /** And its group with it. */
+  'stopping',
+  'dead',
+  'cancelled',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export const DOORS = ['one', 'many', 'keyed', 'many keyed', 'replacing'] as const;
+/** The way into the table: each has a function of its own. */
+export type Door = (typeof DOORS)[number];
+
+export type Event =
+  | {
+      readonly verb: 'enqueue';
+      readonly door: Door;
+      readonly group: Group;
+      readonly type: Type;
+      readonly priority: number;
+      readonly due: number;
+      readonly expires: number | null;
+    }
+  | {
+      readonly verb: 'replace';
+      readonly id: number;
+      readonly policy: 'replace' | 'preserve';
+      readonly priority: number;
+      readonly due: number;
+    }
+  /** Takes all there is of these types; none: it only gives out slots. */
+  | { readonly verb: 'claim'; readonly types: readonly Type[]; readonly ahead: boolean }
+  | { readonly verb: 'settle'; readonly id: number; readonly outcome: Outcome }
+  /** `last`: once too often. */
+  | { readonly verb: 'give_back' | 'rescue'; readonly id: number; readonly last: boolean }
+  | { readonly verb: 'cancel' | 'add_dead' | 'retry' | 'discard' | 'outlive'; readonly id: number }
+  | { readonly verb: 'revive'; readonly id: number; readonly due: number }
+  | { readonly verb: 'set_group'; readonly group: Group; readonly limit: number | null }
+  | { readonly verb: 'pause_group' | 'resume_group'; readonly group: Group }
+  | { readonly verb: 'set_queue'; readonly settings: Settings }
+  /** `day`: time passes. */
+  | { readonly verb: 'expire' | 'day' };
+
+/** The answer is what the SQL function says. */
+export interface Stepped {
+  readonly world: World;
+  readonly answer: string;
+}
+
+export type Step = (world: World, event: Event) => Stepped;
+
+/** The protocol of groups, as if each claim looked at all of them: an ask that is left out makes a difference. */
+export const step: Step = (world, event) => {
+  switch (event.verb) {
+    case 'enqueue':
+      return enqueue(world, event);
+    case 'replace':
+      return replace(world, event);
+    case 'claim':
+      return claim(world, event);
+    case 'settle':
+      return settle(world, taskOf(world, event.id), event.outcome);
+    case 'give_back': {
+      const task = { ...taskOf(world, event.id) };
+      const given = { ...task, started: task.started || task.state === 'running' };
+      return { world: putBack(world, given, event.last), answer: `${event.id} recorded` };
+    }
+    case 'rescue': {
+      const task = taskOf(world, event.id);
+      const fate = task.cancelRequested ? 'cancelled' : event.last ? 'dead' : 'pending';
+      return { world: putBack(world, task, event.last), answer: `${event.id} ${fate}` };
+    }
+    case 'cancel': {
+      const task = taskOf(world, event.id);
+      return isHeld(task)
+        ? { world: changed(world, { ...task, cancelRequested: true }), answer: `${event.id} requested` }
+        : { world: ended(world, task, 'cancelled'), answer: `${event.id} cancelled` };
+    }
+    case 'add_dead':
+      return { world: ended(world, taskOf(world, event.id), 'dead'), answer: 'dead' };
+    case 'retry':
+      return retry(world, taskOf(world, event.id));
+    case 'discard':
+    case 'outlive': {
+      const tasks = world.tasks.filter(({ id }) => id !== event.id);
+      return { world: { ...world, tasks }, answer: event.verb === 'discard' ? `${event.id} discarded` : '1' };
+    }
+    case 'revive':
+      return revive(world, taskOf(world, event.id), event.due);
+    case 'set_group':
+      return unanswered(ruled(world, event.group, { limit: event.limit }));
+    case 'pause_group':
+      return unanswered(ruled(world, event.group, { paused: true }));
+    case 'resume_group':
+      return unanswered(ruled(world, event.group, { paused: false }));
+    case 'set_queue':
+      // It takes effect a claim later; the driver makes two.
+      return unanswered(attended({ ...world, settings: event.settings }));
+    case 'expire': {
+      const late = world.tasks.filter((task) => isWaiting(task) && !mayStart(task));
+      return {
+        world: late.reduce((before, task) => ended(before, task, 'expired'), world),
+        answer: `${late.length}`,
+      };
+    }
+    case 'day':
+      return unanswered({ ...world, tasks: world.tasks.map(dayLater) });
+    default:
+      return event satisfies never;
+  }
+};
+
+const unanswered = (world: World): Stepped => ({ world, answer: '' });
+
+export const taskOf = ({ tasks }: World, id: number): Task => tasks.find((task) => task.id === id)!;
+
+function changed(world: World, task: Task): World {
+  return { ...world, tasks: world.tasks.map((one) => (one.id === task.id ? task : one)) };
+}
+
+function ruled(world: World, group: Group, change: Partial<World['rulings'][Group]>): World {
+  return { ...world, rulings: { ...world.rulings, [group]: { ...world.rulings[group], ...change } } };
+}
+
+const FRESH = {
+  ...{ state: 'waiting' as const, started: false, cancelRequested: false, again: null, superseded: false },
+};
+
+function enqueue(world: World, event: Event & { verb: 'enqueue' }): Stepped {
+  const { group, type, priority, due, expires, door } = event;
+  const { nextId: id, nextPayload: payload } = world;
+  const gate = due > 0 ? 'd' : 'w';
+  const key = door === 'one' || door === 'many' ? null : id;
+  const task: Task = { ...FRESH, id, group, type, priority, gate, due, expires, key, payload };
+  const tasks = [...world.tasks, task];
+  return { world: { ...world, tasks, nextId: id + 1, nextPayload: payload + 1 }, answer: `${id} created` };
+}
+
+function replace(world: World, event: Event & { verb: 'replace' }): Stepped {
+  const task = taskOf(world, event.id);
+  const { priority, policy } = event;
+  const { nextId, nextPayload: payload } = world;
+  const keepsTime = policy === 'preserve';
+  const after = { ...world, nextPayload: payload + 1 };
+  if (!isHeld(task)) {
+    const again: Again = { id: nextId, priority, due: event.due, payload, keepsTime };
+    return { world: changed(after, replaced(task, again)), answer: `${event.id} replaced` };
+  }
+  const kept = keepsTime ? task.again : null;
+  const again: Again = {
+    ...{ id: task.again?.id ?? nextId, priority, payload },
+    ...{ due: kept?.due ?? event.due, keepsTime: keepsTime && (task.again?.keepsTime ?? true) },
+  };
+  return {
+    world: { ...changed(after, { ...task, again }), nextId: Math.max(nextId, again.id + 1) },
+    answer: `${event.id} again ${again.id}`,
+  };
+}
+
+/** A task that waits, or waits again, gives up its slot for the one that comes instead. */
+function replaced(task: Task, again: Again): Task {
+  const due = again.keepsTime ? task.due : again.due;
+  const { priority, payload } = again;
+  return { ...task, ...FRESH, priority, payload, due, gate: due > 0 ? 'd' : 'w', expires: null };
+}
+
+function claim(world: World, { types, ahead }: Event & { verb: 'claim' }): Stepped {
+  const after = attended(world);
+  const taken = after.tasks.filter(
+    (task) =>
+      hasSlot(task) && isWaiting(task) && task.due === 0 && mayStart(task) && types.includes(task.type),
+  );
+  const tasks = after.tasks.map((task): Task => {
+    if (!taken.includes(task)) return task;
+    return { ...task, state: ahead ? 'leased' : 'running', started: task.started || !ahead };
+  });
+  return { world: { ...after, tasks }, answer: taken.map(({ id }) => id).join(', ') };
+}
+
+/** All groups are looked at: tasks whose time has come wait for a slot, and free slots are given out. */
+export function attended(world: World): World {
+  return GROUPS.reduce(filled, { ...world, tasks: world.tasks.map(woken) });
+}
+
+const woken = (task: Task): Task =>
+  task.gate === 'd' && task.due === 0 && isWaiting(task) ? { ...task, gate: 'w' } : task;
+
+function filled(world: World, group: Group): World {
+  const slots = slotsOf(world, group);
+  const its = world.tasks.filter((task) => task.group === group);
+  const loose = its.filter((task) => isLoose(task, slots));
+  const free = Math.max(slots - its.filter(hasSlot).length + loose.length, 0);
+  const first = [...loose, ...its.filter(({ gate }) => gate === 'w')]
+    .filter(mayStart)
+    .sort(byTurn)
+    .slice(0, free);
+  const tasks = world.tasks.map((task): Task => {
+    if (first.includes(task)) return { ...task, gate: 'h' };
+    return loose.includes(task) ? { ...task, gate: task.due > 0 ? 'd' : 'w' } : task;
+  });
+  return { ...world, tasks };
+}
+
+/** A more urgent task takes its slot: no worker has claimed it, and it has not started or the group is stopped. */
+function isLoose(task: Task, slots: number): boolean {
+  return Number.isFinite(slots) && task.gate === 'h' && isWaiting(task) && (!task.started || slots === 0);
+}
+
+function settle(world: World, task: Task, outcome: Outcome): Stepped {
+  const answer = (fate: string) => `${task.id} recorded${fate}`;
+  if (outcome === 'completed') return { world: ended(world, task, 'completed'), answer: answer('') };
+  if (outcome === 'repeated') {
+    const noted = repeated(world, task);
+    return { world: ended(noted, taskOf(noted, task.id), 'completed'), answer: answer('') };
+  }
+  if (outcome === 'dead') {
+    return { world: ended(world, { ...task, started: true }, 'dead'), answer: answer(' dead') };
+  }
+  if (outcome === 'cancelled' || task.cancelRequested) {
+    return { world: ended(world, task, 'cancelled'), answer: answer(' cancelled') };
+  }
+  const due = { failed: 0, crashed: 1, snoozed: 2, stopping: 2 }[outcome];
+  const waiting: Task = { ...task, state: 'waiting', due, started: true };
+  const kept: Task = { ...waiting, gate: outcome === 'stopping' ? 's' : 'h' };
+  const freed = outcome !== 'stopping' && world.settings.order === 'relaxed';
+  const after = task.again
+    ? replaced(waiting, task.again)
+    : freed
+      ? { ...waiting, gate: 'd' as const }
+      : kept;
+  return { world: changed(world, after), answer: answer(' pending') };
+}
+
+/** The copy that its handler asks for, unless a producer has replaced it. */
+function repeated(world: World, task: Task): World {
+  if (task.again || task.cancelRequested) return world;
+  const { priority, payload } = task;
+  const again: Again = { id: world.nextId, priority, due: 1, payload, keepsTime: false };
+  return { ...changed(world, { ...task, again }), nextId: world.nextId + 1 };
+}
+
+function putBack(world: World, task: Task, last: boolean): World {
+  if (task.cancelRequested) return ended(world, task, 'cancelled');
+  if (last) return ended(world, task, 'dead');
+  const waiting: Task = { ...task, state: 'waiting', due: 0 };
+  return changed(world, task.again ? replaced(waiting, task.again) : waiting);
+}
+
+/** The task that was to replace it waits from now on. */
+function ended(world: World, task: Task, state: (typeof ENDS)[number]): World {
+  const { again } = task;
+  const superseded = state === 'dead' && again !== null;
+  const after = changed(world, {
+    ...task,
+    ...{ state, gate: null, due: 0, expires: null, cancelRequested: false, again: null, superseded },
+  });
+  if (again === null) return after;
+  const { id, priority, due, payload } = again;
+  const { group, type, key } = task;
+  const gate = due > 0 ? 'd' : 'w';
+  const next: Task = { ...FRESH, id, group, type, priority, gate, due, expires: null, key, payload };
+  return { ...after, tasks: [...after.tasks, next].sort((a, b) => a.id - b.id) };
+}
+
+function retry(world: World, task: Task): Stepped {
+  const waits = task.gate === 'd' || task.due > 0;
+  const gate = task.gate === 'd' ? 'w' : task.gate;
+  return {
+    world: waits ? changed(world, { ...task, gate, due: 0 }) : world,
+    answer: `${task.id} ${waits ? 'retried' : 'due'}`,
+  };
+}
+
+function revive(world: World, task: Task, due: number): Stepped {
+  const isKeyHeld = task.key !== null && world.tasks.some((one) => isLive(one) && one.key === task.key);
+  if (isKeyHeld) return { world, answer: `${task.id} key_held` };
+  const gate = due > 0 ? 'd' : 'w';
+  const revived: Task = { ...task, state: 'waiting', gate, due, superseded: false };
+  return { world: changed(world, revived), answer: `${task.id} revived` };
+}
+
+function dayLater(task: Task): Task {
+  const earlier = (days: number) => Math.max(days - 1, 0);
+  return {
+    ...task,
+    due: earlier(task.due),
+    expires: task.expires === null ? null : earlier(task.expires),
+    again: task.again && { ...task.again, due: earlier(task.again.due) },
+  };
+}
