@@ -32,6 +32,8 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly tags: Readonly<Record<string, string>> | null;
   /** Its unique key. */
   readonly key: string | null;
+  /** Its group. */
+  readonly group: string | null;
   /** Failed attempts so far. */
   readonly attempts: number;
   /** Its own; null if its type's, its queue's or the database's applies. */
@@ -42,7 +44,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly createdAt: Date;
   /** The requested start: it does not start earlier. */
   readonly notBefore: Date;
-  /** When it may start, also for a retry; null if it does not wait. */
+  /** When it may start, also for a retry; null if it does not wait, or waits for a slot of its group. */
   readonly availableAt: Date | null;
   /** It does not start after this time. */
   readonly expiresAt: Date | null;
@@ -142,6 +144,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     payload: row.payload,
     tags: row.tags as TaskRecord['tags'],
     key: row.unique_key as string | null,
+    group: row.group_key as string | null,
     attempts: row.attempts as number,
     maxAttempts: row.max_attempts as number | null,
     applies: {
@@ -204,7 +207,7 @@ function actionOf({ verb, at, role, by, reason }: Action): ActionRecord {
   return { verb, at: new Date(at), role, by, reason };
 }
 
-/** Null for infinity, when a blocked task is available. */
+/** Null for infinity too, which only a row changed by hand has. */
 function timeOf(text: unknown): Date | null {
   return typeof text === 'string' && text !== 'infinity' ? new Date(text) : null;
 }

@@ -119,6 +119,21 @@ describe('taskq enqueue --file', () => {
     });
   });
 
+  test.each([
+    ['""', 'group "": expected at least one character'],
+    [JSON.stringify('ä'.repeat(101)), `group "${'ä'.repeat(60)}": expected at most 200 bytes`],
+    ['5', 'group 5: expected text of 1 to 200 bytes'],
+  ])('a group that cannot be is named with its line, and nothing is enqueued: %s', async (group, problem) => {
+    const input = `{"payload":{"n":1},"group":"ann"}\n{"payload":{"n":2},"group":${group}}\n`;
+    const args = ['enqueue', 'double', '--file', '-', '--envelope', '--queue', 'no-group'];
+    expect(await project.run(args, { input })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining(`taskq: stdin: line 2: ${problem}\n`),
+    });
+    expect(await payloads('no-group')).toEqual([]);
+  });
+
   test('--on-held: of lines with the same key the last one counts, and one of another type is named', async () => {
     const lines = [
       '{"payload":{"n":1},"key":"h"}',

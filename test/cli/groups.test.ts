@@ -86,3 +86,30 @@ describe('taskq groups show', () => {
     expect(stderr).toContain('queue "mial" has had no tasks so far (did you mean "mail"?)');
   });
 });
+
+describe('a task of a group in taskq list and show', () => {
+  const inWords = async (...args: string[]) => (await project.run(args)).stdout;
+
+  test('says when it is due while it is delayed, and that it waits for a slot then', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
+    const delayed = await inMail('ann', { delay_ms: 3_600_000 });
+    const [first, second] = [await inMail('ann'), await inMail('ann')];
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    await worker.claim({ queues: ['mail'], types: ['double'] });
+    const { tasks } = await project.json(['list']);
+    const due = (id: string) => tasks.find((task: { id: string }) => task.id === id).available_at;
+    expect(Date.parse(due(delayed))).toBeGreaterThan(Date.now() + 3_000_000);
+    expect(Date.parse(due(first))).toBeLessThan(Date.now() + 60_000);
+    expect(due(second)).toBeNull();
+    const lines = (await inWords('list')).split('\n');
+    const line = (id: string) => lines.find((one) => one.trimStart().startsWith(`${id} `));
+    expect(line(delayed)).toMatch(/blocked .* due in (?:59m|1h)/);
+    expect(line(second)).toMatch(/blocked .* for a slot/);
+    expect(await inWords('show', delayed)).toMatch(/^ {2}due +\d{4}-.* \(in (?:59m|1h)/m);
+    expect(await inWords('show', second)).toMatch(
+      new RegExp(`^ {2}group +ann: waits for a slot, see taskq explain ${second}$`, 'm'),
+    );
+    expect(await inWords('show', second)).not.toMatch(/^ {2}due /m);
+    expect(await inWords('show', first)).toMatch(/^ {2}group +ann$/m);
+  });
+});

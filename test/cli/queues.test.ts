@@ -148,6 +148,23 @@ describe('taskq queues', () => {
     });
   });
 
+  test('set: --group-by type says how many waiting tasks it leaves outside', async () => {
+    const outside = await project.enqueue({ queue: 'grouped' });
+    await project.enqueue({ queue: 'grouped', group: 'ann' });
+    const set = async (by: string) =>
+      (await project.run(['queues', 'set', 'grouped', '--group-by', by])).stderr;
+    const rest = 'and no limit of a type holds for them: queue grouped groups what is enqueued from now on\n';
+    expect(await set('type')).toBe(`1 waiting task is in no group, ${rest}`);
+    await project.enqueue({ queue: 'grouped' });
+    expect(await set('none')).toBe('');
+    await project.enqueue({ queue: 'grouped', delay_ms: 60_000 });
+    expect(await set('type')).toBe(`2 waiting tasks are in no group, ${rest}`);
+    await project.client.query('select taskq.cancel(array[$1::bigint])', [outside]);
+    await project.client.query("delete from taskq.tasks where queue = 'grouped'");
+    expect(await set('type')).toBe('');
+    await project.client.query("delete from taskq.queues where name = 'grouped'");
+  });
+
   test.each([
     [['set', 'q'], 'nothing to set: give an option such as --retention 7d'],
     [
@@ -164,6 +181,18 @@ describe('taskq queues', () => {
       ['set', 'q', '--expires', 'soon'],
       '--expires "soon": expected a duration such as 500ms, 30s, 1h30m, 7d or PT10M',
     ],
+    [['set', 'q', '--group-limit', '0'], '--group-limit "0": expected a whole number from 1'],
+    [
+      ['set', 'q', '--group-limit', '2147483648'],
+      '--group-limit "2147483648": expected a whole number from 1',
+    ],
+    [['set', 'q', '--group-limit', 'one'], '--group-limit "one": expected a whole number from 1'],
+    [
+      ['set', 'q', '--group-order', 'strct'],
+      '--group-order "strct": expected strict or relaxed (did you mean "strict"?)',
+    ],
+    [['set', 'q', '--group-on-dead', 'stop'], '--group-on-dead "stop": expected go-on or hold'],
+    [['set', 'q', '--group-by', 'tenant'], '--group-by "tenant": expected type or none'],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
   ])('taskq queues %j is refused with what was expected, exit 2', async (args, expected) => {

@@ -26,6 +26,12 @@ const handlers = {
     if (seen.length < payload.done) throw new Snooze('10m', { result: { seen: seen.length } });
     return { seen: seen.length };
   },
+  /** Stops its group once. */
+  stops: (_: unknown, ctx: TaskContext) => {
+    seen.push(ctx.id);
+    if (seen.length === 1) throw new Snooze('10m', { hold: 'group' });
+    return { seen: seen.length };
+  },
   asks: () => {
     throw new Retry({ delay: '1m', message: 'the other side is busy', result: { status: 503 } });
   },
@@ -104,6 +110,26 @@ describe('runTask', () => {
         { outcome: 'snoozed', error: null, result: { seen: 2 } },
       ],
     });
+  });
+
+  test('a task stops its group, and goes on when the time is over: then the next one of the group can run', async () => {
+    seen = [];
+    const queue = library.open();
+    await queue.setQueue('mail', { groupLimit: 1 });
+    const options = { queue: 'mail', group: 'ann', allowUnknown: true } as const;
+    const [first, second] = [
+      await queue.enqueue('stops', {}, options),
+      await queue.enqueue('gone', {}, { ...options, delay: '1h' }),
+    ];
+    const given = { databaseUrl: library.url, handlers };
+    expect(await runAttempt(first.id, given)).toMatchObject({ status: 'pending', group: 'ann' });
+    await expect(runAttempt(second.id, given)).rejects.toMatchObject({ code: 'not_waiting' });
+    expect(await runTask(first.id, given)).toMatchObject({
+      status: 'completed',
+      attempts: 0,
+      result: { seen: 2 },
+    });
+    expect(await runTask(second.id, given)).toMatchObject({ status: 'dead', reason: 'no such mailbox' });
   });
 
   test('what Retry brings is kept with its attempt too', async () => {

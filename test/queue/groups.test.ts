@@ -349,22 +349,12 @@ describe('a single group', () => {
   });
 
   test.each([
-    [{ limit: 0 }, 'group_limit 0: expected a whole number from 1'],
+    [{ limit: 0 }, 'set_group: limit 0: expected a whole number from 1'],
     [{ most: 1 }, 'unknown option "most"'],
   ])('%j is refused', async (settings, error) => {
     await expect(
       queue.admin.rows("select taskq.set_group('default', 'ann', $1)", JSON.stringify(settings)),
     ).rejects.toThrow(error);
-  });
-});
-
-test('a task names the tasks that have the slots of its group', async () => {
-  await setQueue({ group_limit: 1 });
-  const [first, second] = [await inGroup('ann'), await inGroup('ann')];
-  await claimed(await worker());
-  expect(await queue.admin.value('select taskq.explain($1)', second)).toMatchObject({
-    status: 'blocked',
-    causes: expect.arrayContaining([{ cause: 'group_full', group: 'ann', limit: 1, holders: [first] }]),
   });
 });
 

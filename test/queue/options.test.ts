@@ -11,6 +11,7 @@ const queue = useDatabase();
 const BAD: readonly (readonly [option: string, ...values: unknown[]])[] = [
   ['queue', '', 'q'.repeat(201)],
   ['key', '', 'k'.repeat(501)],
+  ['group', '', 'g'.repeat(201), 'ä'.repeat(101), 5, ['ann']],
   ['priority', 10, -1, 1.5, 'urgent', true],
   ['delay_ms', -1, '5s', 0.5, 3_155_760_000_001],
   ['at', 'infinity', '-infinity', 'soon', '2030-02-31T00:00:00Z', '10000-01-01T00:00:00Z'],
@@ -92,6 +93,66 @@ describe('an option that cannot be is refused with its name and its value, where
       );
     }
     expect(await queue.admin.value('select count(*)::int from taskq.tasks')).toBe(0);
+  });
+});
+
+describe('a setting of groups that cannot be is refused with its name and its value', () => {
+  const bad: readonly (readonly [setting: string, ...values: unknown[]])[] = [
+    ['group_limit', 0, -1, 1.5, 2_147_483_648, 'one', [1]],
+    ['group_order', 'fifo', '', 'Strict', true],
+    ['group_on_dead', 'stop', 'goon', 1],
+    ['group_by', 'tenant', '', true],
+  ];
+  const refusal = (text: string, ...values: unknown[]) =>
+    queue.admin.rows(text, ...values).then(
+      () => 'taken',
+      (error: Error & { code: string }) => ({ code: error.code, message: error.message }),
+    );
+  const expected = (of: string, name: string, value: unknown) => ({
+    code: '22023',
+    message: expect.stringMatching(
+      new RegExp(`^${of}: ${name} ${escaped(JSON.stringify(value))}: expected `),
+    ),
+  });
+
+  test.each(bad.flatMap(([setting, ...values]) => values.map((value) => [setting, value] as const)))(
+    '%s %j',
+    async (setting, value) => {
+      expect(await refusal("select from taskq.set_queue('q', $1)", { [setting]: value })).toEqual(
+        expected('set_queue', setting, value),
+      );
+      const about = { host: 'a', pid: 1, unique_part: 'a', lease_ms: 1000, concurrency: 1, types: {} };
+      const queue_settings = { q: { [setting]: value } };
+      expect(await refusal('select from taskq.register_worker($1)', { ...about, queue_settings })).toEqual(
+        expected('queue q', setting, value),
+      );
+      expect(await queue.admin.rows('select from taskq.queues union all select from taskq.workers')).toEqual(
+        [],
+      );
+    },
+  );
+
+  test('of a single group: its limit, its name and that of its queue', async () => {
+    const long = 'g'.repeat(201);
+    for (const value of [0, -1, 1.5, 2_147_483_648, 'one'])
+      expect(await refusal("select taskq.set_group('q', 'ann', $1)", { limit: value })).toEqual(
+        expected('set_group', 'limit', value),
+      );
+    for (const verb of ['set_group', 'pause_group', 'resume_group', 'show_group']) {
+      const settings = verb === 'set_group' ? `, '{"limit": 1}'` : '';
+      for (const name of ['', long, null]) {
+        const cut = JSON.stringify(name).slice(0, 200);
+        for (const [place, values] of [
+          ['group', ['q', name]],
+          ['queue', [name, 'ann']],
+        ] as const)
+          expect(await refusal(`select taskq.${verb}($1, $2${settings})`, ...values)).toEqual({
+            code: '22023',
+            message: `${verb}: ${place} ${cut}${name === long ? '…' : ''}: expected text of 1 to 200 bytes`,
+          });
+      }
+    }
+    expect(await queue.admin.rows('select from taskq.groups union all select from taskq.asks')).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@
 -- creation, start, cancel request, last error and end. max_attempts, timeout_ms, backoff and retention are the task's
 -- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
+-- available_at of a task that waits for a slot of its group is null, because no time decides.
 -- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
 -- the payload of the task that is to replace a held one, and runs after it. times_out_at is when the attempt of a
 -- running task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never
@@ -53,7 +54,8 @@ select
 from (
   select
     t.id, t.queue, t.type, t.priority, t.status, t.payload, t.tags, t.attempts, t.losses, t.releases,
-    t.max_attempts, t.available_at, t.not_before, t.created_at, t.started_at, null::timestamptz as finished_at,
+    t.max_attempts, nullif(case t.gate when 'd' then t.not_before else t.available_at end, 'infinity') as available_at,
+    t.not_before, t.created_at, t.started_at, null::timestamptz as finished_at,
     greatest(
       t.created_at, t.started_at, t.cancel_requested_at,
       case when t.attempts > 0 then (select max(e.failed_at) from taskq.task_errors e where e.task_id = t.id) end

@@ -13,9 +13,9 @@ begin
   perform taskq.refuse_queue_name('set_group', _queue);
   perform taskq.refuse_group_name('set_group', _group);
   perform taskq.refuse_unknown_options('set_group', _settings, '{limit}');
-  perform taskq.checked_options(
-    'set_group', jsonb_strip_nulls(jsonb_build_object('group_limit', _settings -> 'limit')), '{group_limit}'
-  );
+  if not taskq.options_are_valid(jsonb_build_object('group_limit', _settings -> 'limit')) then
+    perform taskq.refuse_option('set_group', 'limit', _settings -> 'limit');
+  end if;
   insert into taskq.groups (queue, key, group_limit) values (_queue, _group, (_settings ->> 'limit')::integer)
   on conflict (queue, key) do update
   set group_limit = case when _settings ? 'limit' then excluded.group_limit else groups.group_limit end;

@@ -19,7 +19,7 @@ declare
     when _option = 'max_attempts' then 'a whole number from 1 to 2147483647 (unlimited)'
     when _option = 'concurrency' then 'a whole number from 1 to 10000'
     when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
-    when _option = 'group_limit' then 'a whole number from 1 to 2147483647'
+    when _option in ('group_limit', 'limit') then 'a whole number from 1 to 2147483647'
     when _option = 'group_order' then 'strict or relaxed'
     when _option = 'group_on_dead' then 'go-on or hold'
     when _option = 'group_by' then 'type or none'

@@ -63,7 +63,7 @@ function factsOf(
     ['suspect', suspectOf(Number(task.losses))],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
-    ['due', task.status === 'pending' ? time('available_at') : ''],
+    ['due', ['pending', 'blocked'].includes(task.status) ? time('available_at') : ''],
     ['stalled', stalled],
     ['started', time('started_at')],
     ['ended', time('finished_at')],
@@ -76,7 +76,7 @@ function factsOf(
     ['retention', task.status === 'dead' ? '' : fromWhere(task.applies.retention, printable)],
     ['kept', deadRetention === undefined ? '' : keptText(task, deadRetention)],
     ['key', text('unique_key')],
-    ['group', text('group_key')],
+    ['group', groupOf(task)],
     ['tags', tagsOf(task.tags)],
     ['source', text('source')],
     ['trace', text('traceparent')],
@@ -87,6 +87,12 @@ function factsOf(
     ['cancelled', endingOf(task.ending)],
     ['then', nextOf(task.again as Next | null | undefined, now)],
   ];
+}
+
+function groupOf({ id, status, group_key: group, available_at: due }: ShownTask): string {
+  if (isNothing(group)) return '';
+  const waits = status === 'blocked' && isNothing(due);
+  return `${printable(String(group))}${waits ? `: waits for a slot, see taskq explain ${id}` : ''}`;
 }
 
 /** The task that runs after this one. */
