@@ -82,7 +82,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'groups',
-        summary: 'list, limit, pause and resume the groups of a queue',
+        summary: 'list, show, limit, pause and resume groups of a queue',
         load: async () => (await import('./commands/groups.ts')).groups,
       },
       {

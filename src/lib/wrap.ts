@@ -33,7 +33,7 @@ function blanksBefore(line: string): number {
 function hangingIndent(line: string, columns: number, hanging: number): number {
   const before = blanksBefore(line);
   if (before === 0) return hanging;
-  const second = /^ +\S+(?: \S+)* {2,}/.exec(line)?.[0].length ?? columns;
+  const second = /^ +\S+(?: \S+)* {2,}/.exec(line.replaceAll(COLOUR, ''))?.[0].length ?? columns;
   return second <= columns / 2 ? second : before + 2;
 }
 

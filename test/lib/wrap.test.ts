@@ -15,6 +15,13 @@ test('what follows a name is indented under its own beginning, the lines after i
   );
 });
 
+test('a coloured name is as wide as it looks', () => {
+  const dim = (text: string) => `\u001b[2m${text}\u001b[22m`;
+  expect(wrapText(`  ${dim('DUE ')}  tasks whose time has come`, 20)).toBe(
+    `  ${dim('DUE ')}  tasks whose\n        time has\n        come`,
+  );
+});
+
 test('a command is continued below itself, and the next one stays a line of its own', () => {
   expect(wrapText('  taskq enqueue a\n  taskq list', 15)).toBe('  taskq enqueue\n    a\n  taskq list');
 });

@@ -148,7 +148,7 @@ const OPTIONS: Record<SettingName, SettingOption> = {
   },
   groupLimit: {
     flags: '--group-limit <n>',
-    about: 'tasks of each group that run at once; 1 runs them one after the other',
+    about: 'tasks of each group that have a slot at a time (any number); 1 runs them one after the other',
     stored: 'group_limit',
     suggestions: ['1'],
     parse: parseGroupLimit,

@@ -1,4 +1,5 @@
 import { countOf, withCommas } from '../../lib/count.ts';
+import { wrapText } from '../../lib/wrap.ts';
 import type { GroupApplying, GroupHolder, ShownGroup } from '../../queue/inspect/show-group.ts';
 import type { Screen } from '../run/output.ts';
 import { causeText } from './cause-text.ts';
@@ -7,7 +8,7 @@ import { localTime, relativeTime } from './times.ts';
 
 /** Format a group as a record for people. */
 export function formatGroup(group: ShownGroup, screen: Screen): string {
-  const { paint, now } = screen;
+  const { paint, now, columns } = screen;
   const { name, queue, applies, stops, holders, next, holding, waiting, delayed } = group;
   const place = { queue, type: '' };
   const facts: [label: string, text: string][] = [
@@ -18,7 +19,7 @@ export function formatGroup(group: ShownGroup, screen: Screen): string {
     ...stops.map((stop): [string, string] => ['stopped', paint.yellow(causeText(stop, place, now))]),
     ['tasks', `${holding} with a slot, ${waiting} waiting for one, ${delayed} not due`],
   ];
-  return [
+  const text = [
     paint.bold(`group ${printable(name)}`),
     ...facts.map(([label, text]) => `  ${paint.dim(label.padEnd(LABEL_WIDTH))}  ${text}`),
     ...section('with a slot', holders, holding, (holder) => holderText(holder, now), screen),
@@ -30,6 +31,7 @@ export function formatGroup(group: ShownGroup, screen: Screen): string {
       screen,
     ),
   ].join('\n');
+  return columns === null ? text : wrapText(text, columns, 4);
 }
 
 const LABEL_WIDTH = 'on death'.length;

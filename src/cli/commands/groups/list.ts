@@ -37,7 +37,8 @@ export const groupsList: CliCommand<ListOptions> = {
 
 const COLUMNS = `
 Columns:
-  LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is stopped
+  LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is
+             stopped: taskq groups show says by what
   HOLDING    tasks that have a slot
   WAITING    tasks that wait for a slot
   DELAYED    tasks that wait for their time, and then for a slot`;
