@@ -544,3 +544,12 @@ describe('one by one, a row that a trigger refuses is passed and named', () => {
     expect(rows[2]!.extra.levels).toBe(1);
   });
 });
+
+test.each(['repeatable read', 'serializable'])('a claim at %s is refused', async (level) => {
+  const me = await registerWorker(await queue.session());
+  await enqueue(queue.admin);
+  await me.session.rows(`begin isolation level ${level}`);
+  await expect(me.claim()).rejects.toThrow(`claim: the transaction is ${level}: expected read committed`);
+  await me.session.rows('rollback');
+  expect(await me.claim()).toHaveLength(1);
+});

@@ -5,6 +5,8 @@
 -- alone: if it is to blame, it would take all other tasks of its claims with it. A claim of 50 tasks or more waits for
 -- another such one, for a second at most.
 --
+-- Needs a transaction at read committed, and raises 25000 at another level.
+--
 -- Limits the payloads of one claim to 16 MB of text: if they are large, it takes the first tasks, at least one.
 --
 -- extra is null, except {"traceparent"} for the few tasks that have one.
@@ -87,6 +89,9 @@ begin
   end if;
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('claim', 'lease_ms', to_jsonb(_lease_ms));
+  end if;
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform taskq.refuse_isolation('claim');
   end if;
   -- Claims of many take turns: one that runs beside others finds their tasks unclaimed in its snapshot, and must lock
   -- and read each again to learn better [16 workers: 127 pages a task instead of 6, and with claims of fewer than 200

@@ -16,6 +16,9 @@ declare
   ts timestamptz := clock_timestamp();
   waiting record;
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform taskq.refuse_isolation('claim_one');
+  end if;
   select t.queue, t.type into waiting from taskq.tasks t where t.id = _id and t.gate in ('w', 'd');
   if found then
     perform taskq.attend(array[waiting.queue], array[waiting.queue], array[waiting.type], null, null, 1000, ts);

@@ -25,11 +25,6 @@ declare
   page constant integer := least(20 + 2 * _most, 1000);
   due taskq.asks[];
 begin
-  -- With an older snapshot it would not see the slots given out since.
-  if current_setting('transaction_isolation') <> 'read committed' then
-    return;
-  end if;
-
   -- The asks of the first groups, in the order of their times, and where those of the others begin.
   with place_of as (
     select asked.name,
