@@ -130,6 +130,22 @@ describe('the order of a group', () => {
     expect(await claimed(me)).toEqual([first]);
   });
 
+  test('lets later tasks start before one that waits for its retry, as soon as it becomes relaxed', async () => {
+    await setQueue({ group_limit: 1 });
+    const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+    const me = await worker();
+    await me.settle(outcome((await me.claim())[0]!, 'failed', { delay_ms: 60_000 }));
+    expect(await claimed(me)).toEqual([]);
+    await setQueue({ group_order: 'relaxed' });
+    // The first claim only finds out which groups have tasks.
+    await claimed(me);
+    const others = await me.claim({ start: 10 });
+    expect(others.map(({ id }) => id)).toEqual([second]);
+    await age(first);
+    await complete(me, others);
+    expect(await claimed(me)).toEqual([first]);
+  });
+
   test('waits for nobody: a task that is locked keeps its place for a second, and then is looked for again', async () => {
     await setQueue({ group_limit: 1 });
     const id = await inGroup('ann');

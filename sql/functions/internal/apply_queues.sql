@@ -17,7 +17,8 @@ as $$
       dead_retention text, group_limit integer, group_order text, group_on_dead text, group_by text
     )
     where q.name = any (_names) and old.name = q.name
-    returning q.name, (q.group_limit, q.group_on_dead) is distinct from (old.group_limit, old.group_on_dead) as changed
+    returning q.name, (q.group_limit, q.group_order, q.group_on_dead) is distinct from
+      (old.group_limit, old.group_order, old.group_on_dead) as changed
   )
   insert into taskq.asks (due_at, queue, key)
   select clock_timestamp(), w.name, '' from written w where w.changed

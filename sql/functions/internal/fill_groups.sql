@@ -1,6 +1,7 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
 -- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the limit
--- was lowered or the group stopped, and from expired tasks, which no claim takes. See taskq.attend_groups, which calls it,
+-- was lowered or the group stopped, from expired tasks, which no claim takes, and from those that wait for a retry although
+-- the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it,
 -- for _try_until.
 --
 -- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
@@ -45,18 +46,22 @@ begin
     array_agg(s.ordered order by s.nth)
   into limits, held, swaps, ordered
   from (
-    select g.nth, l.most, h.held, l.most < unlimited and taskq.is_strict(g.queue) as ordered,
-      h.last is not null and (h.has_expired or h.held > l.most or (w.first < h.last) is true) as swaps
+    select g.nth, l.most, h.held, l.most < unlimited and o.is_strict as ordered,
+      h.last is not null and (h.has_idle or h.held > l.most or (w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
+    cross join lateral (select taskq.is_strict(g.queue)) as o (is_strict)
     cross join lateral (
       -- `last`: the least urgent one whose slot may be taken back.
       select count(*)::integer as held,
         max(array[t.priority, t.id]) filter (
-          where t.gate = 'h' and t.lease_owner is null and (t.started_at is null or l.most = 0)
+          where t.gate = 'h' and t.lease_owner is null
+            and (t.started_at is null or l.most = 0 or (t.available_at > _ts and not o.is_strict))
         ) as last,
-        bool_or(t.gate = 'h' and t.lease_owner is null and not taskq.may_start(t.expires_at, t.started_at, _ts))
-          as has_expired
+        bool_or(t.gate = 'h' and t.lease_owner is null and (
+          not taskq.may_start(t.expires_at, t.started_at, _ts)
+          or (t.available_at > _ts and t.started_at is not null and not o.is_strict)
+        )) as has_idle
       from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate in ('h', 's') and l.most < unlimited
     ) as h
@@ -71,16 +76,16 @@ begin
   ) as s;
 
   if true = any (swaps) then
-    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What has
-    -- expired first: it would stay, and its group would ask again without an end.
+    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What cannot
+    -- start now comes first: it would stay, and its group would ask again without an end.
     taken := array(
       select l.id
-      from unnest(_group_queues, _group_keys, limits, swaps) as g (queue, key, most, swaps)
+      from unnest(_group_queues, _group_keys, limits, swaps, ordered) as g (queue, key, most, swaps, ordered)
       cross join lateral (
         select t.id from taskq.tasks t
         where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'h' and t.lease_owner is null
-          and (t.started_at is null or g.most = 0)
-        order by taskq.may_start(t.expires_at, t.started_at, _ts), t.priority desc, t.id desc
+          and (t.started_at is null or g.most = 0 or (t.available_at > _ts and not g.ordered))
+        order by taskq.may_start(t.expires_at, t.started_at, _ts), t.available_at <= _ts, t.priority desc, t.id desc
         limit 1000
         for no key update skip locked
       ) as l
@@ -92,7 +97,11 @@ begin
     with loosened as (
       update taskq.tasks t
       set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
-        available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end
+        available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end,
+        -- As in taskq.free_slots.
+        expires_at = t.expires_at + case
+          when t.available_at > _ts then t.available_at - t.not_before else interval '0'
+        end
       where t.id = any (taken)
       returning t.id, t.queue, t.group_key, t.gate, t.not_before
     ),
