@@ -37,6 +37,13 @@ describe('a running worker that a newer release no longer serves', () => {
     const cut = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name like 'taskq worker%'`;
     await queue.rows('update taskq.release set number = 1001');
+    // The end of an idle session is noticed where heartbeats are sent; they have one soon after the start.
+    const beating = `select exists (select from pg_stat_activity
+      where datname = current_database() and application_name like 'taskq worker %heartbeat')`;
+    await until(
+      () => queue.value(beating),
+      async () => worker.stdout(),
+    );
     await queue.rows(cut);
     await worker.waitForLog(event('connection.restored'));
     await queue.hasStatus(await queue.enqueue('hello-js'), 'completed');
