@@ -95,6 +95,9 @@ create table taskq.queues (
   group_order text,
   group_on_dead text,
   group_by text,
+  max_running integer,
+  rate text,
+  burst integer,
   registered jsonb not null default '{}',
   registered_by text,
   operator jsonb not null default '{}',
@@ -105,7 +108,40 @@ create table taskq.queues (
   constraint a_group_runs_at_least_one check (group_limit >= 1),
   constraint group_order_is_strict_or_relaxed check (group_order in ('strict', 'relaxed')),
   constraint a_group_goes_on_or_stops_at_a_dead_letter check (group_on_dead in ('go-on', 'hold')),
-  constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none'))
+  constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none')),
+  constraint a_queue_runs_at_least_one check (max_running >= 1),
+  constraint a_burst_is_1_to_100000 check (burst between 1 and 100000)
+);
+
+-- The limits of the queues that have any, and where they stand. taskq.apply_queues keeps the rows and their settings;
+-- only claims write the rest, each under the lock of the row until it commits. So no two claims count at once, and
+-- nothing that ends a task writes here.
+create table taskq.queue_limits (
+  queue text collate "C" primary key,
+  max_running integer,
+  -- At most that many starts in that many microseconds, and `burst` more.
+  rate_starts integer,
+  rate_us bigint,
+  burst integer,
+  -- The tasks that claims have taken; some may have ended since. They are looked up only when they seem to fill the
+  -- limit. Null: not counted yet.
+  held bigint[],
+  -- When max_running was set, and from when on a claim counts the held rows instead. Claims that began before the limit
+  -- was visible enter nothing here, so they count again for some seconds. Null: no more.
+  set_at timestamptz,
+  count_at timestamptz,
+  -- The time up to which the rate is used up: a start moves it by rate_us / rate_starts, and it may be ahead of the
+  -- clock by `burst` starts. Null: nothing has started yet.
+  used_to timestamptz,
+  -- What the last claim left. Infinity: all places are taken, so the end of a task wakes workers; a time: the rate
+  -- allows the next start then; null: the queue is open.
+  opens_at timestamptz
+)
+with (
+  fillfactor = 45,
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
 );
 
 -- The known types, with the settings of their tasks: an operator's (operator), else those of the handler and the

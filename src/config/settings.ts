@@ -227,7 +227,7 @@ export const SETTINGS = {
     key: 'queueSettings',
     env: [],
     flag: null,
-    help: 'options by queue, which workers register for all producers: maxAttempts, backoff, timeout, expires, retention, errorsRetention, deadRetention, groupLimit, groupOrder, groupOnDead, groupBy',
+    help: 'options by queue, which workers register for all producers: maxAttempts, backoff, timeout, expires, retention, errorsRetention, deadRetention, groupLimit, groupOrder, groupOnDead, groupBy, maxRunning, rate, burst',
     expects: 'an object such as {"mail": {"retention": "30d"}}',
   }),
   logLevel: choiceSetting({

@@ -63,6 +63,12 @@ export interface QueueInput {
   readonly groupOnDead?: 'go-on' | 'hold';
   /** Whether tasks without a group join that of their type; default `none`. */
   readonly groupBy?: 'type' | 'none';
+  /** Tasks of the queue that run at once, on all workers together. */
+  readonly maxRunning?: number;
+  /** Tasks that start in a time, such as `'100/1m'`. */
+  readonly rate?: string;
+  /** How many may start at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
+  readonly burst?: number;
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;
@@ -93,6 +99,9 @@ const OF_A_QUEUE: readonly (keyof QueueInput)[] = [
   'groupOrder',
   'groupOnDead',
   'groupBy',
+  'maxRunning',
+  'rate',
+  'burst',
 ];
 
 function checkEach<Name extends keyof ValueChecks>(

@@ -6,6 +6,7 @@ import { parseMaxAttempts } from './enqueue-options.ts';
 import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from './group-settings.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
+import { parseBurst, parseRate } from './queue-limits.ts';
 import { parseRetention } from './retention.ts';
 
 /** Checks of task options in a configuration, by option. Each throws TaskqError, which names the option. */
@@ -17,6 +18,9 @@ export const VALUE_CHECKS = {
   deadRetention,
   priority: (value: unknown) => parsePriority(value),
   maxAttempts: (value: unknown) => parseMaxAttempts(value),
+  maxRunning: (value: unknown) => parseGroupLimit(value, 'maxRunning'),
+  rate: (value: unknown) => parseRate(value),
+  burst: (value: unknown) => parseBurst(value),
   queue: (value: unknown) => checkedName('queue', value),
   timeout: (value: unknown) => someTime(value, 'timeout'),
   expires: (value: unknown) => someTime(value, 'expires'),

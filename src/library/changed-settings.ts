@@ -48,6 +48,9 @@ const OF_A_QUEUE: Readonly<Record<keyof QueueInput, string>> = {
   groupOrder: 'group_order',
   groupOnDead: 'group_on_dead',
   groupBy: 'group_by',
+  maxRunning: 'max_running',
+  rate: 'rate',
+  burst: 'burst',
 };
 
 const OF_A_TYPE: Readonly<Record<keyof TaskTypeInput, string>> = {

@@ -6,7 +6,9 @@ import {
   parseGroupOnDead,
   parseGroupOrder,
 } from '../domain/group-settings.ts';
+import { parseBurst, parseRate } from '../domain/queue-limits.ts';
 import { parseRetention } from '../domain/retention.ts';
+import { badOption } from '../lib/bad-option.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { TypeSettings } from '../queue/protocol/register-worker.ts';
 import type { ConfiguredSettings } from './worker-options.ts';
@@ -25,7 +27,12 @@ export function configuredSettings({ defaults, types, queues }: TaskSettings): C
   return {
     defaults: normaliseEnqueueOptions(defaults),
     types: byName(types, typeSettingsOf),
-    queues: byName(queues, queueSettingsOf),
+    queues: Object.fromEntries(
+      Object.entries(queues).map(([queue, settings]) => [
+        queue,
+        refuseBurstAlone(queue, queueSettingsOf(settings)),
+      ]),
+    ),
   };
 }
 
@@ -47,8 +54,18 @@ export function typeSettingsOf(settings: object): TypeSettings {
 
 /** Convert the settings of a queue to columns. Throws TaskqError. */
 export function queueSettingsOf(settings: object): QueueSettings {
-  const { errorsRetention, deadRetention, groupLimit, groupOrder, groupOnDead, groupBy, ...options } =
-    settings as Readonly<Record<string, unknown>>;
+  const {
+    errorsRetention,
+    deadRetention,
+    groupLimit,
+    groupOrder,
+    groupOnDead,
+    groupBy,
+    maxRunning,
+    rate,
+    burst,
+    ...options
+  } = settings as Readonly<Record<string, unknown>>;
   return {
     ...normaliseEnqueueOptions(options),
     ...(errorsRetention !== undefined && { errors_retention: parseRetention(errorsRetention) }),
@@ -57,5 +74,14 @@ export function queueSettingsOf(settings: object): QueueSettings {
     ...(groupOrder !== undefined && { group_order: parseGroupOrder(groupOrder) }),
     ...(groupOnDead !== undefined && { group_on_dead: parseGroupOnDead(groupOnDead) }),
     ...(groupBy !== undefined && { group_by: parseGroupBy(groupBy) }),
+    ...(maxRunning !== undefined && { max_running: parseGroupLimit(maxRunning) }),
+    ...(rate !== undefined && { rate: parseRate(rate) }),
+    ...(burst !== undefined && { burst: parseBurst(burst) }),
   };
+}
+
+/** An operator may give the rate later, a configuration may not. */
+function refuseBurstAlone(queue: string, settings: QueueSettings): QueueSettings {
+  if (settings.burst === undefined || settings.rate !== undefined) return settings;
+  throw badOption(`queueSettings: ${queue}: burst ${settings.burst}: expected a rate beside it`);
 }

@@ -44,7 +44,7 @@ describe('taskq queues', () => {
     const listed = await project.run(['queues']);
     const [head, row] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +GROUPS +PAUSE$/,
+      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +PAUSE$/,
     );
     expect(row).toMatch(/^mail +1 .* paused until \S.* by \w+ \(\S+@\S+\), .*: deploy of ann$/);
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
@@ -135,7 +135,7 @@ describe('taskq queues', () => {
       ...['--expires', 'default'],
     ]);
     expect(stdout.split('\n')[1]!.split(/ +/)).toEqual([
-      ...['slow', '0', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-', '-'],
+      ...['slow', '0', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-', '-', '-'],
     ]);
     expect(await project.json(['queues', 'set', 'slow', '--max-attempts', '5'])).toMatchObject({
       name: 'slow',
@@ -163,6 +163,15 @@ describe('taskq queues', () => {
     await project.client.query("delete from taskq.tasks where queue = 'grouped'");
     expect(await set('type')).toBe('');
     await project.client.query("delete from taskq.queues where name = 'grouped'");
+  });
+
+  test('set limits how many tasks run at once and start in a time, and the list shows it', async () => {
+    const set = ['queues', 'set', 'limited', '--max-running', '4', '--rate', '100/60s', '--burst', '20'];
+    expect(await project.json(set)).toMatchObject({ max_running: 4, rate: '100/1m', burst: 20 });
+    expect((await project.run(['queues', 'list'])).stdout).toMatch(/^limited .* 4, 100\/1m \+ 20 /m);
+    const removed = ['queues', 'set', 'limited', '--rate', 'default', '--burst', 'default'];
+    expect(await project.json(removed)).toMatchObject({ max_running: 4, rate: null, burst: null });
+    expect((await project.run(['queues', 'list'])).stdout).toMatch(/^limited .* 4 /m);
   });
 
   test.each([
@@ -193,6 +202,13 @@ describe('taskq queues', () => {
     ],
     [['set', 'q', '--group-on-dead', 'stop'], '--group-on-dead "stop": expected go-on or hold'],
     [['set', 'q', '--group-by', 'tenant'], '--group-by "tenant": expected type or none'],
+    [['set', 'q', '--max-running', '0'], '--max-running "0": expected a whole number from 1'],
+    [
+      ['set', 'q', '--rate', '100'],
+      '--rate "100": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
+    ],
+    [['set', 'q', '--rate', '5/1m', '--burst', '0'], '--burst "0": expected a whole number from 1 to 100000'],
+    [['set', 'q', '--burst', '5'], 'set_queue: burst 5: expected a rate beside it'],
     [['pause', 'q', '--for', '0s'], '--for 0s: expected more than 0'],
     [['pause', ' q'], 'queue " q": blanks at the beginning or end are not allowed'],
   ])('taskq queues %j is refused with what was expected, exit 2', async (args, expected) => {

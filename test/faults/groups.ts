@@ -1,6 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
+import {
+  type Act,
+  connect,
+  deadlocksOf,
+  oneOf,
+  type Reach,
+  repeat,
+  terminateBackend,
+  untilWorkersClaim,
+  upTo,
+} from './chaos.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
 const HANDLERS = fileURLToPath(new URL('handlers', import.meta.url));
@@ -8,14 +19,6 @@ const WORKERS = 6;
 const PRODUCERS = 5;
 /** Groups of each queue. `strict` runs one at a time, in order; `wide` up to 3, less from time to time. */
 const GROUPS = 6;
-
-const upTo = (most: number) => Math.floor(Math.random() * most);
-const oneOf = <T>(values: readonly T[]) => values[upTo(values.length)]!;
-
-/** How often each fault was reached. */
-type Reach = (fault: string, times?: number) => void;
-/** Does something on this connection, and says what it reached. */
-type Act = (client: pg.Client, reach: Reach) => Promise<void>;
 
 /** What happens beside the workers, each on a connection of its own, and how often. */
 const CHAOS: readonly (readonly [everyMs: number, act: Act])[] = [
@@ -58,7 +61,7 @@ export async function groups({ url, start, crash }: Testbed, seconds: number): P
     workers.push(start(args, env));
   };
   for (let n = 0; n < WORKERS; n++) work();
-  await untilWorkersClaim(admin);
+  await untilWorkersClaim(admin, WORKERS);
 
   const over = new AbortController();
   let oldest = 0;
@@ -101,49 +104,6 @@ export async function groups({ url, start, crash }: Testbed, seconds: number): P
 
 const TOO_MANY = 'groups with too many slots';
 
-async function deadlocksOf(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ deadlocks: string }>(
-    'select deadlocks from pg_stat_database where datname = current_database()',
-  );
-  return Number(rows[0]!.deadlocks);
-}
-
-async function connect(url: string): Promise<pg.Client> {
-  for (let triesLeft = 200; ; triesLeft--) {
-    const client = new pg.Client({ connectionString: url, application_name: 'chaos' });
-    client.on('error', () => {});
-    try {
-      await client.connect();
-      return client;
-    } catch (error) {
-      if (triesLeft === 0) throw error;
-      await sleep(50);
-    }
-  }
-}
-
-/** Does something every so often until the signal; on a new connection after what failed. */
-async function repeat(
-  url: string,
-  signal: AbortSignal,
-  everyMs: number,
-  act: Act,
-  reach: Reach,
-): Promise<void> {
-  let client = await connect(url);
-  while (!signal.aborted) {
-    try {
-      await act(client, reach);
-    } catch {
-      reach('failed statements');
-      await client.end().catch(() => {});
-      client = await connect(url);
-    }
-    await sleep(everyMs * (0.5 + Math.random()));
-  }
-  await client.end().catch(() => {});
-}
-
 async function prepare(client: pg.Client): Promise<void> {
   await client.query(`
     create schema witness;
@@ -172,14 +132,6 @@ async function prepare(client: pg.Client): Promise<void> {
     select taskq.set_queue('strict', '{"group_limit": 1}');
     select taskq.set_queue('wide', '{"group_limit": 3, "group_order": "relaxed"}');
   `);
-}
-
-async function untilWorkersClaim(client: pg.Client): Promise<void> {
-  for (;;) {
-    const { rows } = await client.query('select from taskq.workers');
-    if (rows.length >= WORKERS) return;
-    await sleep(100);
-  }
 }
 
 /** A bulk in a transaction that is open for a while, and may be rolled back. */
@@ -267,15 +219,6 @@ async function leaveClaimOpen(client: pg.Client, reach: Reach): Promise<void> {
   await sleep(2000);
   await client.query('rollback');
   reach('claims left open', Math.sign(rows.length));
-}
-
-async function terminateBackend(client: pg.Client, reach: Reach): Promise<void> {
-  const { rowCount } = await client.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and application_name not in ('chaos', 'witness') and pid <> pg_backend_pid()
-     order by random() limit 1`,
-  );
-  reach('terminated backends', rowCount ?? 0);
 }
 
 /** No moment has more slots given out than the most that the queue ever allows. */

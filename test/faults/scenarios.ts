@@ -1,6 +1,7 @@
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
+import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What `npm run faults -- <name>` runs. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = { groups, keys };
+export const SCENARIOS: Readonly<Record<string, Scenario>> = { groups, keys, limits };

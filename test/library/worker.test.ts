@@ -358,7 +358,9 @@ describe('the settings of tasks in its options', () => {
       taskTypes: {
         greet: { queue: 'mail', priority: 'low', timeout: '2s', backoff: { kind: 'fixed', base: '1s' } },
       },
-      queueSettings: { mail: { retention: '30d', deadRetention: '90d', groupLimit: 3, groupBy: 'type' } },
+      queueSettings: {
+        mail: { retention: '30d', deadRetention: '90d', groupLimit: 3, groupBy: 'type', rate: '100/1m' },
+      },
     });
     await worker.start();
     const { id } = await queue.enqueue('greet', {});
@@ -383,6 +385,9 @@ describe('the settings of tasks in its options', () => {
     [{ maxAttempts: 0 }, 'maxAttempts 0: expected'],
     [{ taskTypes: { greet: { delay: '1s' } } }, 'taskTypes: greet: unknown option "delay"'],
     [{ queueSettings: { mail: { expires: 0 } } }, 'queueSettings: mail: expires 0: expected more than 0'],
+    [{ queueSettings: { mail: { maxRunning: 0 } } }, 'queueSettings: mail: maxRunning 0: expected a whole'],
+    [{ queueSettings: { mail: { rate: '5' } } }, 'queueSettings: mail: rate "5": expected n/duration'],
+    [{ queueSettings: { mail: { burst: 5 } } }, 'queueSettings: mail: burst 5: expected a rate beside it'],
     [{ queueSettings: { mail: { groupLimit: 0 } } }, 'queueSettings: mail: groupLimit 0: expected a whole'],
     [{ queueSettings: { mail: { priority: 1 } } }, 'queueSettings: mail: unknown option "priority"'],
     [{ queueSettings: 'mail' }, 'queueSettings: expected an object'],

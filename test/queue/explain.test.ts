@@ -116,6 +116,35 @@ describe('of its queue', () => {
   });
 });
 
+describe('of the limits of its queue', () => {
+  const setQueue = (settings: object) =>
+    queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+
+  test('max_running: the limit, and how many run, until one ends', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ max_running: 2 });
+    await enqueueSome(queue.admin, 2);
+    const id = await enqueue(queue.admin);
+    const [first] = await worker.claim({ start: 5 });
+    expect(await causesOf(id)).toEqual([{ cause: 'max_running', limit: 2, running: 2 }]);
+    await worker.settle(outcome(first!, 'completed'));
+    expect(await startsNow(id)).toBe(true);
+  });
+
+  test('rate: until the next task may start', async () => {
+    const worker = await registerWorker(queue.admin);
+    await setQueue({ rate: '2/1h' });
+    const [, id] = await enqueueSome(queue.admin, 2);
+    await worker.claim({ start: 5 });
+    const { causes, may_start_at: at } = await explain(id!);
+    expect(causes).toEqual([{ cause: 'rate', rate: '2/1h', burst: 1, until: at }]);
+    expect(Date.parse(at!) - Date.now()).toBeGreaterThan(29 * 60_000);
+    expect(Date.parse(at!) - Date.now()).toBeLessThanOrEqual(30 * 60_000);
+    await queue.admin.rows("update taskq.queue_limits set used_to = used_to - interval '1 hour'");
+    expect(await startsNow(id!)).toBe(true);
+  });
+});
+
 describe('of its group', () => {
   const setQueue = (settings: object) =>
     queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));

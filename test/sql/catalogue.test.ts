@@ -42,6 +42,7 @@ const PURE = [
   'needs_check_path',
   'new_task',
   'next_lease_no',
+  'opening',
   'opens_breaker',
   'options_are_valid',
   'options_fit',
@@ -49,8 +50,10 @@ const PURE = [
   'period_ms',
   'priority_named',
   'queue_options',
+  'rate_of',
   'revived_task',
   'settings_of',
+  'starts_left',
   'task_options',
   'type_options',
 ];

@@ -55,7 +55,7 @@ function take(
 
 /** Of a claim that left no ask of a group. */
 function lookedAt(toUs: number, queues: readonly string[], levels: number): Looked {
-  return { toUs, queues, levels, askedToUs: toUs, asksLeft: new Map() };
+  return { toUs, queues, levels, askedToUs: toUs, asksLeft: new Map(), opensInMs: null, wantsSlot: false };
 }
 
 /** A sweep at `now` that found these tasks. */
@@ -79,6 +79,7 @@ function missed(now: number, ...tasks: ClaimedTask[]): Missed {
       queue,
       priority,
       position: { availableAtUs, id: Number(id) },
+      isLimited: false,
     })),
     lookedToUs: now * 1000,
   };

@@ -29,6 +29,11 @@
 -- or, if there were any, to "asked_to_us", except in the queues of "asks_left", {queue: [due_at in microseconds, id]}:
 -- there are more after that place.
 --
+-- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
+-- another claim has its limit; see taskq.take_limits. Its tasks are never claimed ahead. Where a queue was left out,
+-- the row above has "limited": {queue: when to come again, in epoch microseconds; null: when a task of it ends, which
+-- wakes workers}; and {"wants_slot": true} if a task was left out only because _start was too small.
+--
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels
 -- 0, and no cursor may move. Tasks that cannot be a probe, because the database refuses to lease them, are in its
@@ -79,6 +84,12 @@ declare
   level_left integer;
   has_breakers boolean;
   is_probe boolean := false;
+  limits taskq.queue_limits[];
+  rooms jsonb;
+  closed jsonb;
+  level_rooms integer[];
+  limited_left integer;
+  wants_slot boolean := false;
   handled constant text[] := _types;
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
@@ -103,6 +114,10 @@ begin
       null; -- Another session keeps its transaction open: go on beside it.
     end;
   end if;
+  -- Where no queue was ever limited, the table has no page.
+  if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
+    select t.limits, t.rooms, t.closed into limits, rooms, closed from taskq.take_limits(_queues, _start + _ahead) as t;
+  end if;
   ts := clock_timestamp();
   lease_step := taskq.lease_step(ts);
   look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
@@ -124,6 +139,7 @@ begin
       where s.name = q.name and s.paused_at is not null and (s.paused_until is null or s.paused_until > ts)
     )
     and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
+    and (closed is null or not closed ? q.name)
     order by p, q.place
   ) as level;
   -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds
@@ -156,6 +172,12 @@ begin
     end if;
   end if;
 
+  if rooms is not null then
+    level_rooms := array(
+      select (rooms ->> level.queue)::integer from unnest(level_queues) with ordinality as level (queue, place)
+      order by level.place
+    );
+  end if;
   if not is_probe then
     for turn in 1 .. 2 loop
       just_given := coalesce(given[1 : 100], '{}');
@@ -166,8 +188,8 @@ begin
       into chosen, last_level, most_lost, weighs, has_older_slot
       from (
         select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
-        from unnest(level_queues, level_priorities, level_times, level_ids)
-          with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
+        from unnest(level_queues, level_priorities, level_times, level_ids, level_rooms)
+          with ordinality as level_of (queue, priority, cursor_at, cursor_id, room, place),
         lateral (
           select t.ctid as row_at, t.lost_ahead, t.gate, t.id, taskq.payload_weight(t.payload_bytes, t.payload) as weight
           from taskq.tasks t
@@ -176,7 +198,7 @@ begin
             and t.lease_owner is null and t.type = any (_types)
             and taskq.may_start(t.expires_at, t.started_at, ts)
           order by t.available_at, t.id + 0
-          limit _start + _ahead + spare
+          limit coalesce(level_of.room, _start + _ahead) + spare
           for no key update skip locked
         ) as level
         limit _start + _ahead + spare
@@ -205,6 +227,10 @@ begin
     if spare > 0 then
       select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
       from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
+    end if;
+    if rooms is not null and cardinality(chosen) > 0 then
+      select f.fitting, f.level_left, f.wants_slot into chosen, limited_left, wants_slot
+      from taskq.fit_limits(chosen, rooms, level_queues, level_priorities, _start) as f;
     end if;
   end if;
 
@@ -249,6 +275,13 @@ begin
     ));
   end if;
 
+  if limited_left is not null then
+    level_left := least(level_left, limited_left);
+  end if;
+  if limits is not null then
+    perform taskq.spend_limits(limits, chosen, ts);
+  end if;
+
   -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where
   -- payload_bytes is null, the constraint reads the payload: one changed by hand that is too large fails the claim, not
   -- the worker.
@@ -277,19 +310,22 @@ begin
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
       case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
   end if;
-  if options @> '{"looked": true}' and level_queues is not null then
+  if options @> '{"looked": true}' and (level_queues is not null or closed is not null) then
     extra := jsonb_build_object(
       'looked_to_us', taskq.epoch_us(ts),
-      'queues', to_jsonb(level_queues[1 : cardinality(level_queues) / 10]),
+      'queues', coalesce(to_jsonb(level_queues[1 : cardinality(level_queues) / 10]), '[]'),
       -- The level that filled the claim may have more.
       'levels', case
         when is_probe then 0
         when level_left is not null then level_left - 1
+        when level_queues is null then 0
         when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
         else coalesce(last_level - 1, 0)
       end
     ) || case when is_probe then '{"probe": true}' else '{}' end::jsonb
       || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
+      || case when closed is null then '{}' else jsonb_build_object('limited', closed) end
+      || case when wants_slot then '{"wants_slot": true}' else '{}' end::jsonb
       || case
         when asked_to is null then '{}'
         else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))

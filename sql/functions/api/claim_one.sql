@@ -1,5 +1,6 @@
--- Claims one task by its id if it is waiting and due, for a worker that runs nothing but this task, such as a test. No
--- rows: it is not waiting, not due, or locked by another transaction.
+-- Claims one task by its id if it is waiting and due, for a worker that runs nothing but this task, such as a test. It
+-- passes the limits of its queue, which count it. No rows: it is not waiting, not due, or locked by another
+-- transaction.
 create or replace function taskq.claim_one(_worker_id integer, _id bigint, _lease_ms bigint)
 returns table (
   id bigint, lease_no integer, queue text, type text, priority smallint, available_at_us bigint, attempts integer,
@@ -15,6 +16,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   waiting record;
+  limits taskq.queue_limits[];
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim_one');
@@ -23,6 +25,20 @@ begin
   if found then
     perform taskq.attend(array[waiting.queue], array[waiting.queue], array[waiting.type], null, null, 1000, ts);
     ts := clock_timestamp();
+  end if;
+  limits := array(
+    select l from taskq.queue_limits l
+    where l.queue = (select t.queue from taskq.tasks t where t.id = _id)
+    for no key update
+  );
+  if cardinality(limits) > 0 then
+    ts := clock_timestamp();
+    perform taskq.spend_limits(limits, array(
+      select t.ctid from taskq.tasks t
+      where t.id = _id and t.status = 'pending' and t.lease_owner is null and (t.available_at <= ts) is true
+        and taskq.may_start(t.expires_at, t.started_at, ts)
+      for no key update skip locked
+    ), ts);
   end if;
   return query
   update taskq.tasks t

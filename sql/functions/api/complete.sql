@@ -30,6 +30,7 @@ declare
   waited bigint[];
   tied bigint[];
   probes bigint[];
+  full_queues text[];
   default_retention text;
   type_retention jsonb;
   queue_retention jsonb;
@@ -50,8 +51,9 @@ begin
   select d.retention,
     (select jsonb_object_agg(y.name, y.retention) from taskq.task_types y where y.retention is not null),
     (select jsonb_object_agg(q.name, q.retention) from taskq.queues q where q.retention is not null),
-    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker)
-  into default_retention, type_retention, queue_retention, probes
+    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker),
+    (select array_agg(l.queue) from taskq.queue_limits l where l.opens_at = 'infinity')
+  into default_retention, type_retention, queue_retention, probes, full_queues
   from taskq.defaults d;
   default_drop_on := coalesce(taskq.drop_on(default_retention, ts), awaited_drop_on);
   -- Lock the rows first; separate statements then see the locked versions, including edits committed meanwhile. By
@@ -133,6 +135,14 @@ begin
   end if;
   if tied is not null then
     perform taskq.leave(tied, ts);
+  end if;
+  -- As in taskq.wake_limited.
+  if full_queues is not null then
+    perform taskq.wake(freed.queue, ts)
+    from (
+      select distinct t.queue from taskq.tasks t
+      where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (full_queues)
+    ) as freed;
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
 

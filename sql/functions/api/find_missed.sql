@@ -1,9 +1,10 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
 -- again at its old place; and likewise, as priority 10, the first ask of a group. Types whose breaker is open are left
--- out. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue is null, says up to
--- when a level without a cursor was read. It costs as much as there is behind the cursor, including dead rows held by a
--- snapshot: a worker runs it beside its claims, and paces it by that cost.
+-- out. extra has {"limited": true} where the queue is full, or waits for its next start: a claim may go back there, but
+-- brings nothing now. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue is
+-- null, says up to when a level without a cursor was read. It costs as much as there is behind the cursor, including
+-- dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
 returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)
 language plpgsql stable security definer
@@ -19,7 +20,10 @@ begin
   -- They are not claimed: a claim that went back for them would read them all again.
   _types := taskq.without_open_breaker(_types);
   return query
-  select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id, null::jsonb
+  select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id,
+    case when exists (
+      select from taskq.queue_limits l where l.queue = level.queue and l.opens_at > ts
+    ) then '{"limited": true}'::jsonb end
   from (
     select q.name as queue, p::smallint as priority,
       least(ts, taskq.cursor_at(_cursor, q.place, p)) as cursor_at,
@@ -38,7 +42,10 @@ begin
     limit 1
   ) as first
   union all
-  select q.name, 10::smallint, taskq.epoch_us(first.due_at), first.id, null
+  select q.name, 10::smallint, taskq.epoch_us(first.due_at), first.id,
+    case when exists (
+      select from taskq.queue_limits l where l.queue = q.name and l.opens_at > ts
+    ) then '{"limited": true}'::jsonb end
   from unnest(_queues) with ordinality as q (name, place)
   cross join lateral (
     select a.due_at, a.id

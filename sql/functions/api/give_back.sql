@@ -49,6 +49,7 @@ begin
       array_agg(t.id) filter (where t.cancel_requested_at is null and t.releases >= 10)
     into cancelled, dead
     from taskq.tasks t where t.id = any (held);
+    perform taskq.wake_limited(held, ts);
     perform taskq.move_to_finished(cancelled, 'cancelled', null, ts) where cancelled is not null;
     if dead is not null then
       perform taskq.move_to_dead(dead, array_fill('given_back_too_often'::text, array[cardinality(dead)]), ts);

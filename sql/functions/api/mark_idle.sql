@@ -1,10 +1,10 @@
 -- Marks a worker as asleep for at most _ms milliseconds, so that producers wake it, and returns in how many
--- milliseconds the next task of its queues and types (null: any) is due, the pause of a queue ends, or an open breaker
--- may be tried (null: none is ahead). With _queues null it serves all queues that have a live task; survey lists them,
--- and what else the worker needs before it claims (see taskq.survey). The worker must claim once more after this: a
--- task committed before the mark was set has woken no worker. options: {"known": […]} gives the queues to check where
--- _queues is null, instead of a search; {"due": false} skips the search for the next due task. Both searches cost as
--- much as there are dead rows held by a snapshot in their way.
+-- milliseconds the next task of its queues and types (null: any) is due, the pause of a queue ends, a rate allows the
+-- next start, or an open breaker may be tried (null: none is ahead). With _queues null it serves all queues that have a
+-- live task; survey lists them, and what else the worker needs before it claims (see taskq.survey). The worker must
+-- claim once more after this: a task committed before the mark was set has woken no worker. options: {"known": […]}
+-- gives the queues to check where _queues is null, instead of a search; {"due": false} skips the search for the next
+-- due task. Both searches cost as much as there are dead rows held by a snapshot in their way.
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
 )
@@ -77,6 +77,10 @@ begin
       -- No notification is sent when a pause runs out.
       select s.paused_until from taskq.queues s
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts
+      union all
+      -- Nor when a rate allows the next start.
+      select l.opens_at from taskq.queue_limits l
+      where l.queue = any (asked) and l.opens_at > ts and l.opens_at < 'infinity'
       union all
       -- Nor when a task may try an open breaker.
       select o.probe_at from taskq.open_breakers(ts) as o

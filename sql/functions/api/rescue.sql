@@ -79,6 +79,7 @@ begin
       from taskq.tasks t where t.id = any (lost)
     ) as ended;
 
+    perform taskq.wake_limited(lost, ts);
     perform taskq.move_to_finished(cancelled, 'cancelled', null, ts, 'worker_lost') where cancelled is not null;
     if dead is not null then
       update taskq.tasks t

@@ -11,6 +11,12 @@ begin
   perform taskq.refuse_queue_name('set_queue', _queue);
   _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
+  if _settings ->> 'burst' is not null and _settings ->> 'rate' is null and not exists (
+    select from taskq.queues q where q.name = _queue and q.rate is not null and not _settings ? 'rate'
+  ) then
+    raise exception 'set_queue: burst %: expected a rate beside it', _settings -> 'burst'
+      using errcode = 'invalid_parameter_value';
+  end if;
   update taskq.queues q set operator = jsonb_strip_nulls(q.operator || _settings) where q.name = _queue;
   perform taskq.apply_queues(array[_queue]);
   perform taskq.wake(_queue, clock_timestamp());

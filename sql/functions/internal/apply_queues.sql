@@ -1,5 +1,6 @@
 -- Writes the values in effect into the rows of queues, which the caller has locked: an operator's, else those
--- registered by workers. Where what applies to groups has changed, all groups of the queue ask for a look at them.
+-- registered by workers. Where what applies to groups has changed, all groups of the queue ask for a look at them; a
+-- limit that has changed is written to taskq.queue_limits, where a claim has the row for a moment.
 create or replace function taskq.apply_queues(_names text[])
 returns void
 language sql security definer
@@ -10,15 +11,52 @@ as $$
     set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
       backoff = effective.backoff, retention = effective.retention, errors_retention = effective.errors_retention,
       dead_retention = effective.dead_retention, group_limit = effective.group_limit,
-      group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by
+      group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
+      max_running = effective.max_running, rate = effective.rate, burst = effective.burst
     from taskq.queues old
     cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
       max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text,
-      dead_retention text, group_limit integer, group_order text, group_on_dead text, group_by text
+      dead_retention text, group_limit integer, group_order text, group_on_dead text, group_by text,
+      max_running integer, rate text, burst integer
     )
     where q.name = any (_names) and old.name = q.name
-    returning q.name, (q.group_limit, q.group_order, q.group_on_dead) is distinct from
-      (old.group_limit, old.group_order, old.group_on_dead) as changed
+    returning q.name, q.max_running, q.rate, q.burst,
+      (q.group_limit, q.group_order, q.group_on_dead)
+        is distinct from (old.group_limit, old.group_order, old.group_on_dead) as changed
+  ),
+  limited as (
+    select w.name as queue, w.max_running, r.starts, r.us,
+      -- What the rate allows in a tenth of a second: workers may be that late.
+      case when r.starts is not null
+        then coalesce(w.burst, least(greatest(ceil(r.starts * 100000.0 / r.us), 1), 100000)::integer)
+      end as burst
+    from written w
+    cross join lateral (
+      select rate[1]::integer as starts, rate[2] as us from taskq.rate_of(w.rate) as rate
+    ) as r
+    where num_nonnulls(w.max_running, w.rate) > 0
+  ),
+  kept as (
+    insert into taskq.queue_limits as l (queue, max_running, rate_starts, rate_us, burst, set_at, count_at)
+    select n.queue, n.max_running, n.starts, n.us, n.burst, clock_timestamp(), clock_timestamp()
+    from limited n
+    -- Not one that stays as it is: that would wait for the claim that has its row.
+    where not exists (
+      select from taskq.queue_limits o
+      where o.queue = n.queue and (o.max_running, o.rate_starts, o.rate_us, o.burst)
+        is not distinct from (n.max_running, n.starts, n.us, n.burst)
+    )
+    on conflict (queue) do update
+    set max_running = excluded.max_running, rate_starts = excluded.rate_starts, rate_us = excluded.rate_us,
+      burst = excluded.burst, opens_at = null,
+      held = case when excluded.max_running is not null then l.held end,
+      set_at = case when l.max_running is null then excluded.set_at else l.set_at end,
+      count_at = case when l.max_running is null then excluded.count_at else l.count_at end
+  ),
+  dropped as (
+    delete from taskq.queue_limits l
+    using written w
+    where l.queue = w.name and num_nonnulls(w.max_running, w.rate) = 0
   )
   insert into taskq.asks (due_at, queue, key)
   select clock_timestamp(), w.name, '' from written w where w.changed

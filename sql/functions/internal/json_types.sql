@@ -7,9 +7,11 @@ as $$
   select case
     when _option in (
       'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention',
-      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by'
+      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'rate'
     ) then array['string']
-    when _option in ('delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit') then array['number']
+    when _option in (
+      'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'max_running', 'burst'
+    ) then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']
     when _option in ('tags', 'backoff', 'breaker') then array['object']
     when _option in ('notify_done', 'notify', 'by_hand') then array['boolean']

@@ -1,8 +1,10 @@
 -- Returns the names of the settings of a queue, which a worker's configuration or an operator may set: those for all
--- tasks, and those of its groups.
+-- tasks, those of its groups, and its limits.
 create or replace function taskq.queue_options()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select taskq.default_options() || array['group_limit', 'group_order', 'group_on_dead', 'group_by']
+  select taskq.default_options() || array[
+    'group_limit', 'group_order', 'group_on_dead', 'group_by', 'max_running', 'rate', 'burst'
+  ]
 $$;

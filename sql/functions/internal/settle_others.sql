@@ -198,6 +198,7 @@ begin
     select f.type, _ts, count(*) from unnest(failed_types) as f (type) group by f.type;
   end if;
 
+  perform taskq.wake_limited(held, _ts);
   -- Move the tasks that end here; the cancelled ones grouped by reason.
   if 'dead' = any (fates) then
     perform taskq.move_to_dead(array_agg(d.id), array_agg(d.reason), _ts)

@@ -10,6 +10,7 @@ import {
 } from '../../domain/group-settings.ts';
 import { checkedName } from '../../domain/names.ts';
 import { PRIORITY_NAMES, parsePriority } from '../../domain/priority.ts';
+import { parseBurst, parseRate } from '../../domain/queue-limits.ts';
 import { parseRetention } from '../../domain/retention.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { parseDuration } from '../../lib/duration.ts';
@@ -31,6 +32,9 @@ export interface SettingOptions {
   readonly groupOrder?: string;
   readonly groupOnDead?: string;
   readonly groupBy?: string;
+  readonly maxRunning?: string;
+  readonly rate?: string;
+  readonly burst?: string;
 }
 
 export type SettingName = keyof SettingOptions;
@@ -174,6 +178,27 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     stored: 'group_by',
     suggestions: ['type', 'none'],
     parse: parseGroupBy,
+  },
+  maxRunning: {
+    flags: '--max-running <n>',
+    about: 'tasks of the queue that run at once, on all workers together',
+    stored: 'max_running',
+    suggestions: ['1'],
+    parse: parseGroupLimit,
+  },
+  rate: {
+    flags: '--rate <n/duration>',
+    about: 'tasks of the queue that start in a time, on all workers together: 100/1m',
+    stored: 'rate',
+    suggestions: ['100/1m'],
+    parse: parseRate,
+  },
+  burst: {
+    flags: '--burst <n>',
+    about: 'how many may start at once after a pause; needs a rate (what that allows in a tenth of a second)',
+    stored: 'burst',
+    suggestions: ['1', '20'],
+    parse: parseBurst,
   },
 };
 

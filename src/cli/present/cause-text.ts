@@ -25,6 +25,10 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
       const pause = pauseText({ paused_at, paused_until, paused_by, pause_reason }, now);
       return `queue ${printable(queue)} is ${pause}`;
     }
+    case 'max_running':
+      return `queue ${printable(queue)} runs at most ${countOf(cause.limit, 'task')} at once, and ${cause.running} run`;
+    case 'rate':
+      return `queue ${printable(queue)} starts ${cause.rate}, with a burst of ${cause.burst}: the next may start at ${at(cause.until)}`;
     case 'breaker_open':
       return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : at(cause.until))}`;
     case 'group_paused': {

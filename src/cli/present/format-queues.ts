@@ -24,6 +24,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
       { title: 'RETENTION', leaves: 5, cell: ({ retention }) => retention ?? '-' },
       { title: 'ERRORS', leaves: 1, cell: ({ errors_retention }) => errors_retention ?? '-' },
       { title: 'DEAD', leaves: 2, cell: ({ dead_retention }) => dead_retention ?? '-' },
+      { title: 'LIMITS', leaves: 9, cell: limitsText, shrinksTo: 6 },
       { title: 'GROUPS', leaves: 0, cell: groupsText, shrinksTo: 6 },
       {
         title: 'PAUSE',
@@ -47,4 +48,10 @@ function groupsText({ group_limit, group_order, group_on_dead, group_by }: Liste
     group_by === null || group_by === 'none' ? group_by && 'by name' : 'by type',
   ];
   return set.filter((setting) => setting !== null).join(', ') || '-';
+}
+
+/** How many tasks of the queue run at once, and start in a time, such as `4, 100/1m + 20`. */
+function limitsText({ max_running, rate, burst }: ListedQueue): string {
+  const limits = [max_running, rate === null ? null : `${rate} + ${burst}`];
+  return limits.filter((limit) => limit !== null).join(', ') || '-';
 }

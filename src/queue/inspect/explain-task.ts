@@ -20,6 +20,10 @@ export type Cause<Time> =
       /** Null: until it is resumed. */
       readonly until: Time | null;
     }
+  /** As many tasks of its queue run as may run at once. */
+  | { readonly cause: 'max_running'; readonly limit: number; readonly running: number }
+  /** No more tasks of its queue may start before `until`. */
+  | { readonly cause: 'rate'; readonly rate: string; readonly burst: number; readonly until: Time }
   /** Its type failed too often; `probe` is the id of the task that tries it now. */
   | {
       readonly cause: 'breaker_open';

@@ -20,6 +20,10 @@ export interface ListedQueue {
   readonly group_order: string | null;
   readonly group_on_dead: string | null;
   readonly group_by: string | null;
+  readonly max_running: number | null;
+  readonly rate: string | null;
+  /** Null: there is no rate. */
+  readonly burst: number | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

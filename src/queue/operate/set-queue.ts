@@ -14,6 +14,9 @@ export interface QueueSettings {
   readonly group_order?: string | null;
   readonly group_on_dead?: string | null;
   readonly group_by?: string | null;
+  readonly max_running?: number | null;
+  readonly rate?: string | null;
+  readonly burst?: number | null;
 }
 
 /** Change the settings for the tasks of a queue. */

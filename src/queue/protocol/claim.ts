@@ -55,12 +55,16 @@ export interface Looked {
   readonly askedToUs: number;
   /** By queue, the position before the first ask that is left, if any is. */
   readonly asksLeft: ReadonlyMap<string, Position>;
+  /** In how many milliseconds a queue that its limit keeps closed may be claimed from; null: none will by itself. */
+  readonly opensInMs: number | null;
+  /** A task of a limited queue, which is never claimed ahead, was left out for want of a slot. */
+  readonly wantsSlot: boolean;
 }
 
 export interface Claimed {
   /** Most urgent first. Empty: nothing is due here, or others are claiming it. */
   readonly tasks: ClaimedTask[];
-  /** Null: no level was read, because all queues are paused. */
+  /** Null: no level was read, because all queues are paused. `queues` is empty where all are closed by their limits. */
   readonly looked: Looked | null;
   /** The task tries an open breaker: it comes from any place, and nothing else was looked at. */
   readonly isProbe: boolean;
@@ -99,6 +103,8 @@ interface LookedRow {
     readonly asks_left?: Readonly<Record<string, readonly [dueAtUs: number, id: number]>>;
     readonly refused?: readonly RefusedClaim[];
     readonly probe?: true;
+    readonly limited?: Readonly<Record<string, number | null>>;
+    readonly wants_slot?: true;
   };
 }
 
@@ -138,11 +144,20 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
 }
 
 function lookedOf({ extra }: LookedRow): Looked {
-  const { looked_to_us: toUs, asked_to_us: askedToUs = toUs, asks_left = {}, queues, levels } = extra;
+  const {
+    looked_to_us: toUs,
+    asked_to_us: askedToUs = toUs,
+    asks_left = {},
+    limited = {},
+    queues,
+    levels,
+  } = extra;
   const asksLeft = new Map(
     Object.entries(asks_left).map(([queue, [availableAtUs, id]]) => [queue, { availableAtUs, id }]),
   );
-  return { toUs, queues, levels, askedToUs, asksLeft };
+  const opensUs = Object.values(limited).filter((us) => us !== null);
+  const opensInMs = opensUs.length === 0 ? null : Math.max(0, Math.min(...opensUs) - toUs) / 1000;
+  return { toUs, queues, levels, askedToUs, asksLeft, opensInMs, wantsSlot: extra.wants_slot === true };
 }
 
 /** Read a row of `taskq.claim` or `taskq.claim_one`. */

@@ -7,13 +7,17 @@ export interface MissedRequest {
   readonly cursor: Cursor;
 }
 
+export interface MissedTask {
+  readonly queue: string;
+  readonly priority: number;
+  readonly position: Position;
+  /** The limit of the queue keeps it closed: a claim brings nothing now. */
+  readonly isLimited: boolean;
+}
+
 export interface Missed {
   /** The first due task of a level, or ask of a group, at or before its cursor. */
-  readonly first: readonly {
-    readonly queue: string;
-    readonly priority: number;
-    readonly position: Position;
-  }[];
+  readonly first: readonly MissedTask[];
   /** Levels without a cursor were read up to this time. */
   readonly lookedToUs: number;
 }
@@ -26,17 +30,18 @@ export async function findMissed(db: Queryable, request: MissedRequest): Promise
     priority: number;
     available_at_us: string;
     id: string;
+    extra: { limited?: true } | null;
   }>({
     name: 'taskq_find_missed',
-    text: 'select queue, priority, available_at_us, id from taskq.find_missed($1, $2, $3)',
+    text: 'select queue, priority, available_at_us, id, extra from taskq.find_missed($1, $2, $3)',
     values: [queues, types, flatten(cursor, queues, null)],
   });
   return {
-    first: rows.flatMap(({ queue, priority, available_at_us, id }) =>
-      queue === null
-        ? []
-        : [{ queue, priority, position: { availableAtUs: Number(available_at_us), id: Number(id) } }],
-    ),
+    first: rows.flatMap(({ queue, priority, available_at_us, id, extra }) => {
+      if (queue === null) return [];
+      const position = { availableAtUs: Number(available_at_us), id: Number(id) };
+      return [{ queue, priority, position, isLimited: extra?.limited === true }];
+    }),
     lookedToUs: Number(rows.find(({ queue }) => queue === null)!.available_at_us),
   };
 }

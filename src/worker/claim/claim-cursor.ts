@@ -134,9 +134,9 @@ export class ClaimCursor {
     return this.#sweeps.isDue(now, leastMs) ? this.#sweepOf(queues, false) : undefined;
   }
 
-  /** Order the queues for the next claim: each comes first in turn. */
-  inTurn(queues: readonly string[]): readonly string[] {
-    this.#turn = (this.#turn + 1) % Math.max(1, queues.length);
+  /** Order the queues for the next claim: each comes first in turn, or once more where the last claim left its task out. */
+  inTurn(queues: readonly string[], whose: 'next' | 'same' = 'next'): readonly string[] {
+    this.#turn = (this.#turn + (whose === 'next' ? 1 : 0)) % Math.max(1, queues.length);
     return [...queues.slice(this.#turn), ...queues.slice(0, this.#turn)];
   }
 

@@ -58,7 +58,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   let isWoken = false;
   for (let failures = 0; !stop.aborted; ) {
     try {
-      const room = host.room();
+      const room = claimer.roomOf(host.room());
       if (mark !== undefined && (isNone(room) || arrivals.isDense(performance.now()))) {
         await context.unmarkIdle();
         mark = undefined;
@@ -74,6 +74,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       failures = 0;
       const now = performance.now();
       arrivals.count(got, now);
+      if (got === 0 && claimer.wantsSlot) continue;
       // With several workers, one often claims too late, and is no more idle than the others.
       if (got === 0 && !(host.receivesHints && arrivals.isDense(now))) {
         mark ??= { since: now, until: now };
@@ -89,7 +90,7 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
 }
 
 /**
- * Sleep until a hint, the next due task or the next poll. The mark is set before the last look, because tasks committed
+ * Sleep until a hint, the next due task, the time when a limited queue is open again, or the next poll. The mark is set before the last look, because tasks committed
  * before it was visible sent no hint. Returns how many tasks the last look claimed; if there are any, the sleep ends.
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
@@ -102,10 +103,11 @@ async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number>
     const markMs = pollMs + 1000;
     mark.until = performance.now() + markMs;
     const { dueMs, queues } = await context.markIdle(markMs);
-    const got = await claimer.claim(host.room(), queues, stop);
-    if (got > 0) return got;
+    const got = await claimer.claim(claimer.roomOf(host.room()), queues, stop);
+    if (got > 0 || claimer.wantsSlot) return got;
     const sleepMs = Math.min(pollMs, napMs);
-    const waited = await workArrived.wait(Math.max(1, Math.min(sleepMs, dueMs ?? sleepMs)), stop);
-    if (waited !== 'elapsed' || (dueMs !== null && dueMs <= sleepMs)) return 0;
+    const nextMs = Math.min(dueMs ?? Infinity, claimer.opensInMs ?? Infinity);
+    const waited = await workArrived.wait(Math.max(1, Math.min(sleepMs, nextMs)), stop);
+    if (waited !== 'elapsed' || nextMs <= sleepMs) return 0;
   }
 }

@@ -19,14 +19,39 @@ export interface ClaimerOptions {
   readonly onRefused: (task: RefusedClaim) => void;
 }
 
+/** A claim that finds the limit of a queue locked comes again after this; then after up to 16 times as long. */
+const SOON_MS = 5;
+
 /** Claims tasks, each time under a reservation in the ledger. */
 export class Claimer {
   readonly #options: ClaimerOptions;
   /** The last claim was refused, perhaps because of one row. */
   #oneByOne = false;
+  /** What the last claim found out about queues with limits. */
+  #opensInMs: number | null = null;
+  #wantsSlot = false;
+  /** How many claims in a row brought nothing because another one had the limit just then. */
+  #outrun = 0;
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
+  }
+
+  /** In how many milliseconds after the last claim a limited queue is open again; null: none will be by itself. */
+  get opensInMs(): number | null {
+    return this.#opensInMs === null
+      ? null
+      : this.#opensInMs * 2 ** Math.min(4, Math.max(0, this.#outrun - 1));
+  }
+
+  /** A task waits for a slot of this worker: `roomOf` claims nothing ahead. */
+  get wantsSlot(): boolean {
+    return this.#wantsSlot;
+  }
+
+  /** The room for the next claim: tasks claimed ahead would take each slot before a task that wants one. */
+  roomOf(room: Room): Room {
+    return this.#wantsSlot ? { start: room.start, ahead: 0 } : room;
   }
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
@@ -57,7 +82,13 @@ export class Claimer {
     const look = cursor.next(began, queues);
     // After a lease the answer is useless.
     const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
-    const request = { workerId, types, queues: cursor.inTurn(queues), ...room, ...look };
+    const request = {
+      workerId,
+      types,
+      queues: cursor.inTurn(queues, this.#wantsSlot ? 'same' : 'next'),
+      ...room,
+      ...look,
+    };
     let claimed: Claimed;
     try {
       claimed = await claim(db, { ...request, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
@@ -70,7 +101,11 @@ export class Claimer {
       else ledger.claimLost(reservation, now + worker.lease.longestMs + LATE_COMMIT_MS);
       throw error;
     }
-    const { tasks } = claimed;
+    const { tasks, looked } = claimed;
+    this.#opensInMs = looked?.opensInMs ?? null;
+    this.#wantsSlot = looked?.wantsSlot ?? false;
+    const isOutrun = tasks.length === 0 && this.#opensInMs !== null && this.#opensInMs <= SOON_MS;
+    this.#outrun = isOutrun ? this.#outrun + 1 : 0;
     const now = performance.now();
     if (!claimed.isProbe)
       cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);

@@ -65,7 +65,7 @@ export class Sweeper {
       const missed = await findMissed(db, { ...sweep, types: types() });
       const now = performance.now();
       cursor.sweptBeside(sweep, missed, now - began, now);
-      if (missed.first.length > 0) onMissed();
+      if (missed.first.some(({ isLimited }) => !isLimited)) onMissed();
     } catch (error) {
       const now = performance.now();
       cursor.sweepFailed(now - began, now);

@@ -29,6 +29,9 @@ const SETTINGS: readonly SettingName[] = [
   'groupOrder',
   'groupOnDead',
   'groupBy',
+  'maxRunning',
+  'rate',
+  'burst',
 ];
 
 /** `taskq queues set`: the settings for the tasks of a queue. */

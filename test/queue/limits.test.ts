@@ -1,0 +1,337 @@
+import { describe, expect, test } from 'vitest';
+import { listenTo } from './listening.ts';
+import { enqueue, enqueueSome, lapse, makeDue, refuseChanges, rescueAll, silence } from './rows.ts';
+import { useDatabase } from './session.ts';
+import { type Claimed, LEASE_MS, outcome, type PlainWorker, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+
+const worker = async () => registerWorker(await queue.session());
+
+function setQueue(settings: object, name = 'default'): Promise<unknown> {
+  return queue.admin.rows('select taskq.set_queue($1, $2)', name, JSON.stringify(settings));
+}
+
+/** What a claim brings, and what its last row says. */
+interface Answered {
+  readonly tasks: readonly Claimed[];
+  readonly about: {
+    readonly looked_to_us: number;
+    readonly queues: readonly string[];
+    readonly levels: number;
+    readonly limited?: Readonly<Record<string, number | null>>;
+    readonly wants_slot?: true;
+  };
+}
+
+interface Asked {
+  readonly queues?: readonly string[];
+  readonly start?: number;
+  readonly ahead?: number;
+}
+
+async function claim(by: PlainWorker, { queues = ['default'], start = 10, ahead = 0 }: Asked = {}) {
+  const rows = await by.session.rows<Claimed & { extra: Answered['about'] }>(
+    `select * from taskq.claim($1, $2, '{work}', $3, $4, ${LEASE_MS}, null, null, '{"looked": true}') order by id`,
+    by.id,
+    queues,
+    start,
+    ahead,
+  );
+  return { tasks: rows.slice(0, -1), about: rows.at(-1)!.extra } as Answered;
+}
+
+const complete = (by: PlainWorker, tasks: readonly Claimed[]) =>
+  by.settle(...tasks.map((task) => outcome(task, 'completed')));
+
+describe('max_running', () => {
+  test('is the most that run at once, whoever claims and whatever the priority', async () => {
+    await setQueue({ max_running: 3 });
+    for (const priority of [0, 2, 9, 2, 0]) await enqueue(queue.admin, { priority });
+    const [me, you] = [await worker(), await worker()];
+    const first = await claim(me, { start: 2 });
+    expect(first.tasks.map(({ priority }) => priority)).toEqual([0, 0]);
+    expect((await claim(you)).tasks.map(({ priority }) => priority)).toEqual([2]);
+    const full = await claim(you);
+    expect(full).toMatchObject({ tasks: [], about: { limited: { default: null }, queues: [], levels: 0 } });
+    await complete(me, first.tasks);
+    expect((await claim(you)).tasks.map(({ priority }) => priority)).toEqual([9, 2]);
+  });
+
+  const WAYS: Readonly<Record<string, (by: PlainWorker, task: Claimed) => Promise<unknown>>> = {
+    completed: (by, task) => by.settle(outcome(task, 'completed')),
+    failed: (by, task) => by.settle(outcome(task, 'failed', { delay_ms: 60_000 })),
+    dead: (by, task) => by.settle(outcome(task, 'dead')),
+    snoozed: (by, task) => by.settle(outcome(task, 'snoozed', { delay_ms: 60_000 })),
+    cancelled: (by, task) => by.settle(outcome(task, 'cancelled')),
+    'given back': (by, task) => by.giveBack([task]),
+    'given back and cancelled': async (by, task) => {
+      await queue.admin.rows('select taskq.cancel($1)', [task.id]);
+      await by.giveBack([task]);
+    },
+    'lost with its worker': async (by, task) => {
+      await lapse(queue.admin, [task.id]);
+      await silence(queue.admin, by.id, 60 * 60_000);
+      expect(await rescueAll(queue.admin)).toHaveLength(1);
+    },
+  };
+  for (const [way, end] of Object.entries(WAYS))
+    test(`a task that is ${way} makes room for the next one, and wakes a worker`, async () => {
+      await setQueue({ max_running: 1 });
+      await enqueue(queue.admin, { priority: 1 });
+      await enqueue(queue.admin);
+      const [me, you] = [await worker(), await worker()];
+      const { tasks } = await claim(me);
+      expect(tasks).toHaveLength(1);
+      const hints = await listenTo(queue, 'taskq_wake');
+      await you.session.rows(`select taskq.mark_idle($1, null, 10000)`, you.id);
+      expect((await claim(you)).tasks).toEqual([]);
+      await end(me, tasks[0]!);
+      await hints.untilReceived();
+      expect((await claim(you)).tasks).toHaveLength(1);
+      expect((await claim(you)).tasks).toHaveLength(0);
+    });
+
+  test('set while tasks run counts them', async () => {
+    await enqueueSome(queue.admin, 6);
+    const [me, you] = [await worker(), await worker()];
+    const before = await claim(me, { start: 3 });
+    await setQueue({ max_running: 4 });
+    expect((await claim(you)).tasks).toHaveLength(1);
+    await complete(me, before.tasks.slice(1));
+    expect((await claim(you)).tasks).toHaveLength(2);
+  });
+
+  test('counts a claim that was in flight when it was set', async () => {
+    await enqueueSome(queue.admin, 4);
+    const [me, you] = [await worker(), await worker()];
+    await me.session.rows('begin');
+    expect((await claim(me, { start: 1 })).tasks).toHaveLength(1);
+    await setQueue({ max_running: 2 });
+    expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
+    await me.session.rows('commit');
+    await queue.admin.rows("update taskq.queue_limits set count_at = count_at - interval '2 s'");
+    expect((await claim(you)).tasks).toEqual([]);
+  });
+
+  test('lowered lets those that run end; raised or removed starts more', async () => {
+    await setQueue({ max_running: 3 });
+    await enqueueSome(queue.admin, 8);
+    const me = await worker();
+    const { tasks } = await claim(me);
+    expect(tasks).toHaveLength(3);
+    await setQueue({ max_running: 2 });
+    await complete(me, tasks.slice(0, 1));
+    expect((await claim(me)).tasks).toEqual([]);
+    await setQueue({ max_running: 4 });
+    expect((await claim(me)).tasks).toHaveLength(2);
+    await setQueue({ max_running: null });
+    expect((await claim(me)).tasks).toHaveLength(3);
+    expect((await claim(me)).about.limited).toBeUndefined();
+  });
+
+  test('a task that waits again after an attempt takes one place, not two', async () => {
+    await setQueue({ max_running: 2 });
+    const [id] = await enqueueSome(queue.admin, 3);
+    const me = await worker();
+    const first = await claim(me, { start: 1 });
+    await me.settle(outcome(first.tasks[0]!, 'failed', { delay_ms: 0 }));
+    await makeDue(queue.admin, [id!]);
+    expect((await claim(me)).tasks).toHaveLength(2);
+  });
+
+  test('a claim that another one has the limit of leaves the queue out, and comes again soon', async () => {
+    await setQueue({ max_running: 3 });
+    await enqueueSome(queue.admin, 2);
+    const other = await enqueue(queue.admin, { queue: 'mail' });
+    const [me, you] = [await worker(), await worker()];
+    await me.session.rows('begin');
+    expect((await claim(me, { start: 1 })).tasks).toHaveLength(1);
+    const { tasks, about } = await claim(you, { queues: ['default', 'mail'] });
+    expect(tasks.map(({ id }) => id)).toEqual([other]);
+    expect(about).toMatchObject({ queues: ['mail'], levels: 10 });
+    const inMs = (about.limited!.default! - about.looked_to_us) / 1000;
+    expect(inMs).toBeGreaterThan(0);
+    expect(inMs).toBeLessThan(50);
+    await me.session.rows('rollback');
+    expect((await claim(you)).tasks).toHaveLength(2);
+  });
+
+  test('of several queues hold side by side, and take nothing from a queue without', async () => {
+    await setQueue({ max_running: 1 }, 'a');
+    await setQueue({ max_running: 2 }, 'b');
+    for (const name of ['a', 'b', 'c'])
+      for (let n = 0; n < 3; n++) await enqueue(queue.admin, { queue: name });
+    const me = await worker();
+    const { tasks } = await claim(me, { queues: ['a', 'b', 'c'], start: 10 });
+    expect(tasks.map((task) => task.queue).sort()).toEqual(['a', 'b', 'b', 'c', 'c', 'c']);
+  });
+
+  test('does not hide what comes after it in the same claim', async () => {
+    await setQueue({ max_running: 1 }, 'a');
+    for (let n = 0; n < 5; n++) await enqueue(queue.admin, { queue: 'a', priority: n });
+    await enqueue(queue.admin, { queue: 'b', priority: 9 });
+    const me = await worker();
+    const first = await claim(me, { queues: ['a', 'b'], start: 2 });
+    const second = await claim(me, { queues: ['a', 'b'], start: 2 });
+    expect([...first.tasks, ...second.tasks].map((task) => task.queue)).toEqual(['a', 'b']);
+    expect(second.about).toMatchObject({ queues: ['b'], levels: 10 });
+  });
+
+  test('tasks are not claimed ahead, and a worker learns that one wants a slot', async () => {
+    await setQueue({ max_running: 5 }, 'a');
+    await enqueue(queue.admin, { queue: 'a' });
+    await enqueue(queue.admin, { queue: 'b', priority: 5 });
+    const me = await worker();
+    const ahead = await claim(me, { queues: ['a', 'b'], start: 0, ahead: 5 });
+    expect(ahead.tasks.map((task) => task.queue)).toEqual(['b']);
+    expect(ahead.about).toMatchObject({ wants_slot: true, levels: 4 });
+    const { tasks, about } = await claim(me, { queues: ['a', 'b'], start: 1, ahead: 4 });
+    expect(tasks).toMatchObject([{ queue: 'a', running: true }]);
+    expect(about.wants_slot).toBeUndefined();
+  });
+
+  test('a full queue is not gone back to, and the sweep says so', async () => {
+    await setQueue({ max_running: 1 });
+    await enqueueSome(queue.admin, 2);
+    const me = await worker();
+    await claim(me);
+    const missed = () =>
+      queue.admin.rows(
+        "select extra from taskq.find_missed('{default}', '{work}') where queue is not null and priority < 10",
+      );
+    expect(await missed()).toEqual([{ extra: { limited: true } }]);
+  });
+
+  test('a claim for one task by its id passes the limit, which counts it', async () => {
+    await setQueue({ max_running: 1 });
+    const [, second] = await enqueueSome(queue.admin, 3);
+    const me = await worker();
+    await claim(me);
+    const one = await me.session.rows('select * from taskq.claim_one($1, $2, 30000)', me.id, second);
+    expect(one).toHaveLength(1);
+    expect(await queue.admin.value('select cardinality(held) from taskq.queue_limits')).toBe(2);
+  });
+
+  test('tasks that the database refuses to lease take no place', async () => {
+    await setQueue({ max_running: 2 });
+    const ids = await enqueueSome(queue.admin, 4);
+    await refuseChanges(queue.admin, 'create trigger', `new.id = ${ids[0]}`);
+    const me = await worker();
+    const rows = await me.session.rows<Claimed>(
+      `select * from taskq.claim($1, '{default}', '{work}', 10, 0, ${LEASE_MS}, null, null, '{"one_by_one": true}')`,
+      me.id,
+    );
+    expect(rows.map(({ id }) => id).sort()).toEqual(ids.slice(1, 3));
+    expect(await queue.admin.value('select held from taskq.queue_limits')).toEqual(ids.slice(1, 3));
+  });
+});
+
+describe('a rate', () => {
+  /** As if this much time had passed since the last start. */
+  const pass = (ms: number) =>
+    queue.admin.rows("update taskq.queue_limits set used_to = used_to - $1 * interval '1 ms'", ms);
+
+  test('starts as many as its burst at once, and then one whenever the next may start', async () => {
+    await setQueue({ rate: '60/1m', burst: 3 });
+    await enqueueSome(queue.admin, 10);
+    const me = await worker();
+    expect((await claim(me)).tasks).toHaveLength(3);
+    const { tasks, about } = await claim(me);
+    expect(tasks).toEqual([]);
+    const inMs = (about.limited!.default! - about.looked_to_us) / 1000;
+    expect(inMs).toBeGreaterThan(800);
+    expect(inMs).toBeLessThanOrEqual(1000);
+    await pass(1000);
+    expect((await claim(me)).tasks).toHaveLength(1);
+    await pass(2500);
+    expect((await claim(me)).tasks).toHaveLength(2);
+    await pass(60_000);
+    expect((await claim(me)).tasks).toHaveLength(3);
+  });
+
+  test('is used up by the claim: an outcome gives nothing back', async () => {
+    await setQueue({ rate: '1/1h' });
+    await enqueueSome(queue.admin, 2);
+    const me = await worker();
+    await complete(me, (await claim(me)).tasks);
+    expect((await claim(me)).tasks).toEqual([]);
+  });
+
+  test('holds together with max_running', async () => {
+    await setQueue({ rate: '1000/1s', burst: 5, max_running: 2 });
+    await enqueueSome(queue.admin, 10);
+    const me = await worker();
+    expect((await claim(me)).tasks).toHaveLength(2);
+    expect((await claim(me)).about.limited).toEqual({ default: null });
+  });
+
+  test('an idle worker learns when the next task may start', async () => {
+    await setQueue({ rate: '1/10s' });
+    await enqueueSome(queue.admin, 2);
+    const me = await worker();
+    await claim(me);
+    const due = await me.session.value<number>(
+      "select due_ms from taskq.mark_idle($1, '{default}', 1000)",
+      me.id,
+    );
+    expect(due).toBeGreaterThan(9000);
+    expect(due).toBeLessThanOrEqual(10_000);
+  });
+
+  test('that is changed applies at once, however long the old one had to wait', async () => {
+    await setQueue({ rate: '1/1d' });
+    await enqueueSome(queue.admin, 3);
+    const me = await worker();
+    await claim(me);
+    await setQueue({ rate: '10/1s', burst: 1 });
+    const { about } = await claim(me);
+    expect((about.limited!.default! - about.looked_to_us) / 1000).toBeLessThanOrEqual(100);
+    await setQueue({ rate: null, burst: null });
+    expect((await claim(me)).tasks).toHaveLength(2);
+  });
+
+  test('without a burst allows what starts in a tenth of a second', async () => {
+    for (const [rate, burst] of [
+      ['5/1s', 1],
+      ['100/1s', 10],
+      ['1/1d', 1],
+    ] as const) {
+      await setQueue({ rate });
+      expect(await queue.admin.value('select burst from taskq.queue_limits')).toBe(burst);
+    }
+  });
+});
+
+describe('refuses', () => {
+  const CASES: readonly (readonly [object, string])[] = [
+    [{ max_running: 0 }, 'set_queue: max_running 0: expected a whole number from 1 to 2147483647'],
+    [{ max_running: 1.5 }, 'set_queue: max_running 1.5: expected a whole number from 1 to 2147483647'],
+    [
+      { rate: 'fast' },
+      'set_queue: rate "fast": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
+    ],
+    [
+      { rate: '0/1m' },
+      'set_queue: rate "0/1m": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
+    ],
+    [
+      { rate: '5/400d' },
+      'set_queue: rate "5/400d": expected n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d',
+    ],
+    [{ rate: '5/1m', burst: 0 }, 'set_queue: burst 0: expected a whole number from 1 to 100000'],
+    [{ burst: 3 }, 'set_queue: burst 3: expected a rate beside it'],
+    [{ burst: 3, rate: null }, 'set_queue: burst 3: expected a rate beside it'],
+  ];
+  test.each(CASES)('%j, in one line', async (settings, message) => {
+    await expect(setQueue(settings)).rejects.toMatchObject({ code: '22023', message });
+    expect(await queue.admin.rows('select * from taskq.queue_limits')).toEqual([]);
+  });
+});
+
+test('list_queues shows the limits of a queue', async () => {
+  await setQueue({ max_running: 4, rate: '100/1m', burst: 20 });
+  expect(await queue.admin.rows('select name, max_running, rate, burst from taskq.list_queues()')).toEqual([
+    { name: 'default', max_running: 4, rate: '100/1m', burst: 20 },
+  ]);
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+const limit = (settings: object, name = 'default') =>
+  queue.rows('select taskq.set_queue($1, $2)', name, JSON.stringify(settings));
+
+/** In milliseconds, the first first. */
+async function startsAt(): Promise<number[]> {
+  const rows = await queue.rows<{ at: Date }>('select started_at as at from taskq.finished_tasks order by 1');
+  return rows.map(({ at }) => at.getTime());
+}
+
+test('two workers run at most as many tasks of a queue at once as it allows, and use every place', async () => {
+  await limit({ max_running: 3 });
+  await queue.enqueueSome(30, 'wait', { ms: 100 });
+  const workers = [queue.work(['--until-idle']), queue.work(['--until-idle'])];
+  for (const { exit } of workers) expect(await exit).toEqual({ code: 0, signal: null });
+  const most = await queue.value<number>(
+    `select max(running)::integer from (
+       select (select count(*) from taskq.finished_tasks o
+               where o.started_at <= f.started_at and o.finished_at > f.started_at) as running
+       from taskq.finished_tasks f where status = 'completed'
+     ) as r`,
+  );
+  expect(most).toBe(3);
+});
+
+test('an idle worker starts a task within 100 ms of the time that the rate allows, and asks rarely until then', async () => {
+  const PERIOD_MS = 500;
+  await limit({ rate: `1/${PERIOD_MS}ms`, burst: 1 });
+  await queue.enqueueSome(6, 'hello-js');
+  const worker = queue.work(['--until-idle', '--poll', '5s']);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  expect(eventsOf(worker, 'task.started')).toHaveLength(6);
+  const starts = await startsAt();
+  const gaps = starts.slice(1).map((at, n) => at - starts[n]!);
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(PERIOD_MS);
+  expect(gaps.sort((a, b) => a - b)[2]).toBeLessThan(PERIOD_MS + 100);
+});
+
+test('a worker that waits for a full queue sleeps, and starts the next task as soon as one ends elsewhere', async () => {
+  await limit({ max_running: 1 });
+  const [first] = await queue.enqueueSome(2, 'wait', { ms: 60_000 });
+  const busy = queue.work();
+  await until(
+    async () => eventsOf(busy, 'task.started').length === 1,
+    async () => 'nothing runs',
+  );
+  const waiting = queue.work(['--poll', '5s']);
+  await until(
+    async () => (await queue.rows('select from taskq.idle_marks')).length > 0,
+    async () => 'no worker is idle',
+  );
+  await queue.rows('select taskq.pause_worker(id) from taskq.workers order by started_at limit 1');
+  await until(
+    async () => eventsOf(busy, 'worker.paused').length === 1,
+    async () => 'the worker is not paused',
+  );
+  const asked = Date.now();
+  await queue.rows('select taskq.cancel($1)', [first]);
+  await until(
+    async () => eventsOf(waiting, 'task.started').length === 1,
+    async () => 'the next task does not start',
+  );
+  expect(Date.now() - asked).toBeLessThan(2000);
+});
+
+test('a limited queue gets slots beside the backlog of another one, which is claimed ahead', async () => {
+  await limit({ max_running: 10 }, 'limited');
+  await queue.enqueueSome(8000, 'hello-js');
+  await queue.enqueueSome(20, 'hello-js', {}, { queue: 'limited' });
+  const worker = queue.work(['--until-idle', '--concurrency', '4']);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  const before = await queue.value<number>(
+    `select count(*)::integer from taskq.finished_tasks
+     where queue = 'default' and started_at < (select max(started_at) from taskq.finished_tasks where queue = 'limited')`,
+  );
+  expect(before).toBeLessThan(7900);
+});
+
+test('a change of a limit takes effect within a second', async () => {
+  await limit({ rate: '1/1h' });
+  await queue.enqueueSome(5, 'hello-js');
+  const worker = queue.work(['--poll', '5s']);
+  await until(
+    async () => eventsOf(worker, 'task.started').length === 1,
+    async () => 'nothing starts',
+  );
+  await until(
+    async () => (await queue.rows('select from taskq.idle_marks')).length > 0,
+    async () => 'no worker is idle',
+  );
+  const changed = Date.now();
+  await limit({ rate: null, max_running: 4 });
+  await until(
+    async () => eventsOf(worker, 'task.started').length === 5,
+    async () => 'not all start',
+  );
+  expect(Date.now() - changed).toBeLessThan(1000);
+});
