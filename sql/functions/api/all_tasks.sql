@@ -21,29 +21,24 @@ select
       select
         taskq.settings_of(a.max_attempts, a.timeout_ms, a.backoff, a.retention) as task,
         coalesce(
-          (
-            select p.settings from taskq.past_settings p
-            where p.level = 'type' and p.name = a.type and p.until >= a.finished_at
-            order by p.until limit 1
-          ),
-          taskq.settings_of(y.max_attempts, y.timeout_ms, y.backoff, y.retention)
+          past.settings -> 'type', taskq.settings_of(y.max_attempts, y.timeout_ms, y.backoff, y.retention)
         ) as type,
         coalesce(
-          (
-            select p.settings from taskq.past_settings p
-            where p.level = 'queue' and p.name = a.queue and p.until >= a.finished_at
-            order by p.until limit 1
-          ),
-          taskq.settings_of(q.max_attempts, q.timeout_ms, q.backoff, q.retention)
+          past.settings -> 'queue', taskq.settings_of(q.max_attempts, q.timeout_ms, q.backoff, q.retention)
         ) as queue,
         coalesce(
-          (
-            select p.settings from taskq.past_settings p
-            where p.level = 'defaults' and p.name = '' and p.until >= a.finished_at
-            order by p.until limit 1
-          ),
-          taskq.settings_of(d.max_attempts, d.timeout_ms, d.backoff, d.retention)
+          past.settings -> 'defaults', taskq.settings_of(d.max_attempts, d.timeout_ms, d.backoff, d.retention)
         ) as defaults
+      from (
+        -- Of an ended task, those of each level that have changed since its end.
+        select jsonb_object_agg(of.level, p.settings) as settings
+        from (values ('type', a.type), ('queue', a.queue), ('defaults', '')) as of (level, name)
+        cross join lateral (
+          select p.settings from taskq.past_settings p
+          where p.level = of.level and p.name = of.name and p.until >= a.finished_at
+          order by p.until limit 1
+        ) as p
+      ) as past
       -- `offset 0`: compute each of these once.
       offset 0
     ) as h
