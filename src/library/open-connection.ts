@@ -1,7 +1,7 @@
 import { openDatabase, type Queryable } from '../lib/database.ts';
 import { type PgPool, queryableOf } from '../lib/pg-client.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
-import { EndWatch } from '../queue/protocol/end-watch.ts';
+import { EndWaiter } from '../queue/protocol/end-waiter.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 
 export type ConnectionOptions =
@@ -18,7 +18,7 @@ type OnUrl = Extract<ConnectionOptions, { readonly databaseUrl: string }>;
 /** A connection to a database whose schema fits. */
 export interface Connection {
   readonly db: Queryable;
-  readonly watch: EndWatch;
+  readonly waiter: EndWaiter;
   /** Rejects pending waits with `why` and closes what was opened here; the application's pool stays open. */
   close(why: Error): Promise<void>;
 }
@@ -36,16 +36,16 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     await connection.close();
     throw error;
   }
-  const watch = new EndWatch({
+  const waiter = new EndWaiter({
     db: connection.db,
     connection: options.directUrl ?? connection.listening,
     applicationName: APPLICATION,
   });
   return {
     db: connection.db,
-    watch,
+    waiter,
     async close(why) {
-      await watch.close(why);
+      await waiter.close(why);
       await connection.close();
     },
   };

@@ -58,7 +58,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   }
 
   async page({ limit = 100, after = null }: PageOptions = {}): Promise<TaskPage<Task>> {
-    const from = after === null ? null : checkedPlace(after);
+    const from = after === null ? null : checkedAfter(after);
     const most = checkedLimit(limit);
     const page = await this.#ask((db) => findTasks(db, this.#filter, most, { after: from, lookMs: LOOK_MS }));
     return { tasks: page.tasks.map((row) => recordOf(row) as Task), after: page.nextAfter };
@@ -198,7 +198,7 @@ const LOOK_MS = 1000;
 const MOST = 10_000;
 
 /** Accepts an id or, for a page of dead letters, a time of death and an id. */
-function checkedPlace(after: string): string {
+function checkedAfter(after: string): string {
   return /^-?\d{1,18}-\d{1,18}$/.test(after) ? after : checkedTaskId(after, 'after');
 }
 

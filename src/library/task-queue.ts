@@ -376,7 +376,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   ): Promise<TaskEndOf<Handlers, Type>> {
     const limits = { signal, ...(timeout !== undefined && { timeoutMs: toDurationMs(timeout, 'timeout') }) };
     checkedTaskId(id);
-    const waited = await this.#refusing('', async () => (await this.#open()).watch.wait(id, limits));
+    const waited = await this.#refusing('', async () => (await this.#open()).waiter.wait(id, limits));
     if (waited.kind === 'deadline') throw new WaitDeadlineError(id);
     if (waited.kind === 'gone') throw new NoSuchTaskError(id);
     return endOf(waited.end) as TaskEndOf<Handlers, Type>;

@@ -10,8 +10,8 @@ import {
   filterOf,
   filterSuggestions,
   flagOf,
+  parseAfter,
   parseLimit,
-  parsePlace,
 } from '../select/task-filter.ts';
 
 interface ListOptions extends FilterOptions {
@@ -28,7 +28,7 @@ export const list: CliCommand<ListOptions> = {
   async run(context, { options }) {
     const filter = storedFilter(filterOf(options), FILTERED.list, flagOf);
     const limit = parseLimit(options.limit);
-    const after = parsePlace(options.after, filter);
+    const after = parseAfter(options.after, filter);
     const db = await context.database();
     const page = await findTasks(db, filter, limit, { after });
     await context.output.answer({ tasks: page.tasks, next_after: page.nextAfter }, async (screen) => {

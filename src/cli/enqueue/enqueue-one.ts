@@ -3,7 +3,7 @@ import { parsePayload } from '../../domain/payload.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { findObstacles } from '../../queue/inspect/find-obstacles.ts';
 import { showTask } from '../../queue/inspect/show-task.ts';
-import type { Waited } from '../../queue/protocol/end-watch.ts';
+import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import { type Enqueued, enqueue } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
 import { obstacleText } from '../present/obstacle-text.ts';

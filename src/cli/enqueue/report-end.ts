@@ -1,6 +1,6 @@
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import type { Waited } from '../../queue/protocol/end-watch.ts';
+import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import type { Enqueued } from '../../queue/protocol/enqueue.ts';
 import type { EndRow } from '../../queue/protocol/get-ends.ts';
 import { printable } from '../present/printable.ts';

@@ -2,7 +2,7 @@ import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
 import { type CancelAnswer, cancel } from '../../queue/operate/cancel.ts';
-import type { Waited } from '../../queue/protocol/end-watch.ts';
+import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import { startProgress } from '../present/progress.ts';
 import { refusedTask, statusText } from '../present/refused-task.ts';
 import { whyStillRunning } from '../present/why-still-running.ts';

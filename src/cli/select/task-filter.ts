@@ -179,7 +179,7 @@ export function declarePage(command: Command): Command {
 }
 
 /** Read `--after`, which the previous page printed. Throws TaskqError (exit 2). */
-export function parsePlace(text: string | undefined, { status }: TaskFilter): string | null {
+export function parseAfter(text: string | undefined, { status }: TaskFilter): string | null {
   if (text === undefined) return null;
   if (status?.join() !== 'dead') return parseId(text, '--after');
   // A time of death and an id.

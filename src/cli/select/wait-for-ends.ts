@@ -1,4 +1,4 @@
-import { EndWatch, type Waited } from '../../queue/protocol/end-watch.ts';
+import { EndWaiter, type Waited } from '../../queue/protocol/end-waiter.ts';
 import type { Context } from '../run/context.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function waitForEnds(
   onEnd: (stillWaiting: number) => void = () => {},
 ): Promise<ReadonlyMap<string, Waited>> {
   const { directUrl } = await context.chosenDatabase();
-  const watch = new EndWatch({
+  const waiter = new EndWaiter({
     db: await context.database(),
     connection: directUrl,
     applicationName: 'taskq waiting',
@@ -20,7 +20,7 @@ export async function waitForEnds(
   const waited = new Map<string, Waited>();
   let stillWaiting = ids.length;
   const wait = async (id: string): Promise<void> => {
-    const end = await watch.wait(id, { timeoutMs: limitMs });
+    const end = await waiter.wait(id, { timeoutMs: limitMs });
     waited.set(id, end);
     // A task that still runs at the deadline has not ended.
     if (end.kind === 'deadline') return;
@@ -31,6 +31,6 @@ export async function waitForEnds(
     await Promise.all(ids.map(wait));
     return waited;
   } finally {
-    await watch.close(new Error('the wait is over'));
+    await waiter.close(new Error('the wait is over'));
   }
 }

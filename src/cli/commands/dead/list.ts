@@ -10,8 +10,8 @@ import {
   filterOf,
   filterSuggestions,
   flagOf,
+  parseAfter,
   parseLimit,
-  parsePlace,
 } from '../../select/task-filter.ts';
 
 const DEAD = FILTERED['dead list'];
@@ -30,7 +30,7 @@ export const listDead: CliCommand<ListOptions> = {
   async run(context, { options }) {
     const filter: TaskFilter = { status: DEAD.statuses, ...storedFilter(filterOf(options), DEAD, flagOf) };
     const limit = parseLimit(options.limit);
-    const after = parsePlace(options.after, filter);
+    const after = parseAfter(options.after, filter);
     const db = await context.database();
     const page = await findTasks(db, filter, limit, { after });
     const document = { tasks: page.tasks.map(columnsOf), next_after: page.nextAfter };

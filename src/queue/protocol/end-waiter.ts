@@ -16,7 +16,7 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface EndWatchOptions {
+export interface EndWaiterOptions {
   readonly db: Queryable;
   /** Where to listen, a URL or driver settings, bypassing any pooler; undefined: only poll. */
   readonly connection: string | object | undefined;
@@ -45,8 +45,8 @@ const MOST_AT_ONCE = 1000;
  * Waits for the ends of tasks: one session listens and one loop polls for all waiters. Polling alone is correct; a
  * notification may be lost.
  */
-export class EndWatch {
-  readonly #options: EndWatchOptions;
+export class EndWaiter {
+  readonly #options: EndWaiterOptions;
   readonly #watched = new Map<string, Watched>();
   /** To look at now, without a scan of all watched tasks. */
   readonly #urgent = new Set<string>();
@@ -57,7 +57,7 @@ export class EndWatch {
   #looping = false;
   #listener: Promise<Listener | undefined> | undefined;
 
-  constructor(options: EndWatchOptions) {
+  constructor(options: EndWaiterOptions) {
     this.#options = options;
   }
 
