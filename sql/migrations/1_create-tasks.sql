@@ -70,7 +70,7 @@ create table taskq.tasks (
   -- The worker whose outcome put the task back, under this lease_no: if it repeats its settle, that is no loss.
   settled_by integer,
 
-  -- Every statement that inserts or updates prepares these anew, so they are short, and compare a status by the order
+  -- Every statement that inserts or updates prepares these again, so they are short, and compare a status by the order
   -- of its type [the last one alone: 8 % of enqueuing a task; with the others made short: 1 %].
   constraint a_live_task_waits_or_is_held check (status <= 'running'),
   constraint a_held_task_has_an_owner check ((lease_owner is not null) = (status >= 'leased')),

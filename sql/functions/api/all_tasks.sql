@@ -4,7 +4,7 @@
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
 -- available_at of a task that waits for a slot of its group is null, because no time decides.
 -- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
--- the payload of the task that is to replace a held one, and runs after it. times_out_at is when the attempt of a
+-- the payload of the task that will replace a held one, and run after it. times_out_at is when the attempt of a
 -- running task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never
 -- existed, was purged, or outlived its retention.
 create or replace view taskq.all_tasks as

@@ -1,6 +1,6 @@
 -- Reads what taskq.again_of has stored, as the row of a task that waits from now on, or from its own time if that is
 -- later; its key, queue, type and group are those of the task that stored it. Null: it cannot be read, because it was
--- changed by hand; whoever ends or frees a task must not fail for that.
+-- changed by hand; ending or freeing a task must not fail for that.
 create or replace function taskq.read_again(_task taskq.tasks, _ts timestamptz)
 returns taskq.tasks
 language plpgsql stable security definer
