@@ -81,7 +81,7 @@ describe('a slot that was given before a more urgent task was committed', () => 
     await editor.rows("update taskq.tasks set tags = '{}' where id = $1", urgent);
     expect(await claimed(me)).toEqual([]);
     await editor.rows('commit');
-    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([urgent]);
+    await expect.poll(() => claimed(me)).toEqual([urgent]);
     expect(await liveRow(queue.admin, late)).toMatchObject({ gate: 'w' });
   });
 
@@ -110,7 +110,7 @@ describe('the first task of a group, locked by another session', () => {
     const { me, ids, release } = await locked('strict');
     expect(await claimed(me)).toEqual([ids[2]]);
     await release();
-    await expect.poll(() => claimed(me), { timeout: 5000 }).toEqual([ids[0]]);
+    await expect.poll(() => claimed(me)).toEqual([ids[0]]);
   });
 
   test('is passed under relaxed order', async () => {

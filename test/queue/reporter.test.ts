@@ -150,9 +150,7 @@ test('a row that stays locked is waited for a few times, and then only asked for
   await other.rows(LOCK, ids[0]);
   ledger.report(held[0]!, outcomeOf({ kind: 'returned', value: 1 }), 5);
   void reporter.run(ended.signal);
-  await expect
-    .poll(() => held[0]!.delivery, { timeout: 40_000 })
-    .toMatchObject({ vainWaits: 4, waitMs: 1000 });
+  await expect.poll(() => held[0]!.delivery).toMatchObject({ vainWaits: 4, waitMs: 1000 });
   await other.rows('rollback');
   await ledger.untilEmpty();
   expect(held[0]!.delivery).toMatchObject({ vainWaits: 4 });
