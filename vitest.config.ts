@@ -87,14 +87,21 @@ const pooled = pgbouncer && {
 /** Files that take long, longest first: begun last, they would end when all else has ended. */
 const LONG = [
   'test/queue/model/replay',
+  'test/queue/faults/upgrade',
+  'test/queue/model/interleave',
+  'test/package/installed',
+  'test/worker/failover',
   'test/worker/supervise',
   'test/worker/crashes',
+  'test/worker/odd-rows',
+  'test/worker/handlers',
+  'test/worker/programs',
+  'test/worker/watch',
+  'test/worker/orders',
   'test/worker/claiming',
-  'test/package/installed',
   'test/worker/connections',
-  'test/worker/outages',
+  'test/queue/model/mutants',
   'test/readme',
-  'test/queue/model/race',
 ];
 
 class LongestFirst extends BaseSequencer {
