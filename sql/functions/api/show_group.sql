@@ -53,7 +53,7 @@ begin
         )
         from (
           select t.* from taskq.tasks t
-          where t.queue || '' = _queue and t.group_key = _group and t.gate in ('h', 's')
+          where t.queue || '' = _queue and t.group_key = _group and t.gate between 'h' and 's'
           order by t.id
           limit 10
         ) as h

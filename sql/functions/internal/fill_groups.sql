@@ -63,7 +63,8 @@ begin
           or (t.available_at > _ts and t.started_at is not null and not o.is_strict)
         )) as has_idle
       from taskq.tasks t
-      where t.queue || '' = g.queue and t.group_key = g.key and t.gate in ('h', 's') and l.most < unlimited
+      -- A range, not `in`, which may be taken for a filter of all rows of the group.
+      where t.queue || '' = g.queue and t.group_key = g.key and t.gate between 'h' and 's' and l.most < unlimited
     ) as h
     left join lateral (
       -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
