@@ -555,6 +555,35 @@ describe('a task that a trigger of the application refuses', () => {
   });
 });
 
+describe('claiming a task by its id', () => {
+  const claimOne = (by: PlainWorker, id: string) =>
+    queue.admin.rows<{ id: string }>('select id from taskq.claim_one($1, $2, 30000)', by.id, id);
+
+  test('gives it a slot, however many groups asked before its own', async () => {
+    const tasks = Array.from({ length: 2000 }, (_, n) => ({ type: 'work', group: `before ${n}` }));
+    await queue.admin.rows('select from taskq.enqueue_many($1)', JSON.stringify(tasks));
+    const me = await worker();
+    const last = await inGroup('last');
+    expect(await claimOne(me, last)).toEqual([{ id: last }]);
+  });
+
+  test('takes one whose time has come, and none before its time', async () => {
+    const me = await worker();
+    const delayed = await inGroup('ann', { delay_ms: 3_600_000 });
+    expect(await claimOne(me, delayed)).toEqual([]);
+    await age(delayed);
+    expect(await claimOne(me, delayed)).toEqual([{ id: delayed }]);
+  });
+
+  test('does not take it while its group has no slot for it', async () => {
+    await setQueue({ group_limit: 1 });
+    const me = await worker();
+    const [first, second] = [await inGroup('ann'), await inGroup('ann')];
+    expect(await claimOne(me, first)).toEqual([{ id: first }]);
+    expect(await claimOne(me, second)).toEqual([]);
+  });
+});
+
 describe('a high limit', () => {
   test('gives out no more slots than a claim can use, and the rest to the next claims', async () => {
     await setQueue({ group_limit: 1_000_000 });

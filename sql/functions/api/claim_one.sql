@@ -17,13 +17,19 @@ declare
   ts timestamptz := clock_timestamp();
   waiting record;
   limits taskq.queue_limits[];
+  ask taskq.asks;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform taskq.refuse_isolation('claim_one');
   end if;
-  select t.queue, t.type into waiting from taskq.tasks t where t.id = _id and t.gate in ('w', 'd');
+  select t.queue, t.type, t.group_key, t.gate into waiting from taskq.tasks t
+  where t.id = _id and (t.gate = 'w' or (t.gate = 'd' and t.not_before <= ts));
   if found then
-    perform taskq.attend(array[waiting.queue], array[waiting.queue], array[waiting.type], null, null, 1000, ts);
+    -- Attend to its group alone, whose own asks may be behind any number of others.
+    insert into taskq.asks (due_at, queue, key, task_id)
+    values (ts, waiting.queue, waiting.group_key, case when waiting.gate = 'd' then _id end)
+    returning * into ask;
+    perform taskq.attend_asks(array[ask], array[ask.queue], array[waiting.type], null, 1000, ts, false);
     ts := clock_timestamp();
   end if;
   limits := array(
