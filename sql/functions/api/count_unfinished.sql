@@ -8,36 +8,60 @@ language sql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
-  with live as (
-    select t.type = any (_types) as handled, t.queue, t.type, q.name is not null as paused,
-      b.type is not null and t.lease_owner is null as behind_breaker,
-      case when t.gate = 'd' then t.not_before else nullif(t.available_at, 'infinity') end as due_at,
-      case
-        when t.gate = 'w' then (select s > 0 from taskq.group_slots(t.queue, t.group_key, clock_timestamp()) as s)
-        else t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp()
-      end as counts,
-      t.gate is not distinct from 'w' as waits_for_slot
+  with alike as (
+    -- Tasks that count alike: a group is looked at once, not for each of its tasks.
+    select t.queue, t.type, t.lease_owner is not null as is_held,
+      case when t.gate in ('w', 's') then t.gate end as gate,
+      case when t.gate in ('w', 's') then t.group_key end as key,
+      t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp() as counts,
+      count(*) as tasks,
+      min(case when t.gate = 'd' then t.not_before else nullif(t.available_at, 'infinity') end) as due_at
     from taskq.tasks t
-    left join taskq.queues q on q.name = t.queue and q.paused_at is not null
-      and (q.paused_until is null or q.paused_until > clock_timestamp())
-    left join taskq.breakers b on b.type = t.type and b.opened_at is not null
     where _queues is null or t.queue = any (_queues)
+    group by 1, 2, 3, 4, 5, 6
+  ),
+  stopped as materialized (
+    select g.queue, g.key
+    from (
+      -- No other group can be stopped [210,000 groups: 5 s if each is asked].
+      select o.queue, o.key from taskq.groups o where o.paused_at is not null
+      union
+      select a.queue, a.key from alike a where a.gate = 's'
+      union
+      select d.queue, d.group_key
+      from taskq.queues q
+      join taskq.dead_tasks d on d.queue || '' = q.name and d.group_key is not null and not d.superseded
+      where q.group_on_dead = 'hold'
+    ) as g
+    cross join lateral taskq.group_slots(g.queue, g.key, clock_timestamp()) as s (most)
+    where s.most = 0
+  ),
+  live as (
+    select a.type = any (_types) as handled, q.name is not null as paused,
+      b.type is not null and not a.is_held as behind_breaker, a.due_at, a.tasks,
+      case when a.gate = 'w' then s.key is null else a.counts end as counts,
+      a.gate is not distinct from 'w' as waits_for_slot
+    from alike a
+    left join taskq.queues q on q.name = a.queue and q.paused_at is not null
+      and (q.paused_until is null or q.paused_until > clock_timestamp())
+    left join taskq.breakers b on b.type = a.type and b.opened_at is not null
+    left join stopped s on s.queue = a.queue and s.key = a.key
   )
   select
-    count(*) filter (where handled and not paused and not behind_breaker and counts),
+    coalesce(sum(tasks) filter (where handled and not paused and not behind_breaker and counts), 0)::bigint,
     extract(
       epoch from min(due_at) filter (where handled and not paused and not behind_breaker and counts) - clock_timestamp()
     ) * 1000,
     jsonb_strip_nulls(jsonb_build_object(
-      'scheduled', nullif(count(*) filter (
+      'scheduled', nullif(sum(tasks) filter (
         where handled and not paused and not behind_breaker and not counts and not waits_for_slot
       ), 0),
-      'in_stopped_groups', nullif(count(*) filter (
+      'in_stopped_groups', nullif(sum(tasks) filter (
         where handled and not paused and not behind_breaker and not counts and waits_for_slot
       ), 0),
-      'in_paused_queues', nullif(count(*) filter (where handled and paused), 0),
-      'behind_open_breakers', nullif(count(*) filter (where handled and not paused and behind_breaker), 0),
-      'of_other_types', nullif(count(*) filter (where not handled), 0)
+      'in_paused_queues', nullif(sum(tasks) filter (where handled and paused), 0),
+      'behind_open_breakers', nullif(sum(tasks) filter (where handled and not paused and behind_breaker), 0),
+      'of_other_types', nullif(sum(tasks) filter (where not handled), 0)
     ))
   from live
 $$;
