@@ -555,6 +555,28 @@ describe('a task that a trigger of the application refuses', () => {
   });
 });
 
+describe('groups without a limit', () => {
+  test('take turns, however often one has asked', async () => {
+    await queue.admin.rows(
+      `select e.id from generate_series(1, 200) as n
+       cross join lateral taskq.enqueue('work', to_jsonb(n), '{"group": "large"}') as e`,
+    );
+    const small = await inGroup('small');
+    const me = await worker();
+    await me.claim();
+    expect((await me.claim()).map(({ id }) => id)).toEqual([small]);
+  });
+
+  test('leave no more asks than there are groups, however many tasks they have run', async () => {
+    await enqueueSome(queue.admin, 50, { group: 'ann' });
+    await enqueueSome(queue.admin, 50, { group: 'bob' });
+    const me = await worker();
+    for (let n = 0; n < 40; n++) await complete(me, await me.claim({ start: 2 }));
+    await me.claim({ start: 2 });
+    expect(await queue.admin.value('select count(*)::integer from taskq.asks')).toBe(2);
+  });
+});
+
 describe('claiming a task by its id', () => {
   const claimOne = (by: PlainWorker, id: string) =>
     queue.admin.rows<{ id: string }>('select id from taskq.claim_one($1, $2, 30000)', by.id, id);

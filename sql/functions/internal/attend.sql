@@ -6,6 +6,7 @@
 -- The slot is the row itself, so nothing can leak. A limit could be exceeded only by two sessions that fill a group at
 -- once: each takes the mutex of the group first, and counts in a later statement, whose snapshot has all that the
 -- session before it committed. Waits for nothing: what others have locked is passed, and its ask stays or is repeated.
+-- The asks are a ring: groups have their turns in the order in which they asked, whatever waits in each.
 --
 -- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused. Returns
 -- the tasks that got slots (given) and, by queue, the place before the first ask that is left, [due_at in epoch
