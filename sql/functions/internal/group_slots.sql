@@ -8,7 +8,7 @@ language sql stable
 as $$
   select case
     when o.paused_at is not null then 0
-    when q.group_on_dead = 'hold' and (
+    when q.group_on_dead is not distinct from 'hold' and (
       select true from taskq.dead_tasks d
     where d.queue || '' = _queue and d.group_key = _key and not d.superseded
     limit 1
