@@ -2,6 +2,8 @@ import type { Scenario } from './lib/scenario.ts';
 import { depth } from './scenarios/depth.ts';
 import { drain } from './scenarios/drain.ts';
 import { enqueue } from './scenarios/enqueue.ts';
+import { fair } from './scenarios/fair.ts';
+import { groups } from './scenarios/groups.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
 import { slots } from './scenarios/slots.ts';
@@ -22,4 +24,6 @@ export const SCENARIOS: readonly Scenario[] = [
   slots,
   idle,
   slow,
+  groups,
+  fair,
 ];

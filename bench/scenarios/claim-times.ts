@@ -10,7 +10,7 @@ export const WAITING = `insert into taskq.tasks (type, payload, available_at, no
 
 const ROUNDS = 30;
 
-/** Time claims of 100 with each number of tasks waiting, after filling the surroundings. */
+/** Time claims of 100, and their settles, with each number of tasks waiting, after filling the surroundings. */
 export async function claimTimes(
   bench: Bench,
   waiting: readonly number[],
@@ -27,12 +27,13 @@ export async function claimTimes(
     bench.progress(`${what}: taskq`);
     await client.query(WAITING, [count - made]);
     made = count;
-    await client.query('vacuum (analyze) taskq.tasks');
+    await client.query('vacuum (analyze) taskq.tasks, taskq.asks');
     await client.query('checkpoint');
     const session = new Session(await connect(place));
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) times.push(await session.claim());
     bench.note(`${what}, claim of 100`, 'taskq', percentile(times, 50)!, 'ms');
+    bench.note(`${what}, settle of 100`, 'taskq', percentile(await session.settleAll(), 50)!, 'ms');
     bench.note(`${what}, whole tables read`, 'taskq', await scansOf(session), 'count');
     await session.client.end();
   }
@@ -53,7 +54,7 @@ async function scansOf(session: Session): Promise<number> {
   await client.query(`set client_min_messages = log`);
   for (let round = 0; round < 3; round++) await session.claim();
   await session.heartbeat();
-  await session.settle();
+  await session.settleAll();
   return scans;
 }
 
@@ -61,7 +62,8 @@ async function scansOf(session: Session): Promise<number> {
 class Session {
   readonly client: pg.Client;
   #cursor: (string | null)[] = new Array<string | null>(20).fill(null);
-  #held: { id: string; lease_no: number }[] = [];
+  /** Oldest claim first. */
+  #held: Held[][] = [];
 
   constructor(client: pg.Client) {
     this.client = client;
@@ -79,13 +81,14 @@ class Session {
     const last = rows.toSorted((a, b) => Number(a.id) - Number(b.id)).at(-1);
     if (last === undefined) throw new Error('the claim found nothing');
     [this.#cursor[4], this.#cursor[5]] = [last.available_at_us, last.id];
-    this.#held = rows;
+    this.#held.push(rows);
     return took;
   }
 
   async heartbeat(): Promise<void> {
-    const ids = this.#held.map(({ id }) => id);
-    const nos = this.#held.map(({ lease_no }) => lease_no);
+    const held = this.#held.flat();
+    const ids = held.map(({ id }) => id);
+    const nos = held.map(({ lease_no }) => lease_no);
     await this.client.query('select * from taskq.heartbeat(1, $1, $2, $3, 60000)', [
       ids,
       nos,
@@ -93,13 +96,26 @@ class Session {
     ]);
   }
 
-  async settle(): Promise<void> {
-    const ids = this.#held.map(({ id }) => id);
-    await this.client.query('select * from taskq.complete(1, $1, $2)', [
-      ids,
-      this.#held.map(({ lease_no }) => lease_no),
-    ]);
+  /** Settle all that is held, a claim at a time. Returns how long each took, in milliseconds. */
+  async settleAll(): Promise<number[]> {
+    const times: number[] = [];
+    for (const held of this.#held) {
+      const began = clockMs();
+      await this.client.query({
+        name: 'complete',
+        text: 'select * from taskq.complete(1, $1, $2)',
+        values: [held.map(({ id }) => id), held.map(({ lease_no }) => lease_no)],
+      });
+      times.push(clockMs() - began);
+    }
+    this.#held = [];
+    return times;
   }
+}
+
+interface Held {
+  readonly id: string;
+  readonly lease_no: number;
 }
 
 async function connect(place: string): Promise<pg.Client> {

@@ -12,6 +12,8 @@ export interface WorkOff {
   readonly processes: number;
   readonly tasks: number;
   readonly bytes: number;
+  /** Adds the tasks; absent: they are plain ones. */
+  readonly filling?: (place: Place) => Promise<void>;
   /** After this long, measure what was done. */
   readonly limitMs: number;
   /** Called once the tasks are there, before the workers start; the function it returns is called at the end. */
@@ -41,7 +43,7 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   const { system } = work.order;
   const peer = await bench.peer(system);
   const place = await bench.place(system);
-  await fill(peer, place, work.tasks, work.bytes);
+  await (work.filling?.(place) ?? fill(peer, place, work.tasks, work.bytes));
   const isPostgres = peer.store === 'postgres';
   // Leave no vacuum or checkpoint of the filling to disturb the measurement.
   if (isPostgres)
