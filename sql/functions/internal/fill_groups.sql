@@ -50,7 +50,7 @@ begin
       h.last is not null and (h.has_idle or h.held > l.most or (w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
-    cross join lateral (select taskq.is_strict(g.queue)) as o (is_strict)
+    cross join lateral taskq.is_strict(g.queue) as o (is_strict)
     cross join lateral (
       -- `last`: the least urgent one whose slot may be taken back.
       select count(*)::integer as held,

@@ -13,28 +13,35 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  slots tid[];
+  ids bigint[];
 begin
-  select array_agg(t.ctid) into slots
-  from unnest(_chosen) as c (row_at)
-  join taskq.tasks t on t.ctid = c.row_at
-  where t.gate = 'h' and not exists (select from unnest(_given) as g (id) where g.id = t.id);
+  -- Both statements take time in proportion to the tasks: a join of the arrays would compare each with each.
+  ids := array(
+    select t.id from taskq.tasks t where t.ctid = any (_chosen) and t.gate = 'h'
+    except
+    select g.id from unnest(_given) as g (id)
+  );
   return (
-    select array_agg(t.ctid)
+    select array_agg(s.row_at)
     from (
-      select distinct t.queue, t.group_key from taskq.tasks t where t.ctid = any (slots)
+      select t.queue, t.group_key, array_agg(t.ctid) as rows_at, array_agg(t.priority) as priorities,
+        array_agg(t.id) as ids, array_agg(t.started_at) as starts
+      from taskq.tasks t
+      where t.id = any (ids)
+      group by t.queue, t.group_key
     ) as g
     cross join lateral taskq.group_slots(g.queue, g.group_key, _ts) as l (most)
+    cross join lateral taskq.is_strict(g.queue) as o (is_strict)
     left join lateral (
       select t.priority, t.id from taskq.tasks t
-      where l.most between 1 and 2147483646 and taskq.is_strict(g.queue)
+      where l.most between 1 and 2147483646 and o.is_strict
         and t.queue || '' = g.queue and t.group_key = g.group_key and t.gate = 'w'
         and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
       limit 1
     ) as first on true
-    join taskq.tasks t on t.ctid = any (slots) and t.queue = g.queue and t.group_key = g.group_key
-    where l.most = 0 or (t.started_at is null and (first.priority, first.id) < (t.priority, t.id))
+    cross join lateral unnest(g.rows_at, g.priorities, g.ids, g.starts) as s (row_at, priority, id, started_at)
+    where l.most = 0 or (s.started_at is null and (first.priority, first.id) < (s.priority, s.id))
   );
 end
 $$;
