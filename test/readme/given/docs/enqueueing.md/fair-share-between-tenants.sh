@@ -1,0 +1,2 @@
+mkdir handlers
+echo 'export default () => {};' > handlers/export.js
