@@ -191,7 +191,8 @@ begin
         from unnest(level_queues, level_priorities, level_times, level_ids, level_rooms)
           with ordinality as level_of (queue, priority, cursor_at, cursor_id, room, place),
         lateral (
-          select t.ctid as row_at, t.lost_ahead, t.gate, t.id, taskq.payload_weight(t.payload_bytes, t.payload) as weight
+          select t.ctid as row_at, t.lost_ahead, t.gate, t.id,
+            taskq.payload_weight(t.payload_bytes, t.payload) as weight
           from taskq.tasks t
           where t.queue = level_of.queue and t.priority = level_of.priority
             and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts

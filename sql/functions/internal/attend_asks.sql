@@ -9,7 +9,8 @@
 -- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each
 -- group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
 create or replace function taskq.attend_asks(
-  _asks taskq.asks[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz, _one_by_one boolean
+  _asks taskq.asks[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz,
+  _one_by_one boolean
 )
 returns bigint[]
 language plpgsql security definer

@@ -26,8 +26,8 @@ begin
     returning t.id, t.queue, t.group_key
   ),
   asked as (
-    -- Where one keeps its slot, too: its group may have been stopped while it ran, and others give up what they have not
-    -- begun when it stops the group itself.
+    -- Where one keeps its slot, too: its group may have been stopped while it ran, and others give up what they have
+    -- not begun when it stops the group itself.
     insert into taskq.asks (due_at, queue, key)
     select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (_ids) and t.gate in ('h', 's')
     union all
