@@ -10,7 +10,7 @@ export async function main(typed: readonly string[], env: Environment): Promise<
   let code: number = EXIT.done;
   const argv = withHelpOption(typed);
   const program = await buildProgram(argv, async (command, commander) => {
-    const { runCommand } = await import('./run-command.ts');
+    const { runCommand } = await import('./run/run-command.ts');
     code = await runCommand(command, commander, env);
   });
   const refuse = async (

@@ -12,7 +12,7 @@ export const dbLogs: CliCommand<{ readonly lines: string }> = {
   async run(context, { options }) {
     const count = linesOf(options.lines);
     const { layoutOf } = await import('../../../embedded/layout.ts');
-    const { readTail } = await import('../../input/read-tail.ts');
+    const { readTail } = await import('../../../lib/read-tail.ts');
     const { logFile } = layoutOf(embeddedOptions((await context.config()).values).stateDir);
     const lines = await readTail(logFile, count);
     if (lines === undefined) {

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { EXIT } from '../lib/errors.ts';
-import type { CliCommand } from './run/command.ts';
-import { type Context, createContext } from './run/context.ts';
-import { readEnvFile } from './run/env-file.ts';
-import type { Environment } from './run/environment.ts';
-import type { GlobalOptions } from './run/global-options.ts';
-import { createOutput, type Output } from './run/output.ts';
-import { reportError } from './run/report-error.ts';
-import { exitCodeOf, untilStopped } from './run/until-stopped.ts';
+import { EXIT } from '../../lib/errors.ts';
+import type { CliCommand } from './command.ts';
+import { type Context, createContext } from './context.ts';
+import { readEnvFile } from './env-file.ts';
+import type { Environment } from './environment.ts';
+import type { GlobalOptions } from './global-options.ts';
+import { createOutput, type Output } from './output.ts';
+import { reportError } from './report-error.ts';
+import { exitCodeOf, untilStopped } from './until-stopped.ts';
 
 /** Run a command whose options `commander` has read. Returns the exit code, after printing any error. */
 export async function runCommand(command: CliCommand, commander: Command, env: Environment): Promise<number> {
