@@ -188,8 +188,8 @@ begin
       into chosen, last_level, most_lost, weighs, has_older_slot
       from (
         select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
-        from unnest(level_queues, level_priorities, level_times, level_ids, level_rooms)
-          with ordinality as level_of (queue, priority, cursor_at, cursor_id, room, place),
+        from unnest(level_queues, level_priorities, level_times, level_ids)
+          with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
         lateral (
           select t.ctid as row_at, t.lost_ahead, t.gate, t.id,
             taskq.payload_weight(t.payload_bytes, t.payload) as weight
@@ -199,7 +199,7 @@ begin
             and t.lease_owner is null and t.type = any (_types)
             and taskq.may_start(t.expires_at, t.started_at, ts)
           order by t.available_at, t.id + 0
-          limit coalesce(level_of.room, _start + _ahead) + spare
+          limit coalesce(level_rooms[level_of.place], _start + _ahead) + spare
           for no key update skip locked
         ) as level
         limit _start + _ahead + spare
@@ -325,12 +325,14 @@ begin
       end
     ) || case when is_probe then '{"probe": true}' else '{}' end::jsonb
       || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
-      || case when closed is null then '{}' else jsonb_build_object('limited', closed) end
-      || case when wants_slot then '{"wants_slot": true}' else '{}' end::jsonb
       || case
         when asked_to is null then '{}'
         else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))
       end;
+    if closed is not null or wants_slot then
+      extra := extra || jsonb_strip_nulls(jsonb_build_object('wants_slot', nullif(wants_slot, false)))
+        || case when closed is null then '{}' else jsonb_build_object('limited', closed) end;
+    end if;
     return next;
   end if;
 end

@@ -51,9 +51,8 @@ begin
   select d.retention,
     (select jsonb_object_agg(y.name, y.retention) from taskq.task_types y where y.retention is not null),
     (select jsonb_object_agg(q.name, q.retention) from taskq.queues q where q.retention is not null),
-    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker),
-    (select array_agg(l.queue) from taskq.queue_limits l where l.opens_at = 'infinity')
-  into default_retention, type_retention, queue_retention, probes, full_queues
+    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker)
+  into default_retention, type_retention, queue_retention, probes
   from taskq.defaults d;
   default_drop_on := coalesce(taskq.drop_on(default_retention, ts), awaited_drop_on);
   -- Lock the rows first; separate statements then see the locked versions, including edits committed meanwhile. By
@@ -136,8 +135,11 @@ begin
   if tied is not null then
     perform taskq.leave(tied, ts);
   end if;
-  -- As in taskq.wake_limited.
-  if full_queues is not null then
+  -- Where no queue was ever limited, the table has no page. The rest is as in taskq.wake_limited.
+  if pg_relation_size('taskq.queue_limits') > 0 then
+    full_queues := array(select l.queue from taskq.queue_limits l where l.opens_at = 'infinity');
+  end if;
+  if cardinality(full_queues) > 0 then
     perform taskq.wake(freed.queue, ts)
     from (
       select distinct t.queue from taskq.tasks t

@@ -8,8 +8,12 @@ set jit = off
 set enable_seqscan = off
 as $$
 declare
-  full_queues constant text[] := array(select l.queue from taskq.queue_limits l where l.opens_at = 'infinity');
+  full_queues text[];
 begin
+  -- Where no queue was ever limited, the table has no page.
+  if pg_relation_size('taskq.queue_limits') > 0 then
+    full_queues := array(select l.queue from taskq.queue_limits l where l.opens_at = 'infinity');
+  end if;
   if cardinality(full_queues) > 0 then
     perform taskq.wake(freed.queue, _ts)
     from (
