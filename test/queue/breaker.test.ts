@@ -3,6 +3,7 @@ import { explainTask } from '../../src/queue/inspect/explain-task.ts';
 import { stats } from '../../src/queue/inspect/stats.ts';
 import { claim } from '../../src/queue/protocol/claim.ts';
 import { countUnfinished } from '../../src/queue/protocol/count-unfinished.ts';
+import { explained, reportPlans } from '../sql/explained.ts';
 import { claimerOf } from './claimer.ts';
 import { enqueue, enqueueSome, lapse, liveRow, rescueAll } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -148,6 +149,27 @@ describe('a breaker opens', () => {
     await enqueue(queue.admin);
     expect(await worker.claim()).toHaveLength(1);
   });
+});
+
+test('beside an open breaker, a claim of others reads at most half as many pages more', async () => {
+  const claimer = workerOf(await queue.directSession(), worker.id);
+  await reportPlans(claimer.session);
+  const pagesOfClaims = async () => {
+    const pages: number[] = [];
+    for (let n = 0; n < 9; n++) {
+      await queue.admin.rows("select taskq.enqueue('other') from generate_series(1, 3)");
+      const claimed = await explained(claimer.session, () =>
+        claimer.claim({ types: ['work', 'other'], start: 3 }),
+      );
+      expect(claimed.result.map(({ type }) => type)).toEqual(['other', 'other', 'other']);
+      pages.push(claimed.pages);
+    }
+    // The first ones make plans.
+    return Math.min(...pages);
+  };
+  const before = await pagesOfClaims();
+  await open(5);
+  expect(await pagesOfClaims()).toBeLessThanOrEqual(1.5 * before);
 });
 
 describe('a probe', () => {

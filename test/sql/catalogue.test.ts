@@ -42,6 +42,7 @@ const PURE = [
   'needs_check_path',
   'new_task',
   'next_lease_no',
+  'open_breakers',
   'opening',
   'opens_breaker',
   'options_are_valid',
@@ -58,7 +59,7 @@ const PURE = [
   'type_options',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
-const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict'];
+const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict', 'open_breakers'];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [
   'applying',

@@ -83,6 +83,7 @@ declare
   first_left integer;
   level_left integer;
   has_breakers boolean;
+  may_probe boolean;
   is_probe boolean := false;
   limits taskq.queue_limits[];
   rooms jsonb;
@@ -165,8 +166,8 @@ begin
   end if;
 
   if has_breakers then
-    _types := taskq.attend_breakers(handled, ts);
-    if _start + _ahead > 0 and spare = 0 then
+    select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, ts) as b;
+    if may_probe and _start + _ahead > 0 and spare = 0 then
       select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
       from taskq.choose_probe(_worker, handled, level_queues, level_priorities, _start, _lease_ms, ts) as p;
     end if;

@@ -2,12 +2,11 @@
 -- and from when on a task may be the next one (infinity: none may, until someone resumes the type; null: the probe
 -- decides). A probe ends with its lease: when its task is settled, given back, or rescued from a lost worker. One that
 -- is no longer alive, as after `Dead`, counts as a failure at its claim: else one dead letter would follow the other.
+--
+-- Inlined into the calling statement, at no cost, which is why it names its schema and has no `set` clause.
 create or replace function taskq.open_breakers(_ts timestamptz)
 returns table (type text, opened_at timestamptz, failures integer, probe_id bigint, probe_at timestamptz)
-language sql stable security definer
-set search_path = pg_catalog, taskq, pg_temp
-set jit = off
-set enable_seqscan = off
+language sql stable
 as $$
   select b.type, b.opened_at, rule.failures, case when probe.runs then b.probe_id end,
     case
