@@ -101,6 +101,11 @@ describe('a task of a group in taskq list and show', () => {
     expect(Date.parse(due(delayed))).toBeGreaterThan(Date.now() + 3_000_000);
     expect(Date.parse(due(first))).toBeLessThan(Date.now() + 60_000);
     expect(due(second)).toBeNull();
+    await project.client.query('delete from taskq.workers');
+    const noWorker = 'due tasks wait: no worker is running\n';
+    expect(await project.run(['list', '--status', 'blocked'])).toMatchObject({ stderr: noWorker });
+    expect(await inWords('show', second)).toMatch(/^ {2}stalled +no worker is running$/m);
+    expect(await inWords('show', delayed)).not.toContain('stalled');
     const lines = (await inWords('list')).split('\n');
     const line = (id: string) => lines.find((one) => one.trimStart().startsWith(`${id} `));
     expect(line(delayed)).toMatch(/blocked .* due in (?:59m|1h)/);
@@ -112,4 +117,45 @@ describe('a task of a group in taskq list and show', () => {
     expect(await inWords('show', second)).not.toMatch(/^ {2}due /m);
     expect(await inWords('show', first)).toMatch(/^ {2}group +ann$/m);
   });
+});
+
+describe('--group', () => {
+  test('selects the tasks of a group, for lists and for verbs about many tasks', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
+    const ann = [await inMail('ann'), await inMail('ann', { delay_ms: 3_600_000 })];
+    const bob = await inMail('bob');
+    const dead = await project.enqueueDead({ queue: 'mail', group: 'ann' });
+    const ids = async (...args: string[]) =>
+      (await project.json(args)).tasks.map((task: { id: string }) => task.id);
+    expect(await ids('list', '--group', 'ann')).toEqual([dead, ann[1], ann[0]]);
+    expect(await ids('list', '--queue', 'mail', '--group', 'bob')).toEqual([bob]);
+    expect(await ids('list', '--group', 'an')).toEqual([]);
+    expect(await ids('dead', 'list', '--group', 'ann')).toEqual([dead]);
+    expect(await ids('dead', 'list', '--group', 'bob')).toEqual([]);
+    expect(await project.json(['retry', '--group', 'ann'])).toMatchObject({ retried: 1, due: 1 });
+    expect(await project.json(['cancel', '--group', 'ann', '--yes'])).toMatchObject({ cancelled: 2 });
+    expect(await ids('list', '--status', 'blocked')).toEqual([bob]);
+    expect(await project.json(['dead', 'discard', '--group', 'ann', '--yes'])).toMatchObject({
+      discarded: 1,
+    });
+    expect(await project.json(['rerun', '--group', 'ann', '--yes'])).toMatchObject({ enqueued: 2 });
+    await project.run(['cancel', '--group', 'ann', '--yes']);
+    expect(await project.json(['purge', '--group', 'ann', '--yes'])).toMatchObject({ purged: 4 });
+  });
+});
+
+test('a queue that has had no tasks is named with the nearest by every verb about groups', async () => {
+  await inMail('ann');
+  for (const [verb, ...args] of [['list'], ['show', 'ann'], ['set', 'ann', '--limit', '1'], ['pause', 'ann']])
+    expect((await project.run(['groups', verb!, 'mial', ...args])).stderr, verb).toContain(
+      'queue "mial" has had no tasks so far (did you mean "mail"?)',
+    );
+  expect((await project.run(['groups', 'resume', 'mial', 'bob'])).stderr).toContain('did you mean "mail"?');
+  for (const [verb, ...args] of [
+    ['list'],
+    ['set', 'ann', '--limit', '1'],
+    ['pause', 'ann'],
+    ['resume', 'ann'],
+  ])
+    expect((await project.run(['groups', verb!, 'mail', ...args])).stderr, verb).toBe('');
 });

@@ -30,7 +30,7 @@ describe('a command line that is wrong', () => {
       ['stats', 'now'],
       "too many arguments for 'stats'. Expected 0 arguments but got 1 — see taskq stats --help",
     ],
-    [['retry', '--status', 'pending'], '--status: only pending tasks can be retried'],
+    [['retry', '--status', 'pending'], '--status: only waiting tasks can be retried'],
     [['cancel', '--by-hand'], '--by-hand: only dead letters can be added by hand'],
     [['rerun', '--failed'], '--failed: tasks that failed for good are dead letters: taskq dead list'],
     [['dead', 'revive', '--status', 'dead'], '--status: dead letters have no other status'],

@@ -78,6 +78,17 @@ describe('groups', () => {
     });
   });
 
+  test('select tasks, and a delayed one is retried', async () => {
+    const queue = library.open();
+    const { id } = await queue.enqueue('work', {}, { group: 'ann', delay: '1h' });
+    await queue.enqueue('work', {}, { group: 'bob', delay: '1h' });
+    const list = queue.list({ group: 'ann' });
+    expect((await list.page()).tasks).toMatchObject([{ id, group: 'ann', availableAt: expect.any(Date) }]);
+    expect((await list.retry()).counts).toEqual({ retried: 1 });
+    expect((await list.page()).tasks).toMatchObject([{ id, status: 'blocked', availableAt: null }]);
+    expect((await list.cancel()).counts).toEqual({ cancelled: 1 });
+  });
+
   test.each([
     [(queue: TaskQueue) => queue.setGroup('mail', '', { limit: 1 }), 'bad_name', 'group "": expected'],
     [(queue: TaskQueue) => queue.pauseGroup('mail', 'x'.repeat(201)), 'bad_name', 'at most 200 bytes'],

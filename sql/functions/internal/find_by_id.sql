@@ -26,8 +26,8 @@ begin
         select t.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
           _status => t.status::text, _type => t.type, _queue => t.queue, _its_priority => t.priority,
-          _key => t.unique_key, _tags => t.tags, _reason => t.cancel_reason, _by_hand => false,
-          _failed => t.attempts > 0, _at => t.created_at
+          _key => t.unique_key, _group => t.group_key, _tags => t.tags, _reason => t.cancel_reason,
+          _by_hand => false, _failed => t.attempts > 0, _at => t.created_at
         ) as fits
         from taskq.tasks t
         where (_after is null or t.id < _after)
@@ -40,8 +40,8 @@ begin
         select f.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
           _status => f.status::text, _type => f.type, _queue => f.queue, _its_priority => f.priority,
-          _key => f.unique_key, _tags => f.tags, _reason => f.cancel_reason, _by_hand => false, _failed => false,
-          _at => f.finished_at
+          _key => f.unique_key, _group => f.group_key, _tags => f.tags, _reason => f.cancel_reason,
+          _by_hand => false, _failed => false, _at => f.finished_at
         )
         from taskq.finished_tasks f
         where (_after is null or f.id < _after)
@@ -53,8 +53,9 @@ begin
       (
         select d.id, taskq.fits_filter(
           _filter => _filter, _statuses => statuses, _priority => its_priority, _since => since, _before => before,
-          _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority, _key => d.unique_key,
-          _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand, _failed => true, _at => d.died_at
+          _status => 'dead', _type => d.type, _queue => d.queue, _its_priority => d.priority,
+          _key => d.unique_key, _group => d.group_key, _tags => d.tags, _reason => d.reason, _by_hand => d.by_hand,
+          _failed => true, _at => d.died_at
         )
         from taskq.dead_tasks d
         where (_after is null or d.id < _after) and (statuses is null or 'dead' = any (statuses))

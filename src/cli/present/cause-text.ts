@@ -30,7 +30,7 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     case 'rate':
       return `queue ${printable(queue)} starts ${cause.rate}, with a burst of ${cause.burst}: the next may start at ${at(cause.until)}`;
     case 'breaker_open':
-      return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : at(cause.until))}`;
+      return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : Date.parse(cause.until) <= now ? 'now' : `at ${at(cause.until)}`)}`;
     case 'group_paused': {
       const { since: paused_at, by: paused_by, reason: pause_reason } = cause;
       const pause = pauseText({ paused_at, paused_until: null, paused_by, pause_reason }, now);
@@ -77,7 +77,7 @@ function fullText(
 /** `until`: when the next task may try, in words. */
 function breakerEnd(probe: string | null, until: string | null): string {
   if (probe !== null) return `; task ${probe} tries it`;
-  return until === null ? ', until taskq types resume' : `; a task may try it at ${until}`;
+  return until === null ? ', until taskq types resume' : `; a task may try it ${until}`;
 }
 
 function workerName({ worker, name }: { readonly worker: number; readonly name: string | null }): string {

@@ -22,6 +22,7 @@ export interface FilterOptions {
   readonly tag?: readonly string[];
   readonly reason?: string;
   readonly key?: string;
+  readonly group?: string;
   readonly priority?: string;
   readonly since?: string;
   readonly before?: string;
@@ -68,6 +69,7 @@ const OPTIONS: {
     option: 'reason',
   },
   key: { flags: '--key <key>', about: 'only tasks with this unique key', option: 'key' },
+  group: { flags: '--group <group>', about: 'only tasks of this group', option: 'group' },
   priority: { flags: '--priority <0-9>', about: 'only tasks of this priority', option: 'priority' },
   since: { flags: '--since <time>', about: '', option: 'since' },
   before: { flags: '--before <time>', about: '', option: 'before' },

@@ -21,6 +21,8 @@ export interface ListFilter {
   readonly reason?: string;
   /** Only tasks with this key. */
   readonly key?: string;
+  /** Only tasks of this group. */
+  readonly group?: string;
   /** Only this priority, as a number or a name. */
   readonly priority?: number | string;
   /**
@@ -42,6 +44,7 @@ export interface TaskFilter {
   readonly tags?: Readonly<Record<string, string>>;
   readonly reason?: string;
   readonly key?: string;
+  readonly group?: string;
   /** 0 to 9. */
   readonly priority?: number;
   /** ISO 8601, like `before`. */
@@ -78,9 +81,9 @@ export const FILTERED = {
     not: { reason: 'it records why tasks are cancelled, and does not filter', byHand: BY_HAND },
   },
   retry: {
-    statuses: ['pending'],
+    statuses: ['blocked', 'pending'],
     not: {
-      status: 'only pending tasks can be retried',
+      status: 'only waiting tasks can be retried',
       reason: 'waiting tasks have no reason',
       byHand: BY_HAND,
     },
@@ -94,7 +97,13 @@ export const FILTERED = {
     statuses: TASK_STATUSES,
     not: {
       ...{ status: COUNTED, failed: COUNTED, type: COUNTED, queue: COUNTED, tags: COUNTED, reason: COUNTED },
-      ...{ key: COUNTED, priority: COUNTED, before: 'the period of stats ends now', byHand: COUNTED },
+      ...{
+        key: COUNTED,
+        group: COUNTED,
+        priority: COUNTED,
+        before: 'the period of stats ends now',
+        byHand: COUNTED,
+      },
     },
   },
 } as const satisfies Readonly<Record<string, Filtered>>;
@@ -155,6 +164,7 @@ const FIELDS: {
   tags: (tags) => ({ tags }),
   reason: (reason) => ({ reason }),
   key: (key, called) => ({ key: checkedName('key', key, called) }),
+  group: (group, called) => ({ group: checkedName('group', group, called) }),
   priority: (priority, called) => ({ priority: parsePriority(priority, called) }),
   since: (since, called) => ({ since: instantOf(since, called) }),
   before: (before, called) => ({ before: instantOf(before, called) }),

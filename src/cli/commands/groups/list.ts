@@ -1,6 +1,7 @@
 import { checkedName } from '../../../domain/names.ts';
 import { listGroups } from '../../../queue/inspect/list-groups.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 import { parseLimit } from '../../select/task-filter.ts';
 
 interface ListOptions {
@@ -22,7 +23,8 @@ export const groupsList: CliCommand<ListOptions> = {
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);
     const limit = parseLimit(options.limit, MOST);
-    const groups = await listGroups(await context.database(), queue, {
+    const db = await context.database();
+    const groups = await listGroups(db, queue, {
       limit,
       ...(options.after !== undefined && { after: options.after }),
     });
@@ -30,8 +32,10 @@ export const groupsList: CliCommand<ListOptions> = {
       const { formatGroups } = await import('../../present/format-groups.ts');
       return formatGroups(groups, screen);
     });
-    if (context.output.format !== 'json' && groups.length === 0)
+    if (groups.length > 0) return;
+    if (context.output.format !== 'json')
       context.output.talk('no group of this queue has a live task, a limit of its own or a pause');
+    await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
   },
 };
 

@@ -3,6 +3,7 @@ import { pauseGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface PauseOptions extends ActingOptions {
   readonly reason?: string;
@@ -22,7 +23,10 @@ export const groupsPause: CliCommand<PauseOptions> = {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
     const reason = options.reason?.trim() || null;
-    await pauseGroup(await context.database(), queue, group, { by: await actingOf(options), reason });
+    const by = await actingOf(options);
+    const db = await context.database();
+    await pauseGroup(db, queue, group, { by, reason });
+    await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer(
       { queue, group, paused: true },
       () => `group ${printable(group)} of queue ${printable(queue)} is paused`,

@@ -3,6 +3,7 @@ import { resumeGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 /** `taskq groups resume`: resume a paused group. */
 export const groupsResume: CliCommand<ActingOptions> = {
@@ -12,9 +13,10 @@ export const groupsResume: CliCommand<ActingOptions> = {
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);
     const group = checkedName('group', args[1]!);
-    const resumed = await resumeGroup(await context.database(), queue, group, {
-      by: await actingOf(options),
-    });
+    const by = await actingOf(options);
+    const db = await context.database();
+    const resumed = await resumeGroup(db, queue, group, { by });
+    if (!resumed) await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer({ queue, group, resumed }, () =>
       resumed ? `group ${printable(group)} is resumed` : `group ${printable(group)} is not paused`,
     );

@@ -5,6 +5,7 @@ import { setGroup } from '../../../queue/operate/groups.ts';
 import { printable } from '../../present/printable.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
+import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
 interface SetOptions extends ActingOptions {
   readonly limit?: string;
@@ -26,7 +27,10 @@ export const groupsSet: CliCommand<SetOptions> = {
     const group = checkedName('group', args[1]!);
     if (options.limit === undefined) throw badOption('nothing to set: give --limit 1');
     const most = options.limit === 'default' ? null : parseGroupLimit(options.limit, '--limit');
-    await setGroup(await context.database(), queue, group, { limit: most }, { by: await actingOf(options) });
+    const by = await actingOf(options);
+    const db = await context.database();
+    await setGroup(db, queue, group, { limit: most }, { by });
+    await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
     await context.output.answer({ queue, group, limit: most }, () =>
       most === null
         ? `the limit of queue ${printable(queue)} applies to group ${printable(group)}`
