@@ -102,6 +102,8 @@ test('opens, probes and closes as its rules say, whatever happens to its tasks',
           const wasOpen = model.isOpen;
           attend(model);
           const expected = takes(model, held) ? 1 : 0;
+          // A search for a probe that is slow, as on a busy machine, is not repeated at once.
+          await queue.admin.rows('update taskq.breakers set probe_from = null');
           const claimed = await worker.claim({ start: 1 });
           expect(claimed).toHaveLength(expected);
           if (model.isOpen && expected === 1)

@@ -35,9 +35,12 @@ const pass = (ms: number) =>
   queue.admin.rows(
     `update taskq.breakers
      set failed_at = array(select f - $1 * interval '1 ms' from unnest(failed_at) as f),
-       opened_at = opened_at - $1 * interval '1 ms', probed_at = probed_at - $1 * interval '1 ms'`,
+       opened_at = opened_at - $1 * interval '1 ms', probed_at = probed_at - $1 * interval '1 ms',
+       probe_from = probe_from - $1 * interval '1 ms'`,
     ms,
   );
+/** A search for a probe that took long, as on a busy machine, is not repeated at once. */
+const forgetCost = () => queue.admin.rows('update taskq.breakers set probe_from = null');
 /** Fails so many tasks, one after the other, and claims once more. */
 async function failSome(count: number): Promise<Claimed[]> {
   await enqueueSome(queue.admin, count);
@@ -216,6 +219,7 @@ describe('a probe', () => {
     await open(3);
     await pass(31_000);
     await how(await claimOne(worker));
+    await forgetCost();
     expect(await worker.claim({ start: 9 })).toHaveLength(1);
     expect(await worker.claim({ start: 9 })).toEqual([]);
     expect(await isOpen()).toBe(true);
@@ -268,6 +272,7 @@ describe('a probe', () => {
     await lapse(queue.admin, [probe.id]);
     await rescueAll(queue.admin, worker.id);
     expect(await worker.settle(outcome(probe, 'completed'))).toMatchObject([{ answer: 'lost' }]);
+    await forgetCost();
     expect(await worker.claim({ start: 9 })).toHaveLength(1);
     expect(await isOpen()).toBe(true);
   });
@@ -302,12 +307,12 @@ describe('a probe', () => {
     const urgent = await enqueue(queue.admin, { queue: 'b', priority: 0 });
     const calm = await enqueue(queue.admin, { queue: 'b' });
     expect(await worker.claim({ queues: ['default'] })).toEqual([]);
-    // If it took long, the next look has to wait.
-    await queue.admin.rows('update taskq.breakers set probe_from = null');
+    await forgetCost();
     await queue.admin.rows("select taskq.pause_queue('a')");
     const probe = await claimOne(worker, { queues: ['a', 'b'] });
     expect(probe.id).toBe(urgent);
     await worker.settle(outcome(probe, 'snoozed', { delay_ms: 60_000 }));
+    await forgetCost();
     expect((await claimOne(worker, { queues: ['a', 'b'] })).id).toBe(calm);
   });
 
@@ -392,7 +397,7 @@ describe('a probe', () => {
       });
       await queue.admin.rows('drop function public.refuse cascade');
       expect(await worker.claim()).toEqual([]);
-      await queue.admin.rows("update taskq.breakers set probe_from = probe_from - interval '2 s'");
+      await queue.admin.rows("update taskq.breakers set probe_from = probe_from - interval '1 min'");
       expect(await worker.claim()).toMatchObject([{ id }]);
     });
   });
