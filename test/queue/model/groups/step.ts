@@ -214,10 +214,10 @@ const woken = (task: Task): Task =>
 function filled(world: World, group: Group): World {
   const slots = slotsOf(world, group);
   const its = world.tasks.filter((task) => task.group === group);
-  const loose = its.filter((task) => isLoose(task, slots));
+  const loose = its.filter((task) => isLoose(task, slots, world.settings));
   const free = Math.max(slots - its.filter(hasSlot).length + loose.length, 0);
   const first = [...loose, ...its.filter(({ gate }) => gate === 'w')]
-    .filter(mayStart)
+    .filter((task) => mayStart(task) && task.due === 0)
     .sort(byTurn)
     .slice(0, free);
   const tasks = world.tasks.map((task): Task => {
@@ -227,9 +227,13 @@ function filled(world: World, group: Group): World {
   return { ...world, tasks };
 }
 
-/** A more urgent task takes its slot: no worker has claimed it, and it has not started or the group is stopped. */
-function isLoose(task: Task, slots: number): boolean {
-  return Number.isFinite(slots) && task.gate === 'h' && isWaiting(task) && (!task.started || slots === 0);
+/**
+ * A more urgent task takes its slot: no worker has claimed it, and it has not started, the group is stopped, or it waits
+ * for a retry although the order is relaxed.
+ */
+function isLoose(task: Task, slots: number, { order }: Settings): boolean {
+  if (!Number.isFinite(slots) || task.gate !== 'h' || !isWaiting(task)) return false;
+  return !task.started || slots === 0 || (task.due > 0 && order === 'relaxed');
 }
 
 function settle(world: World, task: Task, outcome: Outcome): Stepped {
