@@ -11,8 +11,16 @@ export interface Play {
 
 /** Plays a sequence of events that is drawn at random. */
 export function playAtRandom(root: World, random: () => number): Play[] {
+  return playsOf(
+    root,
+    randomSequence(root, random, (before, event) => step(before, event).world),
+  );
+}
+
+/** Plays events from a beginning. */
+export function playsOf(root: World, events: readonly Event[]): Play[] {
   let world = root;
-  return randomSequence(root, random, (before, event) => step(before, event).world).map((event) => {
+  return events.map((event) => {
     const call = { ...callOf(world, event), next: world.nextId };
     const { answer, world: after } = step(world, event);
     world = after;
