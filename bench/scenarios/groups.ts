@@ -34,7 +34,7 @@ export const groups: Scenario = {
       [
         [BLOCKED, blocked],
         [LIMIT, 1],
-        [ATTEND, 20],
+        [ATTEND, 30],
       ],
       'beside blocked tasks',
     );
@@ -49,7 +49,7 @@ const BLOCKED = `with added as (
     returning group_key
   )
   insert into taskq.asks (due_at, queue, key)
-  select distinct clock_timestamp(), 'default', group_key from added`;
+  select now(), 'default', group_key from added group by group_key`;
 const LIMIT = `select taskq.set_queue('default', jsonb_build_object('group_limit', $1::integer))`;
 const ATTEND = `select c.id from generate_series(1, $1::integer) as n
   cross join lateral taskq.claim(1, '{default}', '{bench}', 0, 100 + 0 * n, 30000) as c`;
