@@ -35,11 +35,11 @@ describe('taskq groups show', () => {
     await worker.claim({ queues: ['mail'], types: ['double'] });
     expect(await shown('ann')).toEqual([
       'group ann',
-      '  queue     mail',
-      '  limit     1 slot (queue)',
-      '  order     strict (default)',
-      '  on death  go-on (default)',
-      '  tasks     1 with a slot, 2 waiting for one, 0 not due',
+      '  queue    mail',
+      '  limit    1 slot (queue)',
+      '  order    strict (default)',
+      '  on dead  go-on (default)',
+      '  tasks    1 with a slot, 2 waiting for one, 0 not due',
       '',
       'with a slot',
       `  ${ids[2]}  double  running since TIME`,
@@ -63,14 +63,14 @@ describe('taskq groups show', () => {
     await project.run(['groups', 'pause', 'mail', 'ann', '--by', 'bob', '--reason', 'deploy']);
     const lines = await shown('ann');
     expect(lines.slice(2, 8)).toEqual([
-      '  limit     3 slots (group)',
-      '  order     strict (default)',
-      '  on death  hold (queue)',
+      '  limit    3 slots (group)',
+      '  order    strict (default)',
+      '  on dead  hold (queue)',
       expect.stringMatching(
-        /^ {2}stopped {3}group ann is paused by \S+ \(bob\), .*, until it is resumed: deploy$/,
+        /^ {2}stopped {2}group ann is paused by \S+ \(bob\), .*, until it is resumed: deploy$/,
       ),
-      `  stopped   group ann waits until task ${ids[0]}, a dead letter, is revived or discarded`,
-      `  stopped   task ${ids[1]} has put off group ann until TIME`,
+      `  stopped  group ann waits until task ${ids[0]}, a dead letter, is revived or discarded`,
+      `  stopped  task ${ids[1]} has put off group ann until TIME`,
     ]);
     expect(lines.at(-1)).toBe(`  ${ids[1]}  double  due TIME`);
   });
@@ -79,7 +79,7 @@ describe('taskq groups show', () => {
     await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
     expect(await project.run(['groups', 'show', 'mail', 'nobody'])).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('limit     1 slot (queue)'),
+      stdout: expect.stringContaining('limit    1 slot (queue)'),
       stderr: 'this group has no live task\n',
     });
     const { stderr } = await project.run(['groups', 'show', 'mial', 'ann']);

@@ -15,7 +15,7 @@ export function formatGroup(group: ShownGroup, screen: Screen): string {
     ['queue', printable(queue)],
     ['limit', fromWhere(applies.limit, (limit) => (limit === null ? 'none' : countOf(limit, 'slot')))],
     ['order', fromWhere(applies.order, String)],
-    ['on death', fromWhere(applies.on_dead, String)],
+    ['on dead', fromWhere(applies.on_dead, String)],
     ...stops.map((stop): [string, string] => ['stopped', paint.yellow(causeText(stop, place, now))]),
     ['tasks', `${holding} with a slot, ${waiting} waiting for one, ${delayed} not due`],
   ];
@@ -34,7 +34,7 @@ export function formatGroup(group: ShownGroup, screen: Screen): string {
   return columns === null ? text : wrapText(text, columns, 4);
 }
 
-const LABEL_WIDTH = 'on death'.length;
+const LABEL_WIDTH = 'on dead'.length;
 
 function fromWhere<Value>({ value, from }: GroupApplying<Value>, textOf: (value: Value) => string): string {
   return from === 'defaults' ? `${textOf(value)} (default)` : `${textOf(value)} (${from})`;
