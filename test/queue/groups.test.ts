@@ -404,6 +404,16 @@ describe('a task that replaces the holder of its key', () => {
     expect(await me.claim({ start: 10 })).toMatchObject([{ id, payload: { n: 2 } }]);
   });
 
+  test('asks for its own time only, however often it puts that off', async () => {
+    for (let n = 1; n <= 3; n++) await replace({ n }, { delay_ms: n * 60_000 });
+    expect(await queue.admin.rows('select due_at = not_before as own from taskq.asks, taskq.tasks')).toEqual([
+      { own: true },
+    ]);
+    const id = await queue.admin.value<string>('select id from taskq.tasks');
+    await age(id);
+    expect(await (await worker()).claim({ start: 10 })).toMatchObject([{ id, payload: { n: 3 } }]);
+  });
+
   test('runs after a holder that runs, in its group', async () => {
     await setQueue({ group_limit: 1 });
     await replace({ n: 1 });
@@ -604,6 +614,25 @@ describe('claiming a task by its id', () => {
     expect(await claimOne(me, first)).toEqual([{ id: first }]);
     expect(await claimOne(me, second)).toEqual([]);
   });
+});
+
+test('a group that another session attends to for long hides no other group', async () => {
+  await setQueue({ group_limit: 1 });
+  await inGroup('ann');
+  await queue.admin.rows(
+    `insert into taskq.asks (due_at, queue, key)
+     select clock_timestamp() - interval '1 minute', 'default', 'ann' from generate_series(1, 100)`,
+  );
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows(
+    "select from taskq.group_mutexes where place = taskq.mutex_of('default', 'ann') for no key update",
+  );
+  const id = await inGroup('bob');
+  const me = await worker();
+  await expect.poll(async () => (await me.claim()).map((task) => task.id)).toEqual([id]);
+  await other.rows('rollback');
+  expect(await claimed(me)).toHaveLength(1);
 });
 
 describe('a high limit', () => {

@@ -39,6 +39,25 @@ begin
       select l.place from taskq.group_mutexes l where l.place = wanted.place limit 1 for no key update skip locked
     ) as m
   );
+  -- Those of a group that another session has for long would hide the asks of other groups behind them: keep one, and put
+  -- it behind these. A kept one is locked here, so the other session does not delete it: what the group asks for stays.
+  with stale as materialized (
+    select l.row_at, row_number() over (partition by a.queue, a.key order by a.due_at desc, a.id desc) as nth
+    from unnest(_asks) as a
+    cross join lateral (
+      select o.ctid as row_at from taskq.asks o
+      where o.queue = a.queue and o.due_at = a.due_at and o.id = a.id
+      limit 1
+      for update skip locked
+    ) as l
+    where a.task_id is null and a.key <> '' and a.due_at < _ts - interval '1 second'
+      and taskq.mutex_of(a.queue, a.key) <> all (mutexes)
+  ),
+  kept as (
+    update taskq.asks o set due_at = _ts
+    where o.ctid = any (array(select s.row_at from stale s where s.nth = 1))
+  )
+  delete from taskq.asks o where o.ctid = any (array(select s.row_at from stale s where s.nth > 1));
   -- From the first ask on: the dead rows of earlier ones lie before it.
   _asks := _asks || array(
     select later.ask
