@@ -44,7 +44,7 @@ it(`claims in open transactions never have more of a group than its limit togeth
   const { most, beside } = await race(seeded(seed), ROUNDS);
   expect(most).toEqual([1, 2]);
   expect(beside).toBeGreaterThan(0);
-}, 120_000);
+});
 
 it('and are seen to where a group is filled without its mutex', async () => {
   const { text } = (await readFunctions()).find(({ name }) => name === 'attend_asks')!;
@@ -53,7 +53,7 @@ it('and are seen to where a group is filled without its mutex', async () => {
   await producer.query(text.replace(locked, 'limit 1\n    ) as m'));
   expect((await race(seeded(1), 10)).most).not.toEqual([1, 2]);
   await producer.query(text);
-}, 120_000);
+});
 
 /**
  * Lets two workers claim, commit, roll back and complete as chance has it, while tasks of one group are enqueued, and
