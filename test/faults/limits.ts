@@ -221,14 +221,14 @@ async function watch(client: pg.Client, reach: Reach): Promise<void> {
   }
 }
 
-/** Waits until nothing is live; what is when nothing has ended for 15 seconds is stuck. */
+/** Waits until nothing is live; what is when nothing has ended for a minute is stuck. */
 async function settleDown(client: pg.Client): Promise<string[]> {
   const left = 'select id, queue, status, available_at, lease_owner, attempts from taskq.tasks order by id';
   let least = Infinity;
-  for (let end = performance.now() + 15_000; performance.now() < end; ) {
+  for (let end = performance.now() + 60_000; performance.now() < end; ) {
     const { length } = (await client.query(left)).rows;
     if (length === 0) break;
-    if (length < least) end = performance.now() + 15_000;
+    if (length < least) end = performance.now() + 60_000;
     least = Math.min(least, length);
     await sleep(200);
   }
