@@ -1,7 +1,8 @@
+import { breaker } from './breaker.ts';
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What `npm run faults -- <name>` runs. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = { groups, keys, limits };
+export const SCENARIOS: Readonly<Record<string, Scenario>> = { breaker, groups, keys, limits };
