@@ -6,11 +6,13 @@ create or replace function taskq.fit_limits(
   _chosen tid[], _rooms jsonb, _level_queues text[], _level_priorities smallint[], _start integer,
   out fitting tid[], out level_left integer, out wants_slot boolean
 )
-language sql stable security definer
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
+begin
   with roomy as (
     select chosen_at.nth, chosen_at.row_at, level.place, (_rooms ->> t.queue)::integer as room,
       row_number() over (partition by t.queue order by chosen_at.nth) as nth_of_queue,
@@ -28,5 +30,7 @@ as $$
   select array_agg(p.row_at order by p.nth) filter (where p.has_room and (p.room is null or p.position <= _start)),
     min(p.place) filter (where p.room is not null and (not p.has_room or p.in_level >= p.room or p.position > _start)),
     coalesce(bool_or(p.room is not null and p.has_room and p.position > _start), false)
-  from placed p
+  into fitting, level_left, wants_slot
+  from placed p;
+end
 $$;
