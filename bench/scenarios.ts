@@ -6,6 +6,7 @@ import { fair } from './scenarios/fair.ts';
 import { groups } from './scenarios/groups.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
+import { limits } from './scenarios/limits.ts';
 import { slots } from './scenarios/slots.ts';
 import { slow } from './scenarios/slow.ts';
 import { snapshot } from './scenarios/snapshot.ts';
@@ -25,5 +26,6 @@ export const SCENARIOS: readonly Scenario[] = [
   idle,
   slow,
   groups,
+  limits,
   fair,
 ];

@@ -1,6 +1,6 @@
 import type { Bar } from '../lib/bars.ts';
 
-/** What groups may cost, and how long one of them may wait for the others. */
+/** What groups and limits may cost, and how long one of them may wait for the others. */
 export const GROUPS: readonly Bar[] = [
   {
     says: '1,000 groups of at most 3, 4 processes ÷ ungrouped',
@@ -28,6 +28,12 @@ export const GROUPS: readonly Bar[] = [
       atMost,
     }),
   ),
+  {
+    says: 'a queue with --max-running ÷ one without',
+    of: ['limits', 'limited', 'taskq'],
+    over: ['limits', 'plain', 'taskq'],
+    atLeast: 0.5,
+  },
   ...(['one group', '1,000 groups'] as const).flatMap((what): Bar[] => [
     {
       says: `fair, the backlog of ${what} ÷ an ungrouped one`,

@@ -29,6 +29,8 @@ export interface WorkOrder {
   readonly history: boolean;
   /** The slots, unless the tuning sets them. */
   readonly concurrency?: number;
+  /** The tasks of one claim, where the system lets us choose. */
+  readonly batch?: number;
   /** Work without LISTEN, as behind a pooler. */
   readonly polling?: true;
 }

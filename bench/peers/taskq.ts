@@ -54,6 +54,7 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
       databaseUrl: order.place,
       handlers: { [TYPE]: handler },
       concurrency: concurrencyOf(order),
+      ...(order.batch !== undefined && { batch: order.batch }),
       onEvent: (event) => {
         if (event.level === 'error') console.error('taskq:', event);
       },
