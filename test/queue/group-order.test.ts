@@ -130,3 +130,19 @@ test('a group that was paused before a claim began starts nothing, even if the c
   await queue.admin.rows("select taskq.resume_group('default', 'ann')");
   expect(await claimed(me)).toEqual([id]);
 });
+
+test('a task behind a slot of a type that nobody here handles does not count as unfinished', async () => {
+  await setQueue({ group_limit: 1 });
+  await queue.admin.rows(
+    `select id from taskq.enqueue('other', '{}', '{"group": "ann", "allow_unknown": true}')`,
+  );
+  await inGroup('ann');
+  const me = await worker();
+  expect(await claimed(me)).toEqual([]);
+  const count = (types: string) =>
+    queue.admin.rows(`select unfinished, left_for_later from taskq.count_unfinished('${types}')`);
+  expect(await count('{work}')).toEqual([
+    { unfinished: '0', left_for_later: { in_stopped_groups: 1, of_other_types: 1 } },
+  ]);
+  expect(await count('{work,other}')).toMatchObject([{ unfinished: '2' }]);
+});

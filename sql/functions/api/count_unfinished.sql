@@ -1,7 +1,8 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
 -- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of
--- a stopped group. Reads the whole live table; a worker asks only when it is idle.
+-- a stopped group, or of one whose slots are all held by tasks of other types or behind an open breaker. Reads the whole
+-- live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer
@@ -11,8 +12,8 @@ as $$
   with alike as (
     -- Tasks that count alike: a group is looked at once, not for each of its tasks.
     select t.queue, t.type, t.lease_owner is not null as is_held,
-      case when t.gate in ('w', 's') then t.gate end as gate,
-      case when t.gate in ('w', 's') then t.group_key end as key,
+      case when t.gate in ('w', 's', 'h') then t.gate end as gate,
+      case when t.gate in ('w', 's', 'h') then t.group_key end as key,
       t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp() as counts,
       count(*) as tasks,
       min(case when t.gate = 'd' then t.not_before else nullif(t.available_at, 'infinity') end) as due_at
@@ -23,18 +24,29 @@ as $$
   stopped as materialized (
     select g.queue, g.key
     from (
-      -- No other group can be stopped [210,000 groups: 5 s if each is asked].
-      select o.queue, o.key from taskq.groups o where o.paused_at is not null
-      union
-      select a.queue, a.key from alike a where a.gate = 's'
-      union
-      select d.queue, d.group_key
-      from taskq.queues q
-      join taskq.dead_tasks d on d.queue || '' = q.name and d.group_key is not null and not d.superseded
-      where q.group_on_dead = 'hold'
+      select c.queue, c.key, sum(c.stuck) as stuck
+      from (
+        -- No other group can be stopped [210,000 groups: 5 s if each is asked].
+        select o.queue, o.key, 0 as stuck from taskq.groups o where o.paused_at is not null
+        union all
+        select a.queue, a.key, 0 from alike a where a.gate = 's'
+        union all
+        -- Slots of tasks that nobody here may start.
+        select a.queue, a.key, a.tasks
+        from alike a
+        where a.gate in ('h', 's') and not a.is_held and (a.type <> all (_types) or exists (
+          select from taskq.breakers o where o.type = a.type and o.opened_at is not null
+        ))
+        union all
+        select d.queue, d.group_key, 0
+        from taskq.queues q
+        join taskq.dead_tasks d on d.queue || '' = q.name and d.group_key is not null and not d.superseded
+        where q.group_on_dead = 'hold'
+      ) as c
+      group by c.queue, c.key
     ) as g
     cross join lateral taskq.group_slots(g.queue, g.key, clock_timestamp()) as s (most)
-    where s.most = 0
+    where s.most <= g.stuck
   ),
   live as (
     select a.type = any (_types) as handled, q.name is not null as paused,
