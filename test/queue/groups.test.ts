@@ -53,6 +53,23 @@ describe('a limit', () => {
     expect(await claimed(me)).toEqual([ids[2]]);
   });
 
+  test('is kept whatever the planner knows of the gates', async () => {
+    await setQueue({ group_limit: 1 });
+    const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
+    await inGroup('ann', { delay_ms: 3_600_000 });
+    const me = await worker();
+    const first = await me.claim({ start: 10 });
+    // Some gates once, others often: these are listed by their frequency, and the rest in a histogram.
+    await queue.admin.rows('analyze taskq.tasks');
+    await me.session.rows('discard plans');
+    await complete(me, first);
+    expect(await claimed(me)).toEqual([ids[1]]);
+    expect(await queue.admin.value('select taskq.explain($1)', ids[2])).toMatchObject({
+      causes: [{ cause: 'group_full', holders: [ids[1]] }],
+    });
+    expect(await queue.admin.value("select taskq.show_group('default', 'ann') is not null")).toBe(true);
+  });
+
   test('is not needed: a group without one starts whatever there is', async () => {
     const ids = [await inGroup('ann'), await inGroup('ann'), await inGroup('ann')];
     expect(await claimed(await worker())).toEqual(ids);

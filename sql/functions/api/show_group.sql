@@ -52,8 +52,13 @@ begin
           order by h.id
         )
         from (
-          select t.* from taskq.tasks t
-          where t.queue || '' = _queue and t.group_key = _group and t.gate between 'h' and 's'
+          select t.*
+          from unnest('{h,s}'::"char"[]) as held (gate)
+          cross join lateral (
+            select l.* from taskq.tasks l
+            where l.queue || '' = _queue and l.group_key = _group and l.gate = held.gate
+            offset 0
+          ) as t
           order by t.id
           limit 10
         ) as h

@@ -62,9 +62,13 @@ begin
           not taskq.may_start(t.expires_at, t.started_at, _ts)
           or (t.available_at > _ts and t.started_at is not null and not o.is_strict)
         )) as has_idle
-      from taskq.tasks t
-      -- A range, not `in`, which may be taken for a filter of all rows of the group.
-      where t.queue || '' = g.queue and t.group_key = g.key and t.gate between 'h' and 's' and l.most < unlimited
+      -- Each gate for itself: `in` may be taken for a filter of all rows of the group.
+      from unnest('{h,s}'::"char"[]) as held (gate)
+      cross join lateral (
+        select r.priority, r.id, r.gate, r.lease_owner, r.started_at, r.available_at, r.expires_at from taskq.tasks r
+        where r.queue || '' = g.queue and r.group_key = g.key and r.gate = held.gate and l.most < unlimited
+        offset 0
+      ) as t
     ) as h
     left join lateral (
       -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.

@@ -287,8 +287,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the slot of one that stops its group is not counted',
     file: 'fill_groups',
-    from: "t.gate between 'h' and 's'",
-    to: "t.gate = 'h'",
+    from: "'{h,s}'",
+    to: "'{h}'",
     world: HELD,
     events: [add(), add(), claim, settle(1, 'stopping'), day, day, add(), fill],
   },
