@@ -431,6 +431,23 @@ describe('a task that replaces the holder of its key', () => {
     expect(await (await worker()).claim({ start: 10 })).toMatchObject([{ id, payload: { n: 3 } }]);
   });
 
+  test('waits for its own time, even if another session had the ask for the old time', async () => {
+    const id = await replace({ n: 1 }, { delay_ms: 60_000 });
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select from taskq.asks for update');
+    await replace({ n: 2 }, { delay_ms: 120_000 });
+    await other.rows('rollback');
+    await queue.admin.rows(
+      'update taskq.asks a set due_at = clock_timestamp() from taskq.tasks t where a.due_at < t.not_before',
+    );
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    expect(await liveRow(queue.admin, id)).toMatchObject({ gate: 'd', status: 'blocked' });
+    await age(id);
+    expect(await me.claim()).toMatchObject([{ id, payload: { n: 2 } }]);
+  });
+
   test('runs after a holder that runs, in its group', async () => {
     await setQueue({ group_limit: 1 });
     await replace({ n: 1 });

@@ -389,14 +389,6 @@ export const MUTANTS: readonly Mutant[] = [
     events: [add({ due: 1 })],
   },
   {
-    name: 'a time that was put off is not',
-    file: 'attend_groups',
-    from: 'and t.not_before <= _ts',
-    to: '',
-    world: STRICT,
-    events: [add({ due: 1 }), day, replace(1, 1), fill],
-  },
-  {
     name: 'a strict retry gives up its slot',
     file: 'free_slots',
     from: "= 'relaxed'",
