@@ -125,7 +125,10 @@ describe('a server that has become read-only', () => {
     const left = `select from pg_stat_activity
       where application_name like 'taskq worker%' or (application_name = 'taskq' and query like 'listen %')`;
     await waitUntil(async () => (await query(old, left)).length === 0, 'somebody stays');
-    expect(eventNames(worker)).toEqual(['connection.lost', 'connection.restored']);
+    // Another connection to the old one may be noticed after the first is restored.
+    const names = eventNames(worker);
+    expect(names).toEqual(names.map((_, nth) => (nth % 2 === 0 ? 'connection.lost' : 'connection.restored')));
+    expect(names.at(-1)).toBe('connection.restored');
   });
 
   test('is none to start a worker on, and the message says why', async () => {
