@@ -124,8 +124,9 @@ create table taskq.queue_limits (
   rate_us bigint,
   burst integer,
   -- The tasks that claims have taken; some may have ended since. They are looked up only when they seem to fill the
-  -- limit. Null: not counted yet.
+  -- limit, or have become many more than were left the last time (kept). Null: not counted yet.
   held bigint[],
+  kept integer,
   -- When max_running was set, and from when on a claim counts the held rows instead. Claims that began before the limit
   -- was visible enter nothing here, so they count again for some seconds. Null: no more.
   set_at timestamptz,
@@ -133,8 +134,8 @@ create table taskq.queue_limits (
   -- The time up to which the rate is used up: a start moves it by rate_us / rate_starts, and it may be ahead of the
   -- clock by `burst` starts. Null: nothing has started yet.
   used_to timestamptz,
-  -- What the last claim left. Infinity: all places are taken, so the end of a task wakes workers; a time: the rate
-  -- allows the next start then; null: the queue is open.
+  -- What the last claim left. Infinity: all places are taken; a time: the rate allows the next start then; null: the
+  -- queue is open.
   opens_at timestamptz
 )
 with (

@@ -58,6 +58,37 @@ describe('max_running', () => {
     expect((await claim(you)).tasks.map(({ priority }) => priority)).toEqual([9, 2]);
   });
 
+  test('far above what runs remembers about as many tasks as run', async () => {
+    await setQueue({ max_running: 1_000_000 });
+    const me = await worker();
+    // Claims right after a change count the tasks that run.
+    await claim(me);
+    await queue.admin.rows('update taskq.queue_limits set count_at = null');
+    for (let round = 0; round < 8; round++) {
+      await enqueueSome(queue.admin, 500);
+      const { tasks } = await claim(me, { start: 500 });
+      expect(tasks).toHaveLength(500);
+      await complete(me, tasks);
+    }
+    expect(
+      await queue.admin.value<number>('select cardinality(held) from taskq.queue_limits'),
+    ).toBeLessThanOrEqual(2000);
+  });
+
+  test('has workers woken by a task that ends while another claim takes the last places', async () => {
+    await setQueue({ max_running: 2 });
+    const [me, you] = [await worker(), await worker()];
+    const hints = await listenTo(queue, 'taskq_wake');
+    for (let n = 0; n < 3; n++) await enqueue(queue.admin);
+    const { tasks } = await claim(me, { start: 1 });
+    await queue.admin.rows("select taskq.mark_idle($1, '{default}', 60000)", you.id);
+    await me.session.rows('begin');
+    await complete(me, tasks);
+    expect((await claim(you)).tasks).toHaveLength(1);
+    await me.session.rows('commit');
+    await hints.untilReceived();
+  });
+
   const WAYS: Readonly<Record<string, (by: PlainWorker, task: Claimed) => Promise<unknown>>> = {
     completed: (by, task) => by.settle(outcome(task, 'completed')),
     failed: (by, task) => by.settle(outcome(task, 'failed', { delay_ms: 60_000 })),

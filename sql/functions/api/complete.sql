@@ -30,7 +30,7 @@ declare
   waited bigint[];
   tied bigint[];
   probes bigint[];
-  full_queues text[];
+  limited text[];
   default_retention text;
   type_retention jsonb;
   queue_retention jsonb;
@@ -137,13 +137,13 @@ begin
   end if;
   -- Where no queue was ever limited, the table has no page. The rest is as in taskq.wake_limited.
   if pg_relation_size('taskq.queue_limits') > 0 then
-    full_queues := array(select l.queue from taskq.queue_limits l where l.opens_at = 'infinity');
+    limited := array(select l.queue from taskq.queue_limits l where l.max_running is not null);
   end if;
-  if cardinality(full_queues) > 0 then
+  if cardinality(limited) > 0 then
     perform taskq.wake(freed.queue, ts)
     from (
       select distinct t.queue from taskq.tasks t
-      where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (full_queues)
+      where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (limited)
     ) as freed;
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);

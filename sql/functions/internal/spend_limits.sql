@@ -22,10 +22,10 @@ begin
     end if;
     one.opens_at := taskq.opening(one, _ts);
     update taskq.queue_limits l
-    set held = one.held, count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
+    set held = one.held, kept = one.kept, count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
     where l.queue = one.queue
-      and (l.held, l.count_at, l.used_to, l.opens_at)
-        is distinct from (one.held, one.count_at, one.used_to, one.opens_at);
+      and (l.held, l.kept, l.count_at, l.used_to, l.opens_at)
+        is distinct from (one.held, one.kept, one.count_at, one.used_to, one.opens_at);
   end loop;
 end
 $$;

@@ -36,7 +36,10 @@ begin
         when one.set_at > ts - interval '10 s'
           then clock_timestamp() + greatest(interval '1 s', 20 * (clock_timestamp() - ts))
       end;
-    elsif cardinality(one.held) + _most > one.max_running then
+      one.kept := cardinality(one.held);
+    elsif cardinality(one.held) + _most > one.max_running
+      or cardinality(one.held) > 1000 + 2 * coalesce(one.kept, 0)
+    then
       one.held := array(
         select h.id
         from unnest(one.held) with ordinality as h (id, nth)
@@ -46,6 +49,7 @@ begin
         where t.queue = one.queue
         order by h.nth
       );
+      one.kept := cardinality(one.held);
     end if;
     if one.max_running is not null then
       room := least(room, one.max_running - cardinality(one.held));

@@ -56,7 +56,9 @@ export class Claimer {
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
   async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
-    if (isNone(room) || queues.length === 0 || stop.aborted) return 0;
+    if (queues.length === 0) return this.#without();
+    // A task that wants a slot gets the next one.
+    if (isNone(room) || stop.aborted) return 0;
     const { worker, ledger, sweeper } = this.#options;
     await sweeper.look(queues, stop);
     if (stop.aborted) return 0;
@@ -68,6 +70,13 @@ export class Claimer {
     return tasks.length === 0 && looked !== null && looked.asksLeft.size > 0
       ? this.claim(room, queues, stop)
       : tasks.length;
+  }
+
+  /** No claim: what the one before found out is no reason to come again at once. */
+  #without(): 0 {
+    this.#wantsSlot = false;
+    this.#opensInMs = null;
+    return 0;
   }
 
   async #claim(
@@ -94,6 +103,7 @@ export class Claimer {
       claimed = await claim(db, { ...request, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
       this.#oneByOne = false;
     } catch (error) {
+      this.#without();
       const now = performance.now();
       cursor.failed(look, now - began, now);
       this.#oneByOne = isUndone(error);
