@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { enqueue, liveRow } from './rows.ts';
+import { enqueue, liveRow, refuseChanges } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
@@ -145,4 +145,73 @@ test('a task behind a slot of a type that nobody here handles does not count as 
     { unfinished: '0', left_for_later: { in_stopped_groups: 1, of_other_types: 1 } },
   ]);
   expect(await count('{work,other}')).toMatchObject([{ unfinished: '2' }]);
+});
+
+test('a group that is paused while a task stops it does not start that task when its time comes', async () => {
+  await setQueue({ group_limit: 1 });
+  const id = await inGroup('ann');
+  const me = await worker();
+  const [task] = await me.claim();
+  await me.settle(outcome(task!, 'snoozed', { delay_ms: 3_600_000, hold: 'group' }));
+  await queue.admin.rows("select taskq.pause_group('default', 'ann')");
+  await queue.admin.rows('update taskq.tasks set available_at = clock_timestamp(), not_before = now()');
+  expect(await claimed(me)).toEqual([]);
+  await queue.admin.rows("select taskq.resume_group('default', 'ann')");
+  expect(await claimed(me)).toEqual([id]);
+});
+
+test('of several slots given out at once, the first task starts first, however late its time was', async () => {
+  await setQueue({ group_limit: 2 });
+  const running = [await inGroup('ann'), await inGroup('ann')];
+  const me = await worker();
+  const first = await me.claim({ start: 2 });
+  expect(first.map(({ id }) => id)).toEqual(running);
+  const [late, early] = [await inGroup('ann'), await inGroup('ann')];
+  await queue.admin.rows(
+    "update taskq.tasks set not_before = not_before - interval '1 h' where id = $1",
+    early,
+  );
+  await complete(me, first);
+  expect((await me.claim({ start: 1 })).map(({ id }) => id)).toEqual([late]);
+});
+
+test('a slot that could not be taken back because its task was locked is taken back later', async () => {
+  const me = await worker();
+  const { urgent } = await overtaken(me);
+  await queue.admin.rows("update taskq.tasks set type = 'other' where id <> $1", urgent);
+  const editor = await queue.session();
+  await editor.rows('begin');
+  await editor.rows("select from taskq.tasks where type = 'other' for no key update");
+  expect(await claimed(me)).toEqual([]);
+  await editor.rows('rollback');
+  await expect.poll(() => claimed(me)).toEqual([urgent]);
+});
+
+test('a task that expires with its slot, behind a backlog, makes room without housekeeping', async () => {
+  await setQueue({ group_limit: 1 });
+  const me = await worker();
+  // What the new limit asks for.
+  await me.claim();
+  await enqueue(queue.admin, { priority: 0 });
+  const brief = await inGroup('ann', { expires_ms: 3_600_000 });
+  const next = await inGroup('ann');
+  expect(await me.claim({ start: 1 })).toHaveLength(1);
+  expect(await liveRow(queue.admin, brief)).toMatchObject({ gate: 'h' });
+  await queue.admin.rows('update taskq.tasks set expires_at = clock_timestamp() where id = $1', brief);
+  await queue.admin.rows('update taskq.asks set due_at = clock_timestamp()');
+  expect(await claimed(me)).toEqual([next]);
+});
+
+test('a slot that the database does not let go wakes no worker again and again', async () => {
+  const me = await worker();
+  const { late } = await overtaken(me);
+  await refuseChanges(queue.admin, 'create trigger', `old.id = ${late}`);
+  const listener = await queue.directSession();
+  const heard: string[] = [];
+  listener.client.on('notification', ({ channel }) => heard.push(channel));
+  await listener.rows('listen taskq_wake');
+  expect(await claimed(me)).toEqual([]);
+  expect(await claimed(me)).toEqual([]);
+  await listener.rows('select');
+  expect(heard).toEqual([]);
 });

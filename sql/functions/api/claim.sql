@@ -77,6 +77,7 @@ declare
   chosen_first tid[];
   has_older_slot boolean;
   out_of_turn tid[];
+  left_out tid[];
   last_level integer;
   most_lost integer;
   weighs bigint;
@@ -185,7 +186,7 @@ begin
       -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`,
       -- a claim never waits.
       select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight),
-        bool_or(due.gate = 'h' and due.id <> all (just_given))
+        bool_or(due.gate in ('h', 's') and due.id <> all (just_given))
       into chosen, last_level, most_lost, weighs, has_older_slot
       from (
         select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
@@ -207,6 +208,8 @@ begin
       ) as due;
       out_of_turn := case when has_older_slot then taskq.find_out_of_turn(chosen, given, ts) end;
       exit when out_of_turn is null;
+      -- Those whose slot cannot be taken back stay as they are.
+      left_out := left_out || out_of_turn;
       given := given || taskq.return_slots(out_of_turn, _queues, _types, _cursor, _start + _ahead, ts, spare > 0);
       -- Choose again: a task that comes first may have got a slot.
       exit when turn = 2;
@@ -222,7 +225,7 @@ begin
       perform taskq.wake(l.queue, l.due, true)
       from (
         select t.queue, min(t.available_at) as due from taskq.tasks t
-        where t.ctid = any (chosen_first) and t.ctid <> all (chosen) group by t.queue
+        where t.ctid = any (chosen_first) and t.ctid <> all (chosen || left_out) group by t.queue
       ) as l;
     end if;
 

@@ -55,8 +55,11 @@ begin
       -- `last`: the least urgent one whose slot may be taken back.
       select count(*)::integer as held,
         max(array[t.priority, t.id]) filter (
-          where t.gate = 'h' and t.lease_owner is null
-            and (t.started_at is null or l.most = 0 or (t.available_at > _ts and not o.is_strict))
+          where t.lease_owner is null and case t.gate
+            when 'h' then t.started_at is null or l.most = 0 or (t.available_at > _ts and not o.is_strict)
+            -- The one that stopped the group until now, which is stopped for another reason too.
+            else l.most = 0 and t.available_at <= _ts
+          end
         ) as last,
         bool_or(t.gate = 'h' and t.lease_owner is null and (
           not taskq.may_start(t.expires_at, t.started_at, _ts)
@@ -86,10 +89,14 @@ begin
     taken := array(
       select l.id
       from unnest(_group_queues, _group_keys, limits, swaps, ordered) as g (queue, key, most, swaps, ordered)
+      cross join unnest('{h,s}'::"char"[]) as held (gate)
       cross join lateral (
         select t.id from taskq.tasks t
-        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'h' and t.lease_owner is null
-          and (t.started_at is null or g.most = 0 or (t.available_at > _ts and not g.ordered))
+        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = held.gate and t.lease_owner is null
+          and case held.gate
+            when 'h' then t.started_at is null or g.most = 0 or (t.available_at > _ts and not g.ordered)
+            else g.most = 0 and t.available_at <= _ts
+          end
         order by taskq.may_start(t.expires_at, t.started_at, _ts), t.available_at <= _ts, t.priority desc, t.id desc
         limit 1000
         for no key update skip locked
@@ -188,28 +195,49 @@ begin
     select given.queue, given.group_key, count(*)::integer as got from given group by 1, 2
   ) as c on c.queue = g.queue and c.group_key = g.key;
 
+  -- In an order, none that got its slot later, or with it, starts before one that comes first.
+  if exists (select from unnest(limits, ordered) as g (most, ordered) where g.ordered and g.most > 1) then
+    update taskq.tasks t set available_at = p.available_at
+    from (
+      select h.id,
+        max(h.available_at) over (partition by h.queue, h.group_key order by h.priority, h.id) as available_at
+      from unnest(_group_queues, _group_keys, limits, ordered) as g (queue, key, most, ordered)
+      cross join lateral (
+        select l.id, l.queue, l.group_key, l.priority, l.available_at from taskq.tasks l
+        where l.queue || '' = g.queue and l.group_key = g.key and l.gate = 'h' and l.lease_owner is null
+          and l.started_at is null and l.available_at <= _ts
+        offset 0
+      ) as h
+      where g.ordered and g.most > 1
+    ) as p
+    where t.id = p.id and t.id = any (chosen) and t.available_at < p.available_at;
+  end if;
+
   -- A group with free slots and waiting tasks asks again: at once if its share was too small, else in a second, because
-  -- others have locked these tasks, or in five, because they are refused.
+  -- others have locked these tasks, or in five, because they are refused. So does one whose slots could not be taken
+  -- back.
   insert into taskq.asks (due_at, queue, key)
   select case
-      when g.taken_back = 1000 or g.got = g.free then _ts
+      when g.taken_back = 1000 or (g.got = g.free and not g.is_kept) then _ts
       when _try_until is null then _ts + interval '1 second'
       else _ts + interval '5 seconds'
     end, g.queue, g.key
-  from unnest(_group_queues, _group_keys, slots, got, free, taken_back) as g (queue, key, slots, got, free, taken_back)
-  where g.taken_back = 1000 or (g.got < g.slots and (
+  from (
+    select a.*, a.swaps and coalesce(a.taken_back, 0) = 0 as is_kept
+    from unnest(_group_queues, _group_keys, slots, got, free, swaps, taken_back)
+      as a (queue, key, slots, got, free, swaps, taken_back)
+  ) as g
+  where g.taken_back = 1000 or g.is_kept or (g.got < g.slots and (
     select true from taskq.tasks t
     where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w'
       and taskq.may_start(t.expires_at, t.started_at, _ts)
     limit 1
   ));
 
-  -- A task that this claim will not take may expire with its slot: its group is looked at then.
+  -- A task may expire with its slot, if no claim takes it, or if it is given back: its group is looked at then.
   insert into taskq.asks (due_at, queue, key)
-  select min(t.expires_at), t.queue, t.group_key from taskq.tasks t
-  where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null
-    and (cardinality(chosen) > _most or t.type <> all (_types))
-  group by t.queue, t.group_key;
+  select distinct t.expires_at, t.queue, t.group_key from taskq.tasks t
+  where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
 
   -- What this claim will not take is for others.
   for hint in

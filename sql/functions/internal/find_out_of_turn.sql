@@ -17,7 +17,7 @@ declare
 begin
   -- Both statements take time in proportion to the tasks: a join of the arrays would compare each with each.
   ids := array(
-    select t.id from taskq.tasks t where t.ctid = any (_chosen) and t.gate = 'h'
+    select t.id from taskq.tasks t where t.ctid = any (_chosen) and t.gate in ('h', 's')
     except
     select g.id from unnest(_given) as g (id)
   );

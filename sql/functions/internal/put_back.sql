@@ -20,12 +20,6 @@ begin
   from taskq.tasks t where t.id = any (_ids) and t.again is not null having count(*) > 0;
   perform taskq.ask_for(array_agg(t.id), _ts, false)
   from taskq.tasks t where t.id = any (_ids) and t.gate is not null having count(*) > 0;
-  -- One that has not started may expire with its slot: its group is looked at then.
-  insert into taskq.asks (due_at, queue, key)
-  select min(t.expires_at), t.queue, t.group_key
-  from taskq.tasks t
-  where t.id = any (_ids) and t.gate = 'h' and t.started_at is null and (t.expires_at < 'infinity') is true
-  group by t.queue, t.group_key;
   for hint in
     select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (_ids) group by t.queue
   loop

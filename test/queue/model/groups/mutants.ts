@@ -163,8 +163,8 @@ export const UNASKED: readonly Mutant[] = [
   },
   {
     name: 'its expiry',
-    file: 'put_back',
-    from: "t.gate = 'h' and",
+    file: 'fill_groups',
+    from: "t.expires_at < 'infinity' and",
     to: 'false and',
     world: STRICT,
     events: [add({ expires: 1 }), add(), ahead, back, fill, day, fill],

@@ -232,7 +232,9 @@ function filled(world: World, group: Group): World {
  * for a retry although the order is relaxed.
  */
 function isLoose(task: Task, slots: number, { order }: Settings): boolean {
-  if (!Number.isFinite(slots) || task.gate !== 'h' || !isWaiting(task)) return false;
+  if (!Number.isFinite(slots) || !hasSlot(task) || !isWaiting(task)) return false;
+  // The one that stopped the group until now.
+  if (task.gate === 's') return slots === 0 && task.due === 0;
   return !task.started || slots === 0 || (task.due > 0 && order === 'relaxed');
 }
 
