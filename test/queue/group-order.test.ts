@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { enqueue, liveRow, refuseChanges } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
@@ -214,4 +214,23 @@ test('a slot that the database does not let go wakes no worker again and again',
   expect(await claimed(me)).toEqual([]);
   await listener.rows('select');
   expect(heard).toEqual([]);
+});
+
+test('a group that cannot be attended to at all is named in the log of the server', async () => {
+  const me = await worker();
+  const notices: (string | undefined)[] = [];
+  me.session.client.on('notice', ({ message }) => notices.push(message));
+  await queue.admin.rows(`create function public.refuse_asks() returns trigger language plpgsql as $$
+    begin raise exception 'not allowed by the application'; end
+  $$`);
+  onTestFinished(() => queue.admin.rows('drop function public.refuse_asks cascade').then(() => {}));
+  await queue.admin.rows(
+    'create trigger refuse before delete on taskq.asks for each row execute function public.refuse_asks()',
+  );
+  await inGroup('ann');
+  const plain = await enqueue(queue.admin);
+  expect(await claimed(me)).toEqual([plain]);
+  expect(notices).toEqual([
+    "taskq gives out no slot of group 'ann' in queue 'default': not allowed by the application (P0001)",
+  ]);
 });

@@ -104,6 +104,9 @@ begin
           raise;
         end if;
         put_off_to := _ts + interval '5 s';
+        -- No claim says so, so the server's log does.
+        raise warning 'taskq gives out no slot of group % in queue %: % (%)',
+          quote_literal(asking.asks[1].key), quote_literal(asking.asks[1].queue), sqlerrm, sqlstate;
       end;
     end if;
     update taskq.asks o set due_at = put_off_to
