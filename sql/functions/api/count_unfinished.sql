@@ -31,7 +31,7 @@ as $$
         union all
         select a.queue, a.key, 0 from alike a where a.gate = 's'
         union all
-        -- Slots of tasks that nobody here may start.
+        -- Slots held by tasks that no worker here may start.
         select a.queue, a.key, a.tasks
         from alike a
         where a.gate in ('h', 's') and not a.is_held and (a.type <> all (_types) or exists (

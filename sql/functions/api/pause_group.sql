@@ -8,8 +8,8 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
-  perform taskq.refuse_queue_name('pause_group', _queue);
-  perform taskq.refuse_group_name('pause_group', _group);
+  perform taskq.refuse_name('pause_group', 'queue', _queue);
+  perform taskq.refuse_name('pause_group', 'group', _group);
   insert into taskq.groups (queue, key, paused_at, paused_by, pause_reason)
   values (_queue, _group, ts, taskq.who(_by), _reason)
   on conflict (queue, key) do update

@@ -13,7 +13,7 @@ declare
   ts timestamptz := clock_timestamp();
   is_new boolean;
 begin
-  perform taskq.refuse_queue_name('pause_queue', _queue);
+  perform taskq.refuse_name('pause_queue', 'queue', _queue);
   if _ms not between 1 and 3155760000000 then
     perform taskq.refuse_option('pause_queue', 'ms', to_jsonb(_ms));
   end if;

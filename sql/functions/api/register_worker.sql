@@ -68,7 +68,7 @@ begin
   if fault is not null then
     perform taskq.refuse_option('register_worker', fault, coalesce(_about -> fault, 'null'));
   end if;
-  perform taskq.refuse_queue_name('register_worker', q.name) from unnest(served) as q (name);
+  perform taskq.refuse_name('register_worker', 'queue', q.name) from unnest(served) as q (name);
   while worker_id is null loop
     -- Not random(), whose seed a session can set. The first 32 bits of the UUID are all random; one of them is the
     -- sign.

@@ -9,8 +9,8 @@ declare
   ts timestamptz := clock_timestamp();
 begin
   perform taskq.checked_options('resume_group', options, '{by}');
-  perform taskq.refuse_queue_name('resume_group', _queue);
-  perform taskq.refuse_group_name('resume_group', _group);
+  perform taskq.refuse_name('resume_group', 'queue', _queue);
+  perform taskq.refuse_name('resume_group', 'group', _group);
   update taskq.groups g
   set paused_at = null, paused_by = null, pause_reason = null
   where g.queue = _queue and g.key = _group and g.paused_at is not null;

@@ -10,8 +10,8 @@ declare
   ts timestamptz;
 begin
   perform taskq.checked_options('set_group', options, '{by}');
-  perform taskq.refuse_queue_name('set_group', _queue);
-  perform taskq.refuse_group_name('set_group', _group);
+  perform taskq.refuse_name('set_group', 'queue', _queue);
+  perform taskq.refuse_name('set_group', 'group', _group);
   perform taskq.refuse_unknown_options('set_group', _settings, '{limit}');
   if not taskq.options_are_valid(jsonb_build_object('group_limit', _settings -> 'limit')) then
     perform taskq.refuse_option('set_group', 'limit', _settings -> 'limit');

@@ -8,7 +8,7 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 begin
   perform taskq.refuse_unknown_options('set_queue', options, '{by}');
-  perform taskq.refuse_queue_name('set_queue', _queue);
+  perform taskq.refuse_name('set_queue', 'queue', _queue);
   _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
   if _settings ->> 'burst' is not null and _settings ->> 'rate' is null and not exists (

@@ -27,7 +27,7 @@ begin
     perform taskq.refuse_option('set_worker', fault, _settings -> fault);
   end if;
   if jsonb_typeof(_settings -> 'queues') = 'array' then
-    perform taskq.refuse_queue_name('set_worker', q.name)
+    perform taskq.refuse_name('set_worker', 'queue', q.name)
     from jsonb_array_elements_text(_settings -> 'queues') as q (name);
   end if;
   update taskq.workers

@@ -13,8 +13,8 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
 begin
-  perform taskq.refuse_queue_name('show_group', _queue);
-  perform taskq.refuse_group_name('show_group', _group);
+  perform taskq.refuse_name('show_group', 'queue', _queue);
+  perform taskq.refuse_name('show_group', 'group', _group);
   return (
     select jsonb_build_object(
       'queue', _queue, 'name', _group, 'group_limit', g.group_limit, 'slots', nullif(s.most, 2147483647),
