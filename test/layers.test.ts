@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   queue: ['domain', 'lib'],
   worker: ['queue', 'domain', 'lib'],
   embedded: ['lib'],
-  config: ['lib'],
+  config: ['domain', 'lib'],
   cli: ['lib', 'domain', 'queue', 'worker', 'embedded', 'config'],
   library: ['lib', 'domain', 'queue', 'worker', 'config'],
   index: ['lib', 'domain', 'queue', 'worker', 'config', 'library'],

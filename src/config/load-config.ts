@@ -1,11 +1,13 @@
 import { dirname, resolve } from 'node:path';
+import { normaliseBackoff } from '../domain/backoff.ts';
+import { parseRetention } from '../domain/retention.ts';
 import { formatDuration } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { type ConfigFile, findConfigFile } from './find-config-file.ts';
 import type { SettingSource } from './setting.ts';
 import { type Config, SETTING_FIELDS, type SettingField, settingOf } from './settings.ts';
-import { checkQueueSettings, checkTaskTypes, type ValueChecks } from './task-settings.ts';
+import { checkQueueSettings, checkTaskTypes } from './task-settings.ts';
 
 export interface ConfigSources {
   readonly cwd: string;
@@ -14,7 +16,6 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** By key, as commander names them (`--database-url` is `databaseUrl`); other keys are ignored. */
   readonly flags: Readonly<Record<string, unknown>>;
-  readonly checks: ValueChecks;
 }
 
 export interface LoadedConfig {
@@ -36,7 +37,7 @@ export async function loadConfig(from: ConfigSources): Promise<LoadedConfig> {
   const values = Object.fromEntries(found.map(([field, { value }]) => [field, value]));
   const sources = Object.fromEntries(found.map(([field, { source }]) => [field, source]));
   const loaded = { values, sources, file: file?.path ?? null } as unknown as LoadedConfig;
-  checkValues(loaded, from.checks);
+  checkValues(loaded);
   return withDerived(loaded, from.cwd);
 }
 
@@ -77,13 +78,13 @@ function checkKeys({ path, content }: ConfigFile): void {
 }
 
 /** Checks what needs other settings or the domain's rules. */
-function checkValues(loaded: LoadedConfig, checks: ValueChecks): void {
+function checkValues(loaded: LoadedConfig): void {
   const { backoff, retention, taskTypes, queueSettings, leaseMs, heartbeatMs } = loaded.values;
-  if (backoff !== null) attributed(loaded, 'backoff', () => checks.backoff(backoff));
-  if (retention !== null) attributed(loaded, 'retention', () => checks.retention(retention));
-  if (taskTypes !== null) attributed(loaded, 'taskTypes', () => checkTaskTypes(taskTypes, checks));
+  if (backoff !== null) attributed(loaded, 'backoff', () => normaliseBackoff(backoff));
+  if (retention !== null) attributed(loaded, 'retention', () => parseRetention(retention));
+  if (taskTypes !== null) attributed(loaded, 'taskTypes', () => checkTaskTypes(taskTypes));
   if (queueSettings !== null) {
-    attributed(loaded, 'queueSettings', () => checkQueueSettings(queueSettings, checks));
+    attributed(loaded, 'queueSettings', () => checkQueueSettings(queueSettings));
   }
   if (loaded.sources.heartbeatMs !== 'default' && heartbeatMs > leaseMs / 3) {
     const third = `a third of the lease, which is ${formatDuration(leaseMs)} (${loaded.sources.leaseMs})`;

@@ -1,3 +1,4 @@
+import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
 import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
 import { SYNCHRONOUS_COMMITS } from '../lib/synchronous-commit.ts';
@@ -220,14 +221,14 @@ export const SETTINGS = {
     key: 'taskTypes',
     env: [],
     flag: null,
-    help: 'options by type, which workers that handle it register for all producers: queue, priority, maxAttempts, backoff, timeout, expires, retention, breaker',
+    help: `options by type, which workers that handle it register for all producers: ${namesOf(TYPE_SETTINGS)}`,
     expects: 'an object such as {"send-email": {"timeout": "30s"}}',
   }),
   queueSettings: objectSetting<'queueSettings', QueueInputs>({
     key: 'queueSettings',
     env: [],
     flag: null,
-    help: 'options by queue, which workers register for all producers: maxAttempts, backoff, timeout, expires, retention, errorsRetention, deadRetention, groupLimit, groupOrder, groupOnDead, groupBy, maxRunning, rate, burst',
+    help: `options by queue, which workers register for all producers: ${namesOf(QUEUE_SETTINGS)}`,
     expects: 'an object such as {"mail": {"retention": "30d"}}',
   }),
   logLevel: choiceSetting({
@@ -258,6 +259,10 @@ export type ConfigInput = {
 };
 
 export const SETTING_FIELDS = Object.keys(SETTINGS) as readonly SettingField[];
+
+function namesOf(table: SettingTable): string {
+  return Object.keys(table).join(', ');
+}
 
 /** Returns the setting of a field, typed for code that iterates over all settings. */
 export function settingOf(field: SettingField): Setting<string, unknown, unknown> {

@@ -1,7 +1,9 @@
+import { checkedName } from '../domain/names.ts';
+import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 
-/** A back-off as users write it; a `ValueChecks` validates its content. */
+/** A back-off as users write it; `normaliseBackoff` validates its content. */
 export interface BackoffInput {
   readonly kind: 'fixed' | 'linear' | 'quadratic' | 'exponential';
   readonly base: string | number;
@@ -10,7 +12,7 @@ export interface BackoffInput {
   readonly jitter?: number;
 }
 
-/** A breaker as users write it; a `ValueChecks` validates its content. */
+/** A breaker as users write it; `normaliseBreaker` validates its content. */
 export interface BreakerInput {
   readonly failures: number;
   readonly within: string | number;
@@ -73,49 +75,25 @@ export interface QueueInput {
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;
 
-/** Checks, by option, of values that config itself does not understand. Each throws TaskqError. */
-export type ValueChecks = Readonly<
-  Record<keyof TaskTypeInput | keyof QueueInput, (value: unknown) => unknown>
->;
-
 /** Checks the options of types. Throws TaskqError, which names the type and the option. */
-export function checkTaskTypes(types: TaskTypeInputs, checks: ValueChecks): void {
-  checkEach(types, OF_A_TYPE, checks);
+export function checkTaskTypes(types: TaskTypeInputs): void {
+  checkEach(types, TYPE_SETTINGS);
 }
 
 /** Checks the options of queues. Throws TaskqError, which names the queue and the option. */
-export function checkQueueSettings(queues: QueueInputs, checks: ValueChecks): void {
-  for (const queue of Object.keys(queues)) checks.queue(queue);
-  checkEach(queues, OF_A_QUEUE, checks);
+export function checkQueueSettings(queues: QueueInputs): void {
+  for (const queue of Object.keys(queues)) checkedName('queue', queue);
+  checkEach(queues, QUEUE_SETTINGS);
 }
 
-const OF_BOTH = ['maxAttempts', 'backoff', 'timeout', 'expires', 'retention'] as const;
-const OF_A_TYPE: readonly (keyof TaskTypeInput)[] = ['queue', 'priority', ...OF_BOTH, 'breaker'];
-const OF_A_QUEUE: readonly (keyof QueueInput)[] = [
-  ...OF_BOTH,
-  'errorsRetention',
-  'deadRetention',
-  'groupLimit',
-  'groupOrder',
-  'groupOnDead',
-  'groupBy',
-  'maxRunning',
-  'rate',
-  'burst',
-];
-
-function checkEach<Name extends keyof ValueChecks>(
-  settingsByName: Readonly<Record<string, unknown>>,
-  known: readonly Name[],
-  checks: ValueChecks,
-): void {
+function checkEach(settingsByName: Readonly<Record<string, unknown>>, table: SettingTable): void {
+  const known = Object.keys(table);
   for (const [of, options] of Object.entries(settingsByName)) {
     if (typeof options !== 'object' || options === null) throw refused(of, 'expected an object of options');
     for (const [name, value] of Object.entries(options)) {
-      const option = known.find((one) => one === name);
-      if (option === undefined) throw refused(of, `unknown option "${name}"${didYouMean(name, known)}`);
+      if (!known.includes(name)) throw refused(of, `unknown option "${name}"${didYouMean(name, known)}`);
       try {
-        checks[option](value);
+        table[name]!.parse(value, name);
       } catch (error) {
         throw error instanceof TaskqError ? refused(of, error.message) : error;
       }

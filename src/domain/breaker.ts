@@ -1,5 +1,5 @@
 import { badOption } from '../lib/bad-option.ts';
-import { toDurationMs } from '../lib/duration.ts';
+import { toPositiveMs } from '../lib/duration.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 
@@ -41,22 +41,16 @@ export function normaliseBreaker(input: unknown, what = 'breaker'): StoredBreake
     );
   return {
     failures: Number(failures),
-    within_ms: someTime(within, `${what} within`),
+    within_ms: toPositiveMs(within, `${what} within`),
     probe_after_ms: probeAfterMs(probeAfter ?? '30s', `${what} probeAfter`),
   };
 }
 
 /** Checks how long after the last failure a task may try. Throws TaskqError. */
 export function probeAfterMs(input: unknown, what: string): number | 'none' {
-  return input === 'none' ? 'none' : someTime(input, what);
+  return input === 'none' ? 'none' : toPositiveMs(input, what);
 }
 
 const MOST_FAILURES = 1000;
 const EXAMPLE = '5/1m, or an object such as { failures: 5, within: "1m", probeAfter: "30s" }';
 const KEYS: readonly (keyof Breaker)[] = ['failures', 'within', 'probeAfter'];
-
-function someTime(value: unknown, what: string): number {
-  const ms = toDurationMs(value, what);
-  if (ms > 0) return ms;
-  throw badOption(`${what} ${JSON.stringify(value)}: expected more than 0`);
-}

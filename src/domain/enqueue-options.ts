@@ -1,5 +1,5 @@
 import { badOption } from '../lib/bad-option.ts';
-import { toDurationMs } from '../lib/duration.ts';
+import { toDurationMs, toPositiveMs } from '../lib/duration.ts';
 import type { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
@@ -108,8 +108,8 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   delay: (value, what) => ({ delay_ms: toDurationMs(value, what) }),
   at: (value, what) => ({ at: instantOf(value, what) }),
   maxAttempts: (value, what) => ({ max_attempts: maxAttemptsOf(value, what) }),
-  timeout: (value, what) => ({ timeout_ms: someTime(value, what) }),
-  expires: (value, what) => ({ expires_ms: someTime(value, what) }),
+  timeout: (value, what) => ({ timeout_ms: toPositiveMs(value, what) }),
+  expires: (value, what) => ({ expires_ms: toPositiveMs(value, what) }),
   group: (value, what) => ({ group: checkedName('group', value, what) }),
   key: (value, what) => ({ key: checkedName('key', value, what) }),
   keyFor: (value, what) => ({ key_for: keyForOf(value, what) }),
@@ -124,8 +124,8 @@ function isOption(name: string): name is keyof EnqueueOptions {
   return Object.hasOwn(WRITERS, name);
 }
 
-/** Refuses a number as text: a command line has it, JSON does not. */
-function maxAttemptsOf(value: unknown, what: string): number {
+/** Parses `unlimited` or a whole number from 1. Refuses a number as text: a command line has it, JSON does not. */
+export function maxAttemptsOf(value: unknown, what: string): number {
   if (typeof value === 'string' && value !== 'unlimited') throw noAttempts(value, what);
   return parseMaxAttempts(value, what);
 }
@@ -142,12 +142,6 @@ export function parseMaxAttempts(input: unknown, what = 'maxAttempts'): number {
 
 function noAttempts(input: unknown, what: string): TaskqError {
   return badOption(`${what} ${shown(input)}: expected a whole number from 1, or unlimited`);
-}
-
-function someTime(value: unknown, what: string): number {
-  const ms = toDurationMs(value, what);
-  if (ms > 0) return ms;
-  throw badOption(`${what} ${shown(value)}: expected more than 0`);
 }
 
 const INSTANT =
@@ -180,7 +174,7 @@ function isTime(time: string): boolean {
 function keyForOf(value: unknown, what: string): 'live' | 'ever' | number {
   if (value === 'live' || value === 'ever') return value;
   try {
-    return someTime(value, what);
+    return toPositiveMs(value, what);
   } catch {
     throw badOption(`${what} ${shown(value)}: expected live, ever, or a duration such as 3d`);
   }

@@ -1,3 +1,4 @@
+import { badOption } from './bad-option.ts';
 import { TaskqError } from './errors.ts';
 import { shown } from './shown.ts';
 
@@ -28,6 +29,13 @@ export function toDurationMs(input: unknown, what = 'duration'): number {
   if (typeof input === 'string') return parseDuration(input, what);
   if (typeof input !== 'number' || !Number.isFinite(input)) throw refused(what, input, EXPECTED);
   return withinBounds(what, input, input);
+}
+
+/** Converts a duration above 0 as `toDurationMs` does. Throws TaskqError, `bad_option` for 0. */
+export function toPositiveMs(input: unknown, what = 'duration'): number {
+  const ms = toDurationMs(input, what);
+  if (ms > 0) return ms;
+  throw badOption(`${what} ${shown(input)}: expected more than 0`);
 }
 
 /** Formats milliseconds in the shortest form that `parseDuration` reads back: `0s`, `250ms`, `1.5s`, `1h30m`, `7d`. */

@@ -1,15 +1,15 @@
+import type { QueueInput, TaskTypeInput } from '../config/task-settings.ts';
 import {
-  checkQueueSettings,
-  checkTaskTypes,
-  type QueueInput,
-  type TaskTypeInput,
-} from '../config/task-settings.ts';
-import { VALUE_CHECKS } from '../domain/value-checks.ts';
+  GROUP_SETTINGS,
+  QUEUE_SETTINGS,
+  type SettingTable,
+  type StoredChanges,
+  TYPE_SETTINGS,
+} from '../domain/setting-tables.ts';
 import { badOption } from '../lib/bad-option.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
-import type { QueueSettings } from '../queue/operate/set-queue.ts';
-import { queueSettingsOf, typeSettingsOf } from '../worker/configured-settings.ts';
+import type { GroupChanges } from './group-records.ts';
 
 /** Settings to change of a queue: null removes one, so that what workers have configured applies again. */
 export type QueueChanges = { readonly [Name in keyof QueueInput]: QueueInput[Name] | null };
@@ -18,70 +18,44 @@ export type QueueChanges = { readonly [Name in keyof QueueInput]: QueueInput[Nam
 export type TypeChanges = { readonly [Name in keyof TaskTypeInput]: TaskTypeInput[Name] | null };
 
 /** Checks the settings of a queue and converts them to columns; null: to be removed. Throws TaskqError. */
-export function queueChangesOf(queue: string, changes: QueueChanges): QueueSettings {
-  const [given, removed] = split(changes, OF_A_QUEUE);
-  refusing(() => checkQueueSettings({ [queue]: given }, VALUE_CHECKS));
-  return { ...queueSettingsOf(given), ...removed };
+export function queueChangesOf(queue: string, changes: QueueChanges): StoredChanges<typeof QUEUE_SETTINGS> {
+  return changesOf(QUEUE_SETTINGS, queue, changes);
 }
 
 /** Checks the settings of a type and converts them to columns; null: to be removed. Throws TaskqError. */
-export function typeChangesOf(type: string, changes: TypeChanges): Readonly<Record<string, unknown>> {
-  const [given, removed] = split(changes, OF_A_TYPE);
-  refusing(() => checkTaskTypes({ [type]: given }, VALUE_CHECKS));
-  return { ...typeSettingsOf(given), ...removed };
+export function typeChangesOf(type: string, changes: TypeChanges): StoredChanges<typeof TYPE_SETTINGS> {
+  return changesOf(TYPE_SETTINGS, type, changes);
 }
 
-const OF_BOTH = {
-  maxAttempts: 'max_attempts',
-  backoff: 'backoff',
-  timeout: 'timeout_ms',
-  expires: 'expires_ms',
-  retention: 'retention',
-} as const;
+/** Checks the settings of a group and converts them to columns; null: to be removed. Throws TaskqError. */
+export function groupChangesOf(group: string, changes: GroupChanges): StoredChanges<typeof GROUP_SETTINGS> {
+  return changesOf(GROUP_SETTINGS, group, changes);
+}
 
-/** The column of each setting. */
-const OF_A_QUEUE: Readonly<Record<keyof QueueInput, string>> = {
-  ...OF_BOTH,
-  errorsRetention: 'errors_retention',
-  deadRetention: 'dead_retention',
-  groupLimit: 'group_limit',
-  groupOrder: 'group_order',
-  groupOnDead: 'group_on_dead',
-  groupBy: 'group_by',
-  maxRunning: 'max_running',
-  rate: 'rate',
-  burst: 'burst',
-};
-
-const OF_A_TYPE: Readonly<Record<keyof TaskTypeInput, string>> = {
-  ...OF_BOTH,
-  queue: 'queue',
-  priority: 'priority',
-  breaker: 'breaker',
-};
-
-/** Returns the settings with a value, and the columns of those without. */
-function split(
+function changesOf<Table extends SettingTable>(
+  table: Table,
+  of: string,
   changes: object,
-  columns: Readonly<Record<string, string>>,
-): [given: object, removed: Readonly<Record<string, null>>] {
+): StoredChanges<Table> {
   if (typeof changes !== 'object' || changes === null)
     throw badOption('expected an object of settings by name');
-  const known = Object.keys(columns);
+  const known = Object.keys(table);
   const unknown = Object.keys(changes).find((name) => !known.includes(name));
   if (unknown !== undefined) throw badOption(`unknown option "${unknown}"${didYouMean(unknown, known)}`);
-  const set = Object.entries(changes).filter(([, value]) => value !== undefined);
-  return [
-    Object.fromEntries(set.filter(([, value]) => value !== null)),
-    Object.fromEntries(set.filter(([, value]) => value === null).map(([name]) => [columns[name]!, null])),
-  ];
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => {
+      const { column, parse } = table[name]!;
+      return [column, value === null ? null : refusing(of, () => parse(value, name))];
+    }),
+  ) as StoredChanges<Table>;
 }
 
-/** The checks are those of a configuration file, whose errors have a code of their own. */
-function refusing(check: () => void): void {
+/** Names what is set in the error, and gives it the code of options. */
+function refusing<Value>(of: string, parse: () => Value): Value {
   try {
-    check();
+    return parse();
   } catch (error) {
-    throw error instanceof TaskqError ? badOption(error.message) : error;
+    throw error instanceof TaskqError ? badOption(`${of}: ${error.message}`) : error;
   }
 }

@@ -1,7 +1,6 @@
 import { checkPayload } from '../domain/check-payload.ts';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import { NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
-import { parseGroupLimit } from '../domain/group-settings.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
 import { checkedName } from '../domain/names.ts';
 import { storedPayload } from '../domain/payload.ts';
@@ -37,7 +36,13 @@ import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
 import { bulksOf } from './bulks-of.ts';
-import { type QueueChanges, queueChangesOf, type TypeChanges, typeChangesOf } from './changed-settings.ts';
+import {
+  groupChangesOf,
+  type QueueChanges,
+  queueChangesOf,
+  type TypeChanges,
+  typeChangesOf,
+} from './changed-settings.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
 import { explanationOf, type TaskExplanation } from './explanation.ts';
 import { type Figures, figuresOf } from './figures.ts';
@@ -298,12 +303,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async setGroup(
     queue: string,
     group: string,
-    { limit }: GroupChanges,
+    settings: GroupChanges,
     { by }: { readonly by?: string } = {},
   ): Promise<void> {
     const [inQueue, name] = [checkedName('queue', queue), checkedName('group', group)];
-    const changes =
-      limit === undefined ? {} : { limit: limit === null ? null : parseGroupLimit(limit, 'limit') };
+    const changes = groupChangesOf(name, settings);
     await this.#withDatabase((db) => setGroup(db, inQueue, name, changes, { by }));
   }
 

@@ -4,11 +4,9 @@ import {
   checkTaskTypes,
   type QueueInputs,
   type TaskTypeInputs,
-  type ValueChecks,
 } from '../config/task-settings.ts';
 import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
-import { VALUE_CHECKS } from '../domain/value-checks.ts';
 import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { TaskqError } from '../lib/errors.ts';
@@ -145,13 +143,13 @@ function configuredOf(options: CreateWorkerOptions): ConfiguredSettings | undefi
 function sectionOf<Section extends object>(
   key: keyof CreateWorkerOptions,
   given: Section | undefined,
-  check: (section: Section, checks: ValueChecks) => void,
+  check: (section: Section) => void,
 ): Section | undefined {
   if (given === undefined) return undefined;
   if (typeof given !== 'object' || given === null)
     throw badOption(`${key}: expected an object of options by name`);
   try {
-    check(given, VALUE_CHECKS);
+    check(given);
   } catch (error) {
     throw error instanceof TaskqError ? badOption(`${key}: ${error.message}`) : error;
   }

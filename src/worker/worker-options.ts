@@ -1,13 +1,13 @@
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
-import type { TypeSettings } from '../queue/protocol/register-worker.ts';
+import type { DefaultSettings, TypeSettings } from '../queue/protocol/register-worker.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { EventLog } from './log/events.ts';
 
 /** Task settings of a worker's configuration; they override those of handlers for the types they name. */
 export interface ConfiguredSettings {
-  readonly defaults: TypeSettings;
+  readonly defaults: DefaultSettings;
   readonly types: Readonly<Record<string, TypeSettings>>;
   readonly queues: Readonly<Record<string, QueueSettings>>;
 }

@@ -4,7 +4,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { describeConfig } from '../../src/config/describe-config.ts';
 import { type ConfigSources, type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { SETTING_FIELDS } from '../../src/config/settings.ts';
-import { VALUE_CHECKS as checks } from '../../src/domain/value-checks.ts';
 import { TaskqError } from '../../src/lib/errors.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -23,7 +22,7 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 function load(from: Partial<ConfigSources> = {}): Promise<LoadedConfig> {
-  return loadConfig({ cwd, env: {}, flags: {}, checks, ...from });
+  return loadConfig({ cwd, env: {}, flags: {}, ...from });
 }
 
 async function refusal(from: Partial<ConfigSources> = {}): Promise<string> {

@@ -1,5 +1,4 @@
 import { type LoadedConfig, loadConfig } from '../../config/load-config.ts';
-import { VALUE_CHECKS } from '../../domain/value-checks.ts';
 import type { Environment } from './environment.ts';
 import type { GlobalOptions } from './global-options.ts';
 
@@ -10,5 +9,5 @@ export function readConfig(from: {
   readonly options: GlobalOptions;
 }): Promise<LoadedConfig> {
   const { cwd, env, options } = from;
-  return loadConfig({ cwd, env, configPath: options.config, flags: { ...options }, checks: VALUE_CHECKS });
+  return loadConfig({ cwd, env, configPath: options.config, flags: { ...options } });
 }

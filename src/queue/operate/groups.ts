@@ -1,11 +1,9 @@
+import type { GROUP_SETTINGS, StoredChanges } from '../../domain/setting-tables.ts';
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
 /** Settings of a group; null: its queue's applies, absent: unchanged. */
-export interface GroupSettings {
-  /** Tasks that have a slot at a time. */
-  readonly limit?: number | null;
-}
+export type GroupSettings = StoredChanges<typeof GROUP_SETTINGS>;
 
 /** Change the settings of a group. */
 export async function setGroup(

@@ -1,22 +1,13 @@
 import { hostname } from 'node:os';
+import type { DEFAULT_SETTINGS, StoredSettings, TYPE_SETTINGS } from '../../domain/setting-tables.ts';
 import type { Queryable } from '../../lib/database.ts';
 import type { QueueSettings } from '../operate/set-queue.ts';
 
 /** What a handler or the configuration sets for a type; absent: the default of its queue or the database applies. */
-export interface TypeSettings {
-  readonly max_attempts?: number;
-  readonly timeout_ms?: number;
-  /** The default for how long a task may wait. */
-  readonly expires_ms?: number;
-  /** As stored; see `taskq.backoff_delay_ms`. */
-  readonly backoff?: object;
-  readonly retention?: string;
-  /** The default queue. */
-  readonly queue?: string;
-  readonly priority?: number;
-  /** As stored; see `taskq.is_breaker`. */
-  readonly breaker?: object;
-}
+export type TypeSettings = StoredSettings<typeof TYPE_SETTINGS>;
+
+/** What the configuration sets for all tasks. */
+export type DefaultSettings = StoredSettings<typeof DEFAULT_SETTINGS>;
 
 /** A setting of a type or a queue (both null: of all tasks) that another worker or an operator sets differently. */
 export interface Difference {
@@ -34,7 +25,7 @@ export interface Difference {
 export interface DeclaredSettings {
   readonly types: Readonly<Record<string, TypeSettings>>;
   /** For all tasks; undefined: it has no configuration. */
-  readonly defaults?: TypeSettings | undefined;
+  readonly defaults?: DefaultSettings | undefined;
   /** By queue; undefined: like `defaults`. */
   readonly queueSettings?: Readonly<Record<string, QueueSettings>> | undefined;
 }

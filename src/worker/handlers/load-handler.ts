@@ -1,7 +1,7 @@
 import { normaliseBackoff, type StoredBackoff } from '../../domain/backoff.ts';
 import { normaliseBreaker, type StoredBreaker } from '../../domain/breaker.ts';
 import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
-import { parseRetention } from '../../domain/retention.ts';
+import { parseRetention, type Retention } from '../../domain/retention.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { toDurationMs } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
@@ -23,7 +23,7 @@ export interface Handler {
   /** How long after it is asked to end it is killed, if it runs in a child process. */
   readonly killAfterMs: number | undefined;
   readonly backoff: StoredBackoff | undefined;
-  readonly retention: string | undefined;
+  readonly retention: Retention | undefined;
   readonly breaker: StoredBreaker | undefined;
   readonly isolation: Isolation | undefined;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
@@ -85,7 +85,7 @@ export function handlerOf(
     killAfterMs: killAfter === undefined ? undefined : toDurationMs(killAfter, 'killAfter'),
     maxAttempts: maxAttempts === undefined ? undefined : maxAttemptsOf(maxAttempts),
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
-    retention: retention === undefined ? undefined : parseRetention(retention as string),
+    retention: retention === undefined ? undefined : parseRetention(retention),
     breaker: breaker === undefined ? undefined : normaliseBreaker(breaker),
     isolation: isolationOf(definition.isolation),
     takes: 'value',

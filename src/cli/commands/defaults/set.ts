@@ -1,8 +1,8 @@
+import { DEFAULT_SETTINGS } from '../../../domain/setting-tables.ts';
 import { getDefaults, setDefaults } from '../../../queue/operate/defaults.ts';
 import {
   declareSettings,
   readSettings,
-  type SettingName,
   type SettingOptions,
   settingSuggestions,
 } from '../../input/setting-options.ts';
@@ -10,21 +10,11 @@ import { formatSettings } from '../../present/format-settings.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
-const SETTINGS: readonly SettingName[] = [
-  'maxAttempts',
-  'timeout',
-  'expires',
-  'backoff',
-  'retention',
-  'errorsRetention',
-  'deadRetention',
-];
-
 /** `taskq defaults set`: override the defaults of workers. */
 export const defaultsSet: CliCommand<SettingOptions & ActingOptions> = {
-  suggestions: settingSuggestions(SETTINGS),
+  suggestions: settingSuggestions(DEFAULT_SETTINGS),
   declare(command) {
-    declareActing(declareSettings(command, SETTINGS)).addHelpText(
+    declareActing(declareSettings(command, DEFAULT_SETTINGS)).addHelpText(
       'after',
       `
 Overrides what the configuration of workers sets for all tasks. The value default, as in --timeout default, removes a
@@ -32,7 +22,7 @@ setting. Options of a task, its type or its queue override defaults, in this ord
     );
   },
   async run(context, { options }) {
-    const changes = readSettings(options, SETTINGS);
+    const changes = readSettings(options, DEFAULT_SETTINGS);
     const by = await actingOf(options);
     const db = await context.database();
     await setDefaults(db, changes, { by });

@@ -1,4 +1,5 @@
 import { checkedName } from '../../../domain/names.ts';
+import { QUEUE_SETTINGS } from '../../../domain/setting-tables.ts';
 import type { Database } from '../../../lib/database.ts';
 import { countUngrouped } from '../../../queue/inspect/count-ungrouped.ts';
 import { listQueues } from '../../../queue/inspect/list-queues.ts';
@@ -6,7 +7,6 @@ import { setQueue } from '../../../queue/operate/set-queue.ts';
 import {
   declareSettings,
   readSettings,
-  type SettingName,
   type SettingOptions,
   settingSuggestions,
 } from '../../input/setting-options.ts';
@@ -17,28 +17,11 @@ import { type ActingOptions, actingOf, declareActing } from '../../run/operator.
 import type { Output } from '../../run/output.ts';
 import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
-const SETTINGS: readonly SettingName[] = [
-  'retention',
-  'deadRetention',
-  'errorsRetention',
-  'expires',
-  'maxAttempts',
-  'timeout',
-  'backoff',
-  'groupLimit',
-  'groupOrder',
-  'groupOnDead',
-  'groupBy',
-  'maxRunning',
-  'rate',
-  'burst',
-];
-
 /** `taskq queues set`: the settings for the tasks of a queue. */
 export const queuesSet: CliCommand<SettingOptions & ActingOptions> = {
-  suggestions: settingSuggestions(SETTINGS),
+  suggestions: settingSuggestions(QUEUE_SETTINGS),
   declare(command) {
-    declareActing(declareSettings(command.argument('<queue>', 'its name'), SETTINGS)).addHelpText(
+    declareActing(declareSettings(command.argument('<queue>', 'its name'), QUEUE_SETTINGS)).addHelpText(
       'after',
       `
 The value default, as in --timeout default, removes a setting; taskq defaults show prints what then applies. Options of
@@ -47,7 +30,7 @@ a task override those of its type, and these override those of its queue.`,
   },
   async run(context, { args, options }) {
     const name = checkedName('queue', args[0]!);
-    const settings = readSettings(options, SETTINGS);
+    const settings = readSettings(options, QUEUE_SETTINGS);
     const by = await actingOf(options);
     const db = await context.database();
     const unknown = await unknownQueues(db, [name]);

@@ -1,12 +1,12 @@
 import { probeAfterMs } from '../../../domain/breaker.ts';
 import { checkedName } from '../../../domain/names.ts';
+import { TYPE_SETTINGS } from '../../../domain/setting-tables.ts';
 import { badOption } from '../../../lib/bad-option.ts';
 import { getType } from '../../../queue/inspect/get-type.ts';
 import { setType } from '../../../queue/operate/set-type.ts';
 import {
   declareSettings,
   readSettings,
-  type SettingName,
   type SettingOptions,
   settingSuggestions,
 } from '../../input/setting-options.ts';
@@ -15,26 +15,15 @@ import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 import { acceptedTypes, newTypeNote, noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 
-const SETTINGS: readonly SettingName[] = [
-  'maxAttempts',
-  'timeout',
-  'expires',
-  'backoff',
-  'retention',
-  'queue',
-  'priority',
-  'breaker',
-];
-
 interface ProbeOptions {
   readonly probeAfter?: string;
 }
 
 /** `taskq types set`: settings for the tasks of a type that override those of workers. */
 export const typesSet: CliCommand<SettingOptions & ActingOptions & ProbeOptions> = {
-  suggestions: { ...settingSuggestions(SETTINGS), probeAfter: ['30s', 'none'] },
+  suggestions: { ...settingSuggestions(TYPE_SETTINGS), probeAfter: ['30s', 'none'] },
   declare(command) {
-    declareSettings(command.argument('<type>', 'its name'), SETTINGS).option(
+    declareSettings(command.argument('<type>', 'its name'), TYPE_SETTINGS).option(
       '--probe-after <duration|none>',
       'with --breaker: try a task this long after the last failure; default 30s; none: not before types resume',
     );
@@ -51,7 +40,7 @@ the next one tries after the same time. taskq types resume ends it at once.`,
   },
   async run(context, { args, options }) {
     const name = checkedName('type', args[0]!);
-    const settings = withProbe(readSettings(options, SETTINGS), options);
+    const settings = withProbe(readSettings(options, TYPE_SETTINGS), options);
     const by = await actingOf(options);
     const db = await context.database();
     const accepted = await acceptedTypes(context);
