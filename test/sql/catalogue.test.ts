@@ -37,6 +37,7 @@ const PURE = [
   'is_whole',
   'json_types',
   'lease_step',
+  'may_lose_slot',
   'may_start',
   'mutex_of',
   'needs_check_path',
@@ -54,12 +55,13 @@ const PURE = [
   'rate_of',
   'revived_task',
   'settings_of',
+  'slot_holders',
   'starts_left',
   'task_options',
   'type_options',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
-const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict', 'open_breakers'];
+const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict', 'open_breakers', 'slot_holders'];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [
   'applying',

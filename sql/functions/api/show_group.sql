@@ -52,15 +52,7 @@ begin
           order by h.id
         )
         from (
-          select t.*
-          from unnest('{h,s}'::"char"[]) as held (gate)
-          cross join lateral (
-            select l.* from taskq.tasks l
-            where l.queue || '' = _queue and l.group_key = _group and l.gate = held.gate
-            offset 0
-          ) as t
-          order by t.id
-          limit 10
+          select t.* from taskq.slot_holders(_queue, _group) as t order by t.id limit 10
         ) as h
       ), '[]'),
       'next', coalesce((

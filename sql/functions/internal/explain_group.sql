@@ -20,12 +20,7 @@ as $$
   cross join (
     select count(*) as held, coalesce(to_jsonb((array_agg(h.id::text order by h.id))[1 : 10]), '[]') as ids,
       nullif(min(case when h.lease_owner is null then greatest(h.available_at, _ts) else _ts end), _ts) as until
-    from unnest('{h,s}'::"char"[]) as held (gate)
-    cross join lateral (
-      select t.* from taskq.tasks t
-      where t.queue || '' = _task.queue and t.group_key = _task.group_key and t.gate = held.gate
-      offset 0
-    ) as h
+    from taskq.slot_holders(_task.queue, _task.group_key) as h
     -- A less urgent one that has not started gives up its slot.
     where h.gate = 's' or h.lease_owner is not null or h.started_at is not null
       or (h.priority, h.id) < (_task.priority, _task.id)

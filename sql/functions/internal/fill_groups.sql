@@ -1,8 +1,7 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
 -- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the limit
 -- was lowered or the group stopped, from expired tasks, which no claim takes, and from those that wait for a retry although
--- the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it,
--- for _try_until.
+-- the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it, for _try_until.
 --
 -- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
 -- of either asks again. So no claim takes long, however high the limit and however many tasks wait.
@@ -55,23 +54,16 @@ begin
       -- `last`: the least urgent one whose slot may be taken back.
       select count(*)::integer as held,
         max(array[t.priority, t.id]) filter (
-          where t.lease_owner is null and case t.gate
-            when 'h' then t.started_at is null or l.most = 0 or (t.available_at > _ts and not o.is_strict)
-            -- The one that stopped the group until now, which is stopped for another reason too.
-            else l.most = 0 and t.available_at <= _ts
-          end
+          where taskq.may_lose_slot(
+            t.gate, t.lease_owner, t.started_at, t.available_at, l.most, o.is_strict, _ts
+          )
         ) as last,
         bool_or(t.gate = 'h' and t.lease_owner is null and (
           not taskq.may_start(t.expires_at, t.started_at, _ts)
           or (t.available_at > _ts and t.started_at is not null and not o.is_strict)
         )) as has_idle
-      -- Each gate for itself: `in` may be taken for a filter of all rows of the group.
-      from unnest('{h,s}'::"char"[]) as held (gate)
-      cross join lateral (
-        select r.priority, r.id, r.gate, r.lease_owner, r.started_at, r.available_at, r.expires_at from taskq.tasks r
-        where r.queue || '' = g.queue and r.group_key = g.key and r.gate = held.gate and l.most < unlimited
-        offset 0
-      ) as t
+      from taskq.slot_holders(g.queue, g.key) as t
+      where l.most < unlimited
     ) as h
     left join lateral (
       -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
@@ -92,11 +84,10 @@ begin
       cross join unnest('{h,s}'::"char"[]) as held (gate)
       cross join lateral (
         select t.id from taskq.tasks t
-        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = held.gate and t.lease_owner is null
-          and case held.gate
-            when 'h' then t.started_at is null or g.most = 0 or (t.available_at > _ts and not g.ordered)
-            else g.most = 0 and t.available_at <= _ts
-          end
+        where t.queue || '' = g.queue and t.group_key = g.key and t.gate = held.gate
+          and taskq.may_lose_slot(
+            held.gate, t.lease_owner, t.started_at, t.available_at, g.most, g.ordered, _ts
+          )
         order by taskq.may_start(t.expires_at, t.started_at, _ts), t.available_at <= _ts, t.priority desc, t.id desc
         limit 1000
         for no key update skip locked
@@ -106,26 +97,9 @@ begin
     if _try_until is not null then
       taken := taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until);
     end if;
-    with loosened as (
-      update taskq.tasks t
-      set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
-        available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end,
-        -- As in taskq.free_slots.
-        expires_at = t.expires_at + case
-          when t.available_at > _ts then t.available_at - t.not_before else interval '0'
-        end
-      where t.id = any (taken)
-      returning t.id, t.queue, t.group_key, t.gate, t.not_before
-    ),
-    later as (
-      insert into taskq.asks (due_at, queue, key, task_id)
-      select l.not_before, l.queue, l.group_key, l.id from loosened l where l.gate = 'd'
-    )
     select array_agg(coalesce(l.slots, 0) order by g.nth) into taken_back
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
-    left join (
-      select loosened.queue, loosened.group_key, count(*)::integer as slots from loosened group by 1, 2
-    ) as l on l.queue = g.queue and l.group_key = g.key;
+    left join taskq.take_slots_back(taken, _ts) as l on l.queue = g.queue and l.group_key = g.key;
   end if;
 
   select array_agg(l.slots order by l.nth),

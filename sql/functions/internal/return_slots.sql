@@ -16,8 +16,9 @@ declare
   left_asks taskq.asks[];
 begin
   -- One that the database refuses to write keeps its slot, and the claim leaves it out.
-  update taskq.tasks t set gate = 'w', status = 'blocked', available_at = 'infinity'
-  where t.id = any (taskq.try_gate(ids, 'w', cardinality(ids), _ts, clock_timestamp() + interval '1 s'));
+  perform taskq.take_slots_back(
+    taskq.try_gate(ids, 'w', cardinality(ids), _ts, clock_timestamp() + interval '1 s'), _ts
+  );
   with asked as (
     insert into taskq.asks (due_at, queue, key)
     select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (ids)

@@ -259,7 +259,7 @@ export const UNASKED: readonly Mutant[] = [
   },
   {
     name: 'the time of a retry whose slot is taken back',
-    file: 'fill_groups',
+    file: 'take_slots_back',
     from: "where l.gate = 'd'",
     to: 'where false',
     world: STRICT,
@@ -286,7 +286,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the slot of one that stops its group is not counted',
-    file: 'fill_groups',
+    file: 'slot_holders',
     from: "'{h,s}'",
     to: "'{h}'",
     world: HELD,
@@ -326,8 +326,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one from what has started',
-    file: 'fill_groups',
-    from: 't.started_at is null or',
+    file: 'may_lose_slot',
+    from: '_started_at is null or',
     to: 'true or',
     world: STRICT,
     events: [add(), claim, settle(1, 'failed'), add({ priority: 1 }), fill],

@@ -1,0 +1,26 @@
+-- Takes back the slots of these tasks, which the caller has locked: they wait for another one, first for their time if
+-- it is to come. Returns how many slots of each group it took.
+create or replace function taskq.take_slots_back(_ids bigint[], _ts timestamptz)
+returns table (queue text, group_key text, slots integer)
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  with loosened as (
+    update taskq.tasks t
+    set gate = case when t.available_at > _ts then 'd' else 'w' end::"char", status = 'blocked',
+      available_at = 'infinity', not_before = case when t.available_at > _ts then t.available_at else t.not_before end,
+      -- As in taskq.free_slots.
+      expires_at = t.expires_at + case
+        when t.available_at > _ts then t.available_at - t.not_before else interval '0'
+      end
+    where t.id = any (_ids)
+    returning t.id, t.queue, t.group_key, t.gate, t.not_before
+  ),
+  later as (
+    insert into taskq.asks (due_at, queue, key, task_id)
+    select l.not_before, l.queue, l.group_key, l.id from loosened l where l.gate = 'd'
+  )
+  select l.queue, l.group_key, count(*)::integer from loosened l group by l.queue, l.group_key
+$$;
