@@ -30,7 +30,6 @@ declare
   waited bigint[];
   tied bigint[];
   probes bigint[];
-  limited text[];
   default_retention text;
   type_retention jsonb;
   queue_retention jsonb;
@@ -135,16 +134,9 @@ begin
   if tied is not null then
     perform taskq.leave(tied, ts);
   end if;
-  -- Where no queue was ever limited, the table has no page. The rest is as in taskq.wake_limited.
+  -- Where no queue was ever limited, the table has no page, and the call would cost as much as a task.
   if pg_relation_size('taskq.queue_limits') > 0 then
-    limited := array(select l.queue from taskq.queue_limits l where l.max_running is not null);
-  end if;
-  if cardinality(limited) > 0 then
-    perform taskq.wake(freed.queue, ts)
-    from (
-      select distinct t.queue from taskq.tasks t
-      where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (limited)
-    ) as freed;
+    perform taskq.wake_limited(_ids, ts);
   end if;
   delete from taskq.tasks t where t.ctid = any (plain_at || kept_at);
 

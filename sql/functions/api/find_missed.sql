@@ -20,43 +20,43 @@ begin
   -- They are not claimed: a claim that went back for them would read them all again.
   _types := taskq.without_open_breaker(_types);
   return query
-  select level.queue, level.priority, taskq.epoch_us(first.available_at), first.id,
+  select missed.queue, missed.priority, taskq.epoch_us(missed.at), missed.id,
     case when exists (
-      select from taskq.queue_limits l where l.queue = level.queue and l.opens_at > ts
+      select from taskq.queue_limits l where l.queue = missed.queue and l.opens_at > ts
     ) then '{"limited": true}'::jsonb end
   from (
-    select q.name as queue, p::smallint as priority,
-      least(ts, taskq.cursor_at(_cursor, q.place, p)) as cursor_at,
-      coalesce(taskq.cursor_id(_cursor, q.place, p), 9223372036854775807) as cursor_id
+    select level.queue, level.priority, first.available_at as at, first.id
+    from (
+      select q.name as queue, p::smallint as priority,
+        least(ts, taskq.cursor_at(_cursor, q.place, p)) as cursor_at,
+        coalesce(taskq.cursor_id(_cursor, q.place, p), 9223372036854775807) as cursor_id
+      from unnest(_queues) with ordinality as q (name, place)
+      cross join generate_series(0, 9) as p
+    ) as level
+    cross join lateral (
+      select t.available_at, t.id
+      from taskq.tasks t
+      where t.queue = level.queue and t.priority = level.priority
+        and (t.available_at, t.id + 0) <= (level.cursor_at, level.cursor_id)
+        and t.lease_owner is null and t.type = any (_types)
+        and taskq.may_start(t.expires_at, t.started_at, ts)
+      order by t.available_at, t.id + 0
+      limit 1
+    ) as first
+    union all
+    select q.name, 10::smallint, first.due_at, first.id
     from unnest(_queues) with ordinality as q (name, place)
-    cross join generate_series(0, 9) as p
-  ) as level
-  cross join lateral (
-    select t.available_at, t.id
-    from taskq.tasks t
-    where t.queue = level.queue and t.priority = level.priority
-      and (t.available_at, t.id + 0) <= (level.cursor_at, level.cursor_id)
-      and t.lease_owner is null and t.type = any (_types)
-      and taskq.may_start(t.expires_at, t.started_at, ts)
-    order by t.available_at, t.id + 0
-    limit 1
-  ) as first
-  union all
-  select q.name, 10::smallint, taskq.epoch_us(first.due_at), first.id,
-    case when exists (
-      select from taskq.queue_limits l where l.queue = q.name and l.opens_at > ts
-    ) then '{"limited": true}'::jsonb end
-  from unnest(_queues) with ordinality as q (name, place)
-  cross join lateral (
-    select a.due_at, a.id
-    from taskq.asks a
-    where a.queue = q.name and a.due_at <= ts and (a.due_at, a.id) <= (
-      coalesce(taskq.cursor_at(_cursor, q.place, 10), ts),
-      coalesce(taskq.cursor_id(_cursor, q.place, 10), 9223372036854775807)
-    )
-    order by a.due_at, a.id
-    limit 1
-  ) as first;
+    cross join lateral (
+      select a.due_at, a.id
+      from taskq.asks a
+      where a.queue = q.name and a.due_at <= ts and (a.due_at, a.id) <= (
+        coalesce(taskq.cursor_at(_cursor, q.place, 10), ts),
+        coalesce(taskq.cursor_id(_cursor, q.place, 10), 9223372036854775807)
+      )
+      order by a.due_at, a.id
+      limit 1
+    ) as first
+  ) as missed;
   available_at_us := taskq.epoch_us(ts);
   return next;
 end

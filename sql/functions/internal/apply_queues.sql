@@ -14,11 +14,7 @@ as $$
       group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
       max_running = effective.max_running, rate = effective.rate, burst = effective.burst
     from taskq.queues old
-    cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
-      max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text,
-      dead_retention text, group_limit integer, group_order text, group_on_dead text, group_by text,
-      max_running integer, rate text, burst integer
-    )
+    cross join lateral jsonb_populate_record(null::taskq.queues, old.registered || old.operator) as effective
     where q.name = any (_names) and old.name = q.name
     returning q.name, q.max_running, q.rate, q.burst,
       (q.group_limit, q.group_order, q.group_on_dead)

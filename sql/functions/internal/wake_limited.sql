@@ -7,14 +7,12 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+-- taskq.complete, which calls it, has it off.
+set enable_nestloop = on
 as $$
 declare
-  limited text[];
+  limited constant text[] := array(select l.queue from taskq.queue_limits l where l.max_running is not null);
 begin
-  -- Where no queue was ever limited, the table has no page.
-  if pg_relation_size('taskq.queue_limits') > 0 then
-    limited := array(select l.queue from taskq.queue_limits l where l.max_running is not null);
-  end if;
   if cardinality(limited) > 0 then
     perform taskq.wake(freed.queue, _ts)
     from (
