@@ -17,7 +17,7 @@
 --
 -- All locks use `skip locked`, so settle never waits. options: {"wait_for": id}, of a task that was `busy` before,
 -- waits for its row first, for half a second at most: sessions that replace its key without a pause would keep it
--- `busy`.
+-- `busy`. Follow-ups (`enqueue`) are refused: a role may have this function, and not taskq.settle_and_enqueue.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -31,6 +31,7 @@ declare
   ts timestamptz := clock_timestamp();
   asked integer;
   unknown text;
+  have_follow_ups boolean;
   ids bigint[];
   lease_nos integer[];
   ran_ms bigint[];
@@ -54,18 +55,25 @@ begin
     array_agg(o.ran_ms) filter (where o.outcome = 'completed'),
     array_agg(o.result) filter (where o.outcome = 'completed'),
     array_agg(o.result_note) filter (where o.outcome = 'completed'),
-    array_agg(o.again) filter (where o.outcome = 'completed')
-  into asked, unknown, ids, lease_nos, ran_ms, results, notes, agains
+    array_agg(o.again) filter (where o.outcome = 'completed'), bool_or(o.enqueue is not null)
+  into asked, unknown, ids, lease_nos, ran_ms, results, notes, agains, have_follow_ups
   from (
     select distinct on (all_of.id, all_of.lease_no) all_of.*
     from rows from (
       json_to_recordset(_outcomes)
-        as (id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb, again jsonb)
-    ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, again, place)
+        as (
+          id bigint, lease_no integer, outcome text, ran_ms bigint, result jsonb, result_note jsonb, again jsonb,
+          enqueue json
+        )
+    ) with ordinality as all_of (id, lease_no, outcome, ran_ms, result, result_note, again, enqueue, place)
     order by all_of.id, all_of.lease_no, all_of.outcome = 'completed' desc nulls last, all_of.place
   ) as o;
   if unknown is not null then
     raise exception 'outcome "%": expected completed, failed, dead, snoozed or cancelled', unknown
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if have_follow_ups then
+    raise exception 'settle takes no follow-ups: taskq.settle_and_enqueue does'
       using errcode = 'invalid_parameter_value';
   end if;
 

@@ -1,0 +1,92 @@
+-- Records outcomes like taskq.settle, which refuses follow-ups: tasks that a completed one enqueues with its end. Its
+-- entry has them in `enqueue`, an array of {type, payload, …options} as in taskq.enqueue_many; allow_unknown true, of an
+-- element, accepts a type that is not known. They are inserted in the transaction that records the completion, and only
+-- if it is recorded: not for a repeat (`already`), not by a worker that has lost the lease. One without a traceparent
+-- or source gets the traceparent of its task, and `follow-up of <id>`.
+--
+-- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
+-- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error.
+--
+-- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The first
+-- one waits for 20 ms, the others for 1 ms each, so send few such entries in one call, and no others with them.
+create or replace function taskq.settle_and_enqueue(_worker integer, _outcomes json, options jsonb default '{}')
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  others json;
+  following json[];
+  have_keys boolean;
+  wait_ms integer;
+  entry json;
+  refused jsonb;
+begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('settle_and_enqueue', options, '{wait_for}');
+    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+  end if;
+  -- A lease that is named twice counts once: with follow-ups if one of its entries has them.
+  select json_agg(o.entry) filter (where not o.follows),
+    array_agg(o.entry order by o.place) filter (where o.follows and o.nth = 1),
+    coalesce(bool_or(o.follows and (o.entry ->> 'enqueue')::jsonb @? '$[*].key'), false)
+  into others, following, have_keys
+  from (
+    select e.*, row_number() over (partition by e.lease, e.follows order by e.place) as nth,
+      bool_or(e.follows) over (partition by e.lease) as has_follower
+    from (
+      select a.entry, a.place, a.entry ->> 'id' || ' ' || (a.entry ->> 'lease_no') as lease,
+        coalesce(json_typeof(a.entry -> 'enqueue') <> 'null', false) as follows
+      from json_array_elements(_outcomes) with ordinality as a (entry, place)
+    ) as e
+  ) as o
+  where o.follows or not o.has_follower;
+  if exists (select from unnest(following) as f (entry) where f.entry ->> 'outcome' is distinct from 'completed') then
+    raise exception 'only a completed task has follow-ups' using errcode = 'invalid_parameter_value';
+  end if;
+
+  if others is not null then
+    return query select s.* from taskq.settle(_worker, others) as s;
+  end if;
+  if following is null then
+    return;
+  end if;
+  if not have_keys then
+    begin
+      return query select s.* from taskq.settle_followed(_worker, array_to_json(following), 1000) as s;
+      return;
+    exception when others then
+      if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+        raise;
+      end if;
+    end;
+  end if;
+  wait_ms := case when have_keys then 20 else 1000 end;
+  foreach entry in array following loop
+    begin
+      return query select s.* from taskq.settle_followed(_worker, json_build_array(entry), wait_ms) as s;
+    exception when others then
+      if have_keys and sqlstate = '55P03' then
+        return query select (entry ->> 'id')::bigint, (entry ->> 'lease_no')::integer, 'busy', null::jsonb;
+        wait_ms := 1;
+        continue;
+      end if;
+      if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+        raise;
+      end if;
+      refused := jsonb_build_object(
+        'name', 'FollowUpRefused', 'message', left(sqlerrm, 2000), 'stack', null, 'code', sqlstate, 'cause', null
+      );
+      return query
+      select s.id, s.lease_no, s.answer, case s.answer when 'recorded' then s.extra || jsonb_build_object('error', refused) end
+      from taskq.settle(_worker, json_build_array(
+        (entry::jsonb - '{enqueue,again}'::text[])
+          || jsonb_build_object('outcome', 'dead', 'reason', 'follow_up_refused', 'error', refused)
+      )) as s;
+    end;
+  end loop;
+end
+$$;

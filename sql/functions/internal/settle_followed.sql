@@ -1,0 +1,66 @@
+-- Runs taskq.settle_and_enqueue for completed tasks that all have follow-ups: all are recorded, with their follow-ups, or
+-- an error is raised. Waits for a key that a producer has in an open transaction for _wait_ms.
+create or replace function taskq.settle_followed(_worker integer, _outcomes json, _wait_ms integer)
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  parents jsonb;
+  ids bigint[];
+  lease_nos integer[];
+  answers text[];
+  tasks jsonb;
+  allowed jsonb;
+  holder record;
+begin
+  -- Read before the rows are deleted.
+  select jsonb_object_agg(t.id, jsonb_build_object('traceparent', t.traceparent)) into parents
+  from json_to_recordset(_outcomes) as o (id bigint)
+  cross join lateral (select l.id, l.traceparent from taskq.tasks l where l.id = o.id limit 1) as t;
+
+  select array_agg(s.id), array_agg(s.lease_no), array_agg(s.answer) into ids, lease_nos, answers
+  from taskq.settle(
+    _worker, (select json_agg(e.entry::jsonb - 'enqueue') from json_array_elements(_outcomes) as e (entry))
+  ) as s;
+
+  -- The completed tasks are gone: a follow-up may have the key of its own.
+  select jsonb_agg(
+      case jsonb_typeof(f.task)
+        when 'object' then jsonb_build_object('source', 'follow-up of ' || o.id)
+          || coalesce(jsonb_strip_nulls(parents -> o.id::text), '{}') || (f.task - 'allow_unknown')
+        else f.task
+      end
+      order by o.place, f.place
+    ),
+    jsonb_agg(f.task -> 'type') filter (where f.task -> 'allow_unknown' = 'true')
+  into tasks, allowed
+  from rows from (json_to_recordset(_outcomes) as (id bigint, lease_no integer, enqueue jsonb))
+    with ordinality as o (id, lease_no, enqueue, place)
+  join unnest(ids, lease_nos, answers) as r (id, lease_no, answer) on r.id = o.id and r.lease_no = o.lease_no
+  cross join lateral jsonb_array_elements(o.enqueue) with ordinality as f (task, place)
+  where r.answer = 'recorded';
+  if tasks is not null then
+    perform set_config('lock_timeout', _wait_ms || 'ms', true);
+    select e.id, e.extra ->> 'type' as type, tasks -> (e.place - 1)::integer as task into holder
+    from taskq.enqueue_many(
+      tasks, case when allowed is null then '{}' else jsonb_build_object('allow_unknown', allowed) end
+    ) as e
+    where e.extra ->> 'answer' = 'key_of_another'
+    limit 1;
+    if holder.id is not null then
+      raise exception 'task % holds the key "%": its type ("%") or group is another', holder.id,
+        holder.task ->> 'key', holder.type
+        using errcode = 'invalid_parameter_value', constraint = 'a_task_is_replaced_by_its_type';
+    end if;
+  end if;
+  -- Deferred triggers refuse here, not at the commit.
+  set constraints all immediate;
+  return query
+  select r.id, r.lease_no, r.answer, null::jsonb from unnest(ids, lease_nos, answers) as r (id, lease_no, answer);
+end
+$$;

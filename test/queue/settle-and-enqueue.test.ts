@@ -1,0 +1,321 @@
+import { describe, expect, test } from 'vitest';
+import { knowTypes } from '../support/know-types.ts';
+import { deadRow, enqueue, enqueueSome, finishedRow, lapse, type Row, rescueAll, silence } from './rows.ts';
+import { type Session, useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
+import { type Answer, type Claimed, claimOne, outcome, type PlainWorker, registerWorker } from './worker.ts';
+
+const queue = useDatabase();
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+/** Settles these outcomes with what they enqueue. */
+function settle(worker: PlainWorker, ...outcomes: readonly object[]): Promise<Answer[]> {
+  return worker.session.rows<Answer>(
+    'select * from taskq.settle_and_enqueue($1, $2) order by id, lease_no',
+    worker.id,
+    JSON.stringify(outcomes),
+  );
+}
+
+/** The outcome of a task that enqueues these. */
+function followed(task: Claimed, ...enqueue: readonly unknown[]): object {
+  return outcome(task, 'completed', { enqueue });
+}
+
+/** What was enqueued beside the first tasks, in order. */
+function enqueued(columns = 'type, payload'): Promise<Row[]> {
+  return queue.admin.rows(
+    `select ${columns} from taskq.tasks where lease_owner is null and source is distinct from 'first' order by id`,
+  );
+}
+
+async function claimed(count = 1): Promise<{ worker: PlainWorker; tasks: Claimed[] }> {
+  const worker = await registerWorker(await queue.session(), { work: {} });
+  await knowTypes(queue.admin.client, 'mail');
+  await enqueueSome(queue.admin, count, { source: 'first' });
+  return { worker, tasks: await worker.claim({ start: count }) };
+}
+
+describe('a completed task', () => {
+  test('is recorded with its result, and its follow-ups wait with their options', async () => {
+    const { worker, tasks } = await claimed();
+    const [task] = tasks as [Claimed];
+    const next = { type: 'mail', payload: null, queue: 'post', priority: 'high', key: 'k', tags: { a: '1' } };
+    const answers = await settle(worker, {
+      ...outcome(task, 'completed', { result: 5, ran_ms: 3 }),
+      enqueue: [next, { type: 'work' }],
+    });
+    expect(answers).toEqual([{ id: task.id, lease_no: task.lease_no, answer: 'recorded', extra: null }]);
+    expect(await finishedRow(queue.admin, task.id)).toMatchObject({ status: 'completed', result: 5 });
+    expect(await enqueued('type, payload, queue, priority, unique_key, tags, source')).toEqual([
+      {
+        ...{ type: 'mail', payload: null, queue: 'post', priority: 1, unique_key: 'k', tags: { a: '1' } },
+        source: `follow-up of ${task.id}`,
+      },
+      {
+        ...{ type: 'work', payload: {}, queue: 'default', priority: 2, unique_key: null, tags: null },
+        source: `follow-up of ${task.id}`,
+      },
+    ]);
+  });
+
+  test('passes its trace on to follow-ups without one', async () => {
+    const worker = await registerWorker(await queue.session());
+    await enqueue(queue.admin, { traceparent: TRACEPARENT });
+    const other = TRACEPARENT.replace('4b', '00');
+    await settle(
+      worker,
+      followed(await claimOne(worker), { type: 'work' }, { type: 'work', traceparent: other }),
+    );
+    expect(await enqueued('traceparent')).toEqual([{ traceparent: TRACEPARENT }, { traceparent: other }]);
+  });
+
+  test('may leave its key to a follow-up', async () => {
+    const worker = await registerWorker(await queue.session());
+    await enqueue(queue.admin, { key: 'k' });
+    await settle(worker, followed(await claimOne(worker), { type: 'work', key: 'k' }));
+    expect(await enqueued('unique_key')).toEqual([{ unique_key: 'k' }]);
+  });
+
+  test('runs again beside its follow-ups', async () => {
+    const { worker, tasks } = await claimed();
+    await settle(worker, { ...followed(tasks[0]!, { type: 'mail' }), again: { payload: 2 } });
+    expect(await enqueued('type, payload, source')).toEqual([
+      { type: 'work', payload: 2, source: `again of ${tasks[0]!.id}` },
+      { type: 'mail', payload: {}, source: `follow-up of ${tasks[0]!.id}` },
+    ]);
+  });
+
+  test('creates none whose key another task holds', async () => {
+    const { worker, tasks } = await claimed(2);
+    await settle(
+      worker,
+      ...tasks.map((task) => followed(task, { type: 'mail', payload: task.id, key: 'k' })),
+    );
+    expect(await enqueued()).toEqual([{ type: 'mail', payload: tasks[0]!.id }]);
+  });
+
+  test.each([
+    ['is not in the history until the commit, nor are they', 'rollback', 0],
+    ['is there after the commit, with them', 'commit', 1],
+  ])('%s', async (_, end, count) => {
+    const { worker, tasks } = await claimed();
+    await worker.session.rows('begin');
+    await settle(worker, followed(tasks[0]!, { type: 'mail' }));
+    expect(await enqueued()).toEqual([]);
+    await worker.session.rows(end);
+    expect(await enqueued()).toHaveLength(count);
+    expect(await queue.admin.rows('select from taskq.finished_tasks')).toHaveLength(count);
+  });
+
+  test('two hundred with fifty follow-ups each', async () => {
+    const { worker, tasks } = await claimed(200);
+    const next = Array.from({ length: 50 }, (_, n) => ({ type: 'mail', payload: { n } }));
+    const answers = await settle(worker, ...tasks.map((task) => followed(task, ...next)));
+    expect(answers.every(({ answer }) => answer === 'recorded')).toBe(true);
+    const counts = 'select count(*)::int as n from taskq.tasks group by source order by 1';
+    expect(await queue.admin.rows(counts)).toEqual(tasks.map(() => ({ n: 50 })));
+  });
+});
+
+describe('nothing is enqueued', () => {
+  test('by a repeat of what is recorded', async () => {
+    const { worker, tasks } = await claimed();
+    const of = followed(tasks[0]!, { type: 'mail' });
+    await settle(worker, of);
+    expect(await settle(worker, of)).toMatchObject([{ answer: 'already' }]);
+    expect(await settle(worker, of, of)).toMatchObject([{ answer: 'already' }]);
+    expect(await enqueued()).toHaveLength(1);
+  });
+
+  test('by a worker whose task waits again', async () => {
+    const { worker, tasks } = await claimed();
+    await lapse(queue.admin, [tasks[0]!.id]);
+    await silence(queue.admin, worker.id, 3_600_000);
+    await rescueAll(queue.admin);
+    expect(await settle(worker, followed(tasks[0]!, { type: 'mail' }))).toMatchObject([{ answer: 'lost' }]);
+    expect(await enqueued('type')).toEqual([]);
+  });
+
+  test('by a worker whose task another one runs, nor by one that never had it', async () => {
+    const { worker, tasks } = await claimed();
+    await lapse(queue.admin, [tasks[0]!.id]);
+    await silence(queue.admin, worker.id, 3_600_000);
+    await rescueAll(queue.admin);
+    const other = await registerWorker(await queue.session());
+    const again = await claimOne(other);
+    for (const stale of [followed(tasks[0]!, { type: 'mail' }), followed(again, { type: 'mail' })])
+      expect(await settle(worker, stale)).toMatchObject([{ answer: 'lost' }]);
+    expect(await enqueued('type')).toEqual([]);
+    expect(await settle(other, followed(again, { type: 'mail' }))).toMatchObject([{ answer: 'recorded' }]);
+    expect(await enqueued('type')).toEqual([{ type: 'mail' }]);
+  });
+
+  test('for a task that is locked, which stays held', async () => {
+    const { worker, tasks } = await claimed();
+    const locker = await queue.session();
+    await locker.rows('begin');
+    await locker.rows('select from taskq.tasks for update');
+    expect(await settle(worker, followed(tasks[0]!, { type: 'mail' }))).toMatchObject([{ answer: 'busy' }]);
+    await locker.rows('rollback');
+    expect(await enqueued()).toEqual([]);
+    expect(await settle(worker, followed(tasks[0]!, { type: 'mail' }))).toMatchObject([
+      { answer: 'recorded' },
+    ]);
+  });
+
+  test.each(['failed', 'snoozed', 'dead', 'cancelled'])(
+    'with an outcome of %s, which is refused',
+    async (kind) => {
+      const { worker, tasks } = await claimed();
+      const of = outcome(tasks[0]!, kind, { enqueue: [{ type: 'mail' }] });
+      await expect(settle(worker, of)).rejects.toMatchObject({ code: '22023' });
+    },
+  );
+
+  test('by settle, which refuses follow-ups', async () => {
+    const { worker, tasks } = await claimed();
+    await expect(worker.settle(followed(tasks[0]!, { type: 'mail' }))).rejects.toMatchObject({
+      code: '22023',
+    });
+    expect(await enqueued()).toEqual([]);
+  });
+});
+
+describe('a follow-up that is refused', () => {
+  const REFUSED: Readonly<Record<string, readonly [unknown, RegExp]>> = {
+    'a type that nothing knows': [{ type: 'male' }, /^unknown type "male": no worker has registered it/],
+    'a bad option': [{ type: 'mail', priority: 77 }, /priority/],
+    'an option that does not exist': [{ type: 'mail', prioritat: 7 }, /prioritat/],
+    'no type': [{ payload: 5 }, /type/],
+    'something that is no task': [5, /^task 2 cannot be enqueued/],
+    'a replacement of a task of another type': [
+      { type: 'mail', key: 'held', on_held: 'replace' },
+      /holds the key "held"/,
+    ],
+  };
+
+  test.each(Object.entries(REFUSED))(
+    '%s makes its own task dead, and the rest is recorded',
+    async (_, [task, why]) => {
+      const { worker, tasks } = await claimed(3);
+      await enqueue(queue.admin, { key: 'held', source: 'first' });
+      const [first, bad, last] = tasks as [Claimed, Claimed, Claimed];
+      const answers = await settle(
+        worker,
+        followed(first, { type: 'mail', payload: 1 }),
+        { ...followed(bad, { type: 'mail', payload: 2 }, task), result: 'done' },
+        followed(last, { type: 'mail', payload: 3 }),
+      );
+      expect(answers).toMatchObject([
+        { answer: 'recorded', extra: null },
+        {
+          answer: 'recorded',
+          extra: {
+            status: 'dead',
+            attempts: 1,
+            reason: 'follow_up_refused',
+            error: { name: 'FollowUpRefused', message: expect.stringMatching(why), code: '22023' },
+          },
+        },
+        { answer: 'recorded', extra: null },
+      ]);
+      expect(await deadRow(queue.admin, bad.id)).toMatchObject({
+        reason: 'follow_up_refused',
+        error: { message: expect.stringMatching(why) },
+      });
+      expect(await queue.admin.rows('select result from taskq.task_errors')).toEqual([{ result: 'done' }]);
+      expect(await enqueued('payload')).toEqual([{ payload: 1 }, { payload: 3 }]);
+    },
+  );
+
+  test('a type that nothing knows yet is accepted where the follow-up says so', async () => {
+    const { worker, tasks } = await claimed();
+    await settle(worker, followed(tasks[0]!, { type: 'male', allow_unknown: true }, { type: 'mail' }));
+    expect(await enqueued('type')).toEqual([{ type: 'male' }, { type: 'mail' }]);
+  });
+
+  test.each([
+    ['at once', 'create trigger refuse before insert on taskq.tasks'],
+    [
+      'at the commit',
+      'create constraint trigger refuse after insert on taskq.tasks deferrable initially deferred',
+    ],
+  ])('by a trigger of the application, %s', async (_, create) => {
+    const { worker, tasks } = await claimed(2);
+    await queue.admin.client.query(`
+      create function public.refuse() returns trigger language plpgsql as
+        $$ begin if new.payload = '13' then raise 'no thirteen'; end if; return new; end $$;
+      ${create} for each row execute function public.refuse()`);
+    try {
+      const of = tasks.map((task, nth) => followed(task, { type: 'mail', payload: 12 + nth }));
+      expect(await settle(worker, ...of)).toMatchObject([
+        { answer: 'recorded', extra: null },
+        { answer: 'recorded', extra: { reason: 'follow_up_refused', error: { message: 'no thirteen' } } },
+      ]);
+      expect(await enqueued('payload')).toEqual([{ payload: 12 }]);
+    } finally {
+      await queue.admin.client.query('drop trigger refuse on taskq.tasks; drop function public.refuse()');
+    }
+  });
+});
+
+describe('a key that a producer has in an open transaction', () => {
+  async function open(key: string): Promise<Session> {
+    const producer = await queue.session();
+    await producer.rows('begin');
+    await enqueue(producer, { key, source: 'first' });
+    return producer;
+  }
+
+  test('makes only the tasks busy whose follow-ups have it, and not for long', async () => {
+    const { worker, tasks } = await claimed(12);
+    const producer = await open('open');
+    const of = tasks.map((task, nth) =>
+      followed(task, { type: 'mail', payload: nth, key: nth < 10 ? 'open' : `free ${nth}` }),
+    );
+    const start = performance.now();
+    const answers = await settle(worker, ...of);
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(answers.map(({ answer }) => answer)).toEqual(
+      tasks.map((_, nth) => (nth < 10 ? 'busy' : 'recorded')),
+    );
+    expect(await enqueued('payload')).toEqual([{ payload: 10 }, { payload: 11 }]);
+    await producer.rows('rollback');
+    expect((await settle(worker, ...of.slice(0, 2))).map(({ answer }) => answer)).toEqual([
+      'recorded',
+      'recorded',
+    ]);
+    expect(await enqueued('payload')).toHaveLength(3);
+  });
+
+  test('is held, once that commits: nothing is created, and the task completes', async () => {
+    const { worker, tasks } = await claimed();
+    const producer = await open('open');
+    const of = followed(tasks[0]!, { type: 'mail', key: 'open' });
+    expect(await settle(worker, of)).toMatchObject([{ answer: 'busy' }]);
+    await producer.rows('commit');
+    expect(await settle(worker, of)).toMatchObject([{ answer: 'recorded', extra: null }]);
+    expect(await enqueued()).toEqual([]);
+  });
+
+  test('a producer waits for the end of the transaction with the follow-up, and creates nothing', async () => {
+    const { worker, tasks } = await claimed();
+    await worker.session.rows('begin');
+    await settle(worker, followed(tasks[0]!, { type: 'mail', key: 'open' }));
+    const producer = await queue.session();
+    const waiting = producer.rows("select created from taskq.enqueue('mail', '{}', '{\"key\": \"open\"}')");
+    await waitUntilBlocked(queue.admin);
+    await worker.session.rows('commit');
+    expect(await waiting).toEqual([{ created: false }]);
+  });
+});
+
+test('an option that does not exist is refused, and one to wait for a row is that of settle', async () => {
+  const { worker, tasks } = await claimed();
+  const call = 'select answer from taskq.settle_and_enqueue($1, $2, $3)';
+  const of = JSON.stringify([followed(tasks[0]!, { type: 'mail' })]);
+  await expect(queue.admin.rows(call, worker.id, of, '{"wait": 1}')).rejects.toThrow(/wait_for/);
+  const wait = JSON.stringify({ wait_for: Number(tasks[0]!.id) });
+  expect(await queue.admin.rows(call, worker.id, of, wait)).toEqual([{ answer: 'recorded' }]);
+});
