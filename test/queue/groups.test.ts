@@ -599,6 +599,45 @@ describe('a task that a trigger of the application refuses', () => {
   });
 });
 
+test('a slot that a trigger of the application refuses to have taken back is named, and asked about in 5 s', async () => {
+  await setQueue({ group_limit: 1 });
+  const kept = await inGroup('ann');
+  const me = await worker();
+  // A slot, but no worker for it.
+  await me.claim({ types: ['other'] });
+  await refuseChanges(queue.admin, 'create trigger', `old.id = ${kept} and new.gate = 'w'`);
+  const urgent = await inGroup('ann', { priority: 0 });
+  const looked = async () =>
+    (
+      await me.session.rows<{ id: string | null; extra: object }>(
+        `select id, extra from taskq.claim($1, '{default}', '{work}', 10, 0, 30000, null, null, '{"looked": true}')`,
+        me.id,
+      )
+    ).map(({ id, extra }) => ({ id, extra }));
+  for (let n = 0; n < 3; n++)
+    expect(await looked()).toEqual([
+      {
+        id: null,
+        extra: expect.objectContaining({
+          refused: [
+            {
+              id: kept,
+              queue: 'default',
+              type: 'work',
+              error: 'not allowed by the application',
+              code: 'P0001',
+            },
+          ],
+        }),
+      },
+    ]);
+  const asks = "select count(*)::integer from taskq.asks where due_at > now() + interval '3 s'";
+  expect(await queue.admin.value(asks)).toBe(1);
+  expect(await queue.admin.value('select count(*)::integer from taskq.asks')).toBe(1);
+  await queue.admin.rows('alter table taskq.tasks disable trigger refuse');
+  expect(await claimed(me)).toEqual([urgent]);
+});
+
 describe('groups without a limit', () => {
   test('take turns, however often one has asked', async () => {
     await queue.admin.rows(

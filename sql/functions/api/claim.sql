@@ -41,7 +41,8 @@
 --
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a
 -- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
--- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}].
+-- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}]. It
+-- lists there, too, what keeps a slot out of turn because the database refuses to take it back.
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,
   _cursor bigint[] default null, _look_back_ms integer default null, options jsonb default '{}'
@@ -77,6 +78,8 @@ declare
   chosen_first tid[];
   has_older_slot boolean;
   out_of_turn tid[];
+  returned record;
+  slots_kept jsonb;
   left_out tid[];
   last_level integer;
   most_lost integer;
@@ -208,9 +211,15 @@ begin
       ) as due;
       out_of_turn := case when has_older_slot then taskq.find_out_of_turn(chosen, given, ts) end;
       exit when out_of_turn is null;
-      -- Those whose slot cannot be taken back stay as they are.
+      -- Those whose slot cannot be taken back stay as they are, and are chosen again.
+      select r.given, r.refused into returned
+      from taskq.return_slots(
+        array(select o.row_at from unnest(out_of_turn) as o (row_at) where o.row_at <> all (coalesce(left_out, '{}'))),
+        _queues, _types, _cursor, _start + _ahead, ts, spare > 0
+      ) as r;
       left_out := left_out || out_of_turn;
-      given := given || taskq.return_slots(out_of_turn, _queues, _types, _cursor, _start + _ahead, ts, spare > 0);
+      given := given || returned.given;
+      slots_kept := nullif(coalesce(slots_kept, '[]') || coalesce(returned.refused, '[]'), '[]');
       -- Choose again: a task that comes first may have got a slot.
       exit when turn = 2;
       chosen_first := chosen;
@@ -328,7 +337,10 @@ begin
         else coalesce(last_level - 1, 0)
       end
     ) || case when is_probe then '{"probe": true}' else '{}' end::jsonb
-      || case when refused is null then '{}' else jsonb_build_object('refused', refused) end
+      || case
+        when coalesce(refused, slots_kept) is null then '{}'
+        else jsonb_build_object('refused', coalesce(refused, '[]') || coalesce(slots_kept, '[]'))
+      end
       || case
         when asked_to is null then '{}'
         else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))

@@ -59,7 +59,7 @@ begin
 
   if cardinality(woken) > 0 then
     if _try_until is not null then
-      able := taskq.try_gate(woken, 'w', cardinality(woken), _ts, _try_until);
+      select t.able into able from taskq.try_gate(woken, 'w', cardinality(woken), _ts, _try_until) as t;
       insert into taskq.asks (due_at, queue, key, task_id)
       select _ts + interval '5 s', t.queue, t.group_key, t.id
       from taskq.tasks t where t.id = any (woken) and t.id <> all (able);

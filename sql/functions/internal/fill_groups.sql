@@ -95,7 +95,7 @@ begin
       where g.swaps
     );
     if _try_until is not null then
-      taken := taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until);
+      select t.able into taken from taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until) as t;
     end if;
     select array_agg(coalesce(l.slots, 0) order by g.nth) into taken_back
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
@@ -147,7 +147,7 @@ begin
     );
   end if;
   if _try_until is not null then
-    chosen := taskq.try_gate(chosen, 'h', free[1], _ts, _try_until);
+    select t.able into chosen from taskq.try_gate(chosen, 'h', free[1], _ts, _try_until) as t;
   end if;
   with given as (
     update taskq.tasks t

@@ -1,11 +1,12 @@
 -- Takes back the slots of these rows, chosen and locked by a claim that must not take them (taskq.find_out_of_turn),
 -- and attends to their groups, unless another session does: then an ask is left. Needs no mutex to take slots back:
--- only one that gives them out counts them. Returns the tasks that got slots. See taskq.attend for the other
--- parameters.
+-- only one that gives them out counts them. Returns the tasks that got slots (given), and those that the database
+-- refuses to write, with their errors (refused; null: none): they keep their slots, and their groups ask again in 5 s.
+-- See taskq.attend for the other parameters.
 create or replace function taskq.return_slots(
-  _rows tid[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz, _one_by_one boolean
+  _rows tid[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz, _one_by_one boolean,
+  out given bigint[], out refused jsonb
 )
-returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -13,18 +14,26 @@ set enable_seqscan = off
 as $$
 declare
   ids constant bigint[] := array(select t.id from taskq.tasks t where t.ctid = any (_rows));
+  able bigint[];
   left_asks taskq.asks[];
 begin
-  -- One that the database refuses to write keeps its slot, and the claim leaves it out.
-  perform taskq.take_slots_back(
-    taskq.try_gate(ids, 'w', cardinality(ids), _ts, clock_timestamp() + interval '1 s'), _ts
-  );
+  select t.able, t.refused into able, refused
+  from taskq.try_gate(ids, 'w', cardinality(ids), _ts, clock_timestamp() + interval '1 s') as t;
+  perform taskq.take_slots_back(able, _ts);
   with asked as (
     insert into taskq.asks (due_at, queue, key)
-    select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (ids)
+    select distinct _ts, t.queue, t.group_key from taskq.tasks t where t.id = any (able)
     returning *
   )
   select array_agg(a::taskq.asks) into left_asks from asked a;
-  return taskq.attend_asks(left_asks, _queues, _types, _cursor, _most, _ts, _one_by_one);
+  insert into taskq.asks (due_at, queue, key)
+  select distinct _ts + interval '5 seconds', t.queue, t.group_key
+  from taskq.tasks t
+  where t.id = any (ids) and t.id <> all (able) and not exists (
+    select from taskq.asks a where a.queue = t.queue and a.key = t.group_key and a.task_id is null
+  );
+  if left_asks is not null then
+    given := taskq.attend_asks(left_asks, _queues, _types, _cursor, _most, _ts, _one_by_one);
+  end if;
 end
 $$;

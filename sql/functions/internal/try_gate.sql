@@ -1,9 +1,9 @@
 -- Finds out which of these tasks, locked by the caller, the database lets it give this gate: writes each alone, and
--- undoes that. Returns the first _most of them; what it has not tried by _until counts as refused. See taskq.try_claim.
+-- undoes that. Returns the first _most of them (able), and those before them that it does not, with their errors
+-- (refused; null: none). What it has not tried by _until is in neither. See taskq.try_claim.
 create or replace function taskq.try_gate(
-  _ids bigint[], _gate "char", _most integer, _ts timestamptz, _until timestamptz
+  _ids bigint[], _gate "char", _most integer, _ts timestamptz, _until timestamptz, out able bigint[], out refused jsonb
 )
-returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -11,8 +11,8 @@ set enable_seqscan = off
 as $$
 declare
   tried bigint;
-  able bigint[] := array[]::bigint[];
 begin
+  able := '{}';
   foreach tried in array _ids loop
     exit when cardinality(able) = _most or clock_timestamp() > _until;
     begin
@@ -30,8 +30,13 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
+      refused := coalesce(refused, '[]') || (
+        select jsonb_build_object(
+          'id', t.id::text, 'queue', t.queue, 'type', t.type, 'error', sqlerrm, 'code', sqlstate
+        )
+        from taskq.tasks t where t.id = tried
+      );
     end;
   end loop;
-  return able;
 end
 $$;
