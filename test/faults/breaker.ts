@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { connect, deadlocksOf, numberOf, startWorker } from './chaos.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
 const WORKERS = 3;
-const HANDLERS = fileURLToPath(new URL('handlers', import.meta.url));
 /** Within this time all that is waited for comes, on a slow machine too: the lease of a killed worker runs out first. */
 const PATIENCE_MS = 60_000;
 
@@ -13,33 +11,13 @@ const PATIENCE_MS = 60_000;
  * setting changed. A trigger is the witness: in the transaction of each claim it records whether the breaker was open,
  * whether the task is its probe, and which other probes of that opening some worker still held.
  */
-export async function breaker({ url, start }: Testbed, seconds: number): Promise<Found> {
-  const admin = new pg.Client({ connectionString: url, application_name: 'admin' });
-  await admin.connect();
+export async function breaker(testbed: Testbed, seconds: number): Promise<Found> {
+  const admin = await connect(testbed.url, 'admin');
   await admin.query(WITNESS);
-  const work = () =>
-    start(
-      [
-        'work',
-        '--handlers',
-        HANDLERS,
-        '--lease',
-        '2s',
-        '--poll',
-        '100ms',
-        '--grace',
-        '1s',
-        '--concurrency',
-        '4',
-      ],
-      { DATABASE_URL: url, WITNESS_URL: url },
-    );
+  const work = () => startWorker(testbed, ['--lease', '2s', '--poll', '100ms', '--concurrency', '4']);
   const workers: Killable[] = Array.from({ length: WORKERS }, work);
   const faults: string[] = [];
-  const count = async (text: string): Promise<number> => {
-    const { rows } = await admin.query<Record<string, string>>(text);
-    return Number(Object.values(rows[0]!)[0]);
-  };
+  const count = (text: string) => numberOf(admin, text);
   const reached = async (what: string, isSo: () => Promise<boolean>): Promise<boolean> => {
     const end = performance.now() + PATIENCE_MS;
     while (!(await isSo())) {
@@ -89,7 +67,7 @@ export async function breaker({ url, start }: Testbed, seconds: number): Promise
     claims: await count('select count(*) from app.claims'),
     completed: await count("select count(*) from taskq.finished_tasks where status = 'completed'"),
     dead: await count('select count(*) from taskq.dead_tasks'),
-    deadlocks: await count('select deadlocks from pg_stat_database where datname = current_database()'),
+    deadlocks: await deadlocksOf(admin),
   };
   const admitted = await count(ADMITTED);
   const overlapping = await count('select count(*) from app.claims where cardinality(others) > 0');

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import type pg from 'pg';
+import { connect, deadlocksOf, numberOf, startWorker, terminateSession } from './chaos.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const PRODUCERS = 20;
 const WORKERS = 3;
-const HANDLERS = fileURLToPath(new URL('handlers', import.meta.url));
 
 /** Between two of these all is left to come to rest, and looked at. */
 const ROUND_MS = 4000;
@@ -24,7 +23,8 @@ const REST_MS = 60_000;
  * event is numbered in its transaction, after it was enqueued and so under the lock of its key: the events of a key have
  * the order of their commits. Whenever all is at rest, the last event of each key must be the last that ran.
  */
-export async function keys({ url, start }: Testbed, seconds: number): Promise<Found> {
+export async function keys(testbed: Testbed, seconds: number): Promise<Found> {
+  const { url } = testbed;
   const admin = await connect(url, 'admin');
   await admin.query(`
     create schema app;
@@ -37,23 +37,7 @@ export async function keys({ url, start }: Testbed, seconds: number): Promise<Fo
   const figures = { events: 0, created: 0, held: 0, replaced: 0, again: 0, rolled_back: 0, broken: 0 };
   const faults: string[] = [];
   let [killedWorkers, rounds, latestRestMs] = [0, 0, 0];
-  const work = () =>
-    start(
-      [
-        'work',
-        '--handlers',
-        HANDLERS,
-        '--lease',
-        '2s',
-        '--poll',
-        '100ms',
-        '--grace',
-        '1s',
-        '--concurrency',
-        '4',
-      ],
-      { DATABASE_URL: url, WITNESS_URL: url },
-    );
+  const work = () => startWorker(testbed, ['--lease', '2s', '--poll', '100ms', '--concurrency', '4']);
   const workers: Killable[] = Array.from({ length: WORKERS }, work);
 
   const isReached = () => TO_REACH.every((what) => figures[what] > 0);
@@ -67,7 +51,7 @@ export async function keys({ url, start }: Testbed, seconds: number): Promise<Fo
     const roundEnd = performance.now() + (leftMs > 0 ? Math.min(leftMs, ROUND_MS) : ROUND_MS);
     for (let nth = 1; performance.now() < roundEnd; nth++) {
       await sleep(KILL_MS);
-      await terminateOne(admin, nth % 2 === 0 ? 'producer' : 'taskq%');
+      await terminateSession(admin, nth % 2 === 0 ? 'producer' : 'taskq%');
       if (nth % 10 === 0) {
         const which = nth % WORKERS;
         workers[which]!.kill('SIGKILL');
@@ -85,12 +69,9 @@ export async function keys({ url, start }: Testbed, seconds: number): Promise<Fo
 
   for (const worker of workers) worker.kill('SIGTERM');
   await Promise.all(workers.map(({ exit }) => exit));
-  const deadlocks = await count(
-    admin,
-    'select deadlocks from pg_stat_database where datname = current_database()',
-  );
+  const deadlocks = await deadlocksOf(admin);
   if (deadlocks > 0) faults.push(`${deadlocks} deadlocks`);
-  const runs = await count(admin, 'select count(*) from app.runs');
+  const runs = await numberOf(admin, 'select count(*) from app.runs');
   await admin.end();
   for (const what of TO_REACH) {
     if (figures[what] === 0) faults.push(`no event was ${what}: the scenario reached too little`);
@@ -157,9 +138,9 @@ async function produceOnce(client: pg.Client, figures: Figures): Promise<void> {
 /** Waits until no task is left, and returns what is wrong then. */
 async function faultsAtRest(admin: pg.Client): Promise<string[]> {
   const end = performance.now() + REST_MS;
-  while ((await count(admin, 'select count(*) from taskq.tasks')) > 0) {
+  while ((await numberOf(admin, 'select count(*) from taskq.tasks')) > 0) {
     if (performance.now() > end)
-      return [`${await count(admin, 'select count(*) from taskq.tasks')} tasks are stuck`];
+      return [`${await numberOf(admin, 'select count(*) from taskq.tasks')} tasks are stuck`];
     await sleep(50);
   }
   const { rows } = await admin.query<{ key: string; n: number; last: number | null; most: number | null }>(
@@ -172,7 +153,7 @@ async function faultsAtRest(admin: pg.Client): Promise<string[]> {
   );
   const unknown =
     'select count(*) from app.runs r where not exists (select from app.events e where e.id = r.event)';
-  const rolledBack = await count(admin, unknown);
+  const rolledBack = await numberOf(admin, unknown);
   return [
     ...(rolledBack > 0 ? [`${rolledBack} runs of events that were rolled back`] : []),
     ...rows.flatMap(({ key, n, last, most }) => [
@@ -180,27 +161,6 @@ async function faultsAtRest(admin: pg.Client): Promise<string[]> {
       ...(last === most ? [] : [`event ${last} of key ${key} ran last, after event ${most}`]),
     ]),
   ];
-}
-
-async function terminateOne(admin: pg.Client, application: string): Promise<void> {
-  await admin.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and application_name like $1 and pid <> pg_backend_pid()
-     order by random() limit 1`,
-    [application],
-  );
-}
-
-async function connect(connectionString: string, application_name: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString, application_name });
-  client.on('error', () => {});
-  await client.connect();
-  return client;
-}
-
-async function count(client: pg.Client, text: string): Promise<number> {
-  const { rows } = await client.query<Record<string, string>>(text);
-  return Number(Object.values(rows[0]!)[0]);
 }
 
 function isBroken(error: unknown): boolean {

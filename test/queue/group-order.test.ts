@@ -1,25 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { enqueue, liveRow, refuseChanges } from './rows.ts';
-import { useDatabase } from './session.ts';
-import { type Claimed, outcome, type PlainWorker, registerWorker } from './worker.ts';
+import { useGroups } from './use-groups.ts';
+import { outcome, type PlainWorker } from './worker.ts';
 
-const queue = useDatabase();
-
-const inGroup = (group: string, options: object = {}) => enqueue(queue.admin, { group, ...options });
-
-function setQueue(settings: object): Promise<unknown> {
-  return queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
-}
-
-const worker = async () => registerWorker(await queue.session());
-
-async function claimed(by: PlainWorker): Promise<string[]> {
-  return (await by.claim({ start: 10 })).map(({ id }) => id);
-}
-
-async function complete(by: PlainWorker, tasks: readonly Claimed[]): Promise<void> {
-  await by.settle(...tasks.map((task) => outcome(task, 'completed')));
-}
+const { queue, inGroup, setQueue, worker, claimed, complete } = useGroups();
 
 /** A task that has a slot which no worker has claimed, and one that comes first, committed since. */
 async function overtaken(me: PlainWorker): Promise<{ late: string; urgent: string }> {
