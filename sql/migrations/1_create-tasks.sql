@@ -125,8 +125,9 @@ with (
   autovacuum_vacuum_cost_delay = 0
 );
 
--- A group that has its turn takes all of its asks with it.
-create index asks_group on taskq.asks (queue, key, due_at, id);
+-- A group that has its turn takes all of its asks with it. `queue || ''` reserves it for that, as in tasks_live_key: it
+-- may seem as good as the primary key for one ask, and then all asks of the queue are read.
+create index asks_group on taskq.asks ((queue || ''), key, due_at, id);
 
 -- A task to be inserted: what its producer gave, else what its type, its queue or the defaults say. `place` counts the
 -- tasks of one call; `is_held`: another task has its key.

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { claimerOf } from './claimer.ts';
 import { deadRow, enqueue, enqueueSome, liveRow, refuseChanges } from './rows.ts';
 import { useGroups } from './use-groups.ts';
 import { type Claimed, outcome, type PlainWorker } from './worker.ts';
@@ -176,6 +177,22 @@ describe('a task with a delay', () => {
     expect(await claimed(me)).toEqual([third]);
   });
 
+  test('starts in its order beside thousands whose time is the same', async () => {
+    await setQueue({ group_limit: 1 });
+    const tasks = Array.from({ length: 2500 }, (_, n) => ({ type: 'work', priority: n < 2499 ? 5 : 1 }));
+    await queue.admin.rows(
+      'select from taskq.enqueue_many($1, \'{"group": "ann", "delay_ms": 60000}\')',
+      JSON.stringify(tasks),
+    );
+    const last = await queue.admin.value<string>('select max(id) from taskq.tasks');
+    await queue.admin.rows("update taskq.asks set due_at = due_at - interval '1 hour'");
+    await queue.admin.rows("update taskq.tasks set not_before = not_before - interval '1 hour'");
+    const me = await worker();
+    let first: string | undefined;
+    for (let n = 0; n < 10 && first === undefined; n++) [first] = await claimed(me);
+    expect(first).toBe(last);
+  });
+
   test('starts at once when an operator says so', async () => {
     const id = await inGroup('ann', { delay_ms: 60_000 });
     const me = await worker();
@@ -299,6 +316,17 @@ test('a task that snoozes its group stops it until its own time, and keeps its s
   expect(await claimed(me)).toEqual([]);
   await queue.admin.rows('select taskq.retry($1)', [ids[0]]);
   expect(await claimed(me)).toEqual([ids[0], ids[2]]);
+});
+
+test('a task that snoozes its group and is aged starts its group again', async () => {
+  await setQueue({ group_limit: 2 });
+  const ids = [await inGroup('ann'), await inGroup('ann')];
+  const me = await worker();
+  const first = await me.claim();
+  await me.settle(outcome(first[0]!, 'snoozed', { delay_ms: 60_000, hold: 'group' }));
+  expect(await claimed(me)).toEqual([]);
+  await age(ids[0]!);
+  expect(await claimed(me)).toEqual(ids);
 });
 
 test('a task without a group that snoozes its group is recorded beside others', async () => {
@@ -689,6 +717,41 @@ test('a group that another session attends to for long hides no other group', as
   await expect.poll(async () => (await me.claim()).map((task) => task.id)).toEqual([id]);
   await other.rows('rollback');
   expect(await claimed(me)).toHaveLength(1);
+});
+
+describe('groups that the open claim of another session has', () => {
+  /** Claims from so many groups in a transaction that stays open; then a group asks that shares no mutex with them. */
+  async function hold(groups: number): Promise<string> {
+    await setQueue({ group_limit: 1 });
+    const tasks = Array.from({ length: groups }, (_, n) => ({ type: 'work', group: `held ${n}` }));
+    await queue.admin.rows('select from taskq.enqueue_many($1)', JSON.stringify(tasks));
+    await queue.admin.rows("update taskq.asks set due_at = due_at - interval '1 minute'");
+    const other = await worker();
+    await other.session.rows('begin');
+    for (let held = 0; held < groups; ) held += (await other.claim({ start: 1000 })).length;
+    const free = await queue.admin.value<string>(
+      `select 'free ' || n from generate_series(0, 1000) as n
+       where taskq.mutex_of('default', 'free ' || n) not in (
+         select taskq.mutex_of('default', t.group_key) from taskq.tasks t
+       )
+       limit 1`,
+    );
+    return inGroup(free);
+  }
+
+  test('take no turn of a claim of one task', async () => {
+    const id = await hold(900);
+    expect(await claimed(await worker())).toEqual([id]);
+  });
+
+  test('are passed by the claims of one task, however many they are', async () => {
+    const id = await hold(3000);
+    const me = await worker();
+    const claimer = claimerOf(me.session, me);
+    const got: string[] = [];
+    for (let n = 0; n < 4; n++) got.push(...(await claimer.claim(1)).map((task) => task.id));
+    expect(got).toEqual([id]);
+  });
 });
 
 describe('a high limit', () => {

@@ -97,3 +97,15 @@ test('and whatever was worked off there before the last vacuum', async () => {
   await worker.session.rows('discard plans');
   await expectFew('full');
 });
+
+test('one ask is looked for by its primary key', async () => {
+  // Where little is known of the table, an index of asks by group that fits as well would seem as good.
+  await admin.rows('begin');
+  await admin.rows('alter table taskq.asks drop constraint asks_pkey');
+  await admin.rows('set local enable_seqscan = off');
+  const plan = await admin.rows<{ 'QUERY PLAN': string }>(
+    "explain select from taskq.asks where queue = 'default' and due_at = '2020-01-01' and id = 1",
+  );
+  await admin.rows('rollback');
+  expect(plan.map((line) => line['QUERY PLAN']).join()).toContain('Filter: (queue');
+});

@@ -25,10 +25,16 @@ as $$
       for no key update
     ) as due
     where t.id = _id and t.id + 0 = due.id
-    returning t.id, due.wait
+    returning t.id, t.queue, t.group_key, t.gate, t.available_at, due.wait
   ),
   asked as (
-    update taskq.asks a set due_at = a.due_at - aged.wait from aged where a.task_id = aged.id
+    update taskq.asks a set due_at = a.due_at - aged.wait
+    from aged
+    where a.task_id = aged.id
+      -- Its group, which it stops until then.
+      or (
+        aged.gate = 's' and a.queue = aged.queue and a.key = aged.group_key and a.due_at = aged.available_at + aged.wait
+      )
   )
   select exists (select from aged)
 $$;

@@ -29,7 +29,9 @@ begin
     insert into taskq.asks (due_at, queue, key, task_id)
     values (ts, waiting.queue, waiting.group_key, case when waiting.gate = 'd' then _id end)
     returning * into ask;
-    perform taskq.attend_asks(array[ask], array[ask.queue], array[waiting.type], null, 1000, ts, false);
+    perform taskq.attend_asks(
+      array[ask], taskq.take_mutexes(array[ask]), array[ask.queue], array[waiting.type], null, 1000, ts, false
+    );
     ts := clock_timestamp();
   end if;
   limits := array(

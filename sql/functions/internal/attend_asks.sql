@@ -1,6 +1,5 @@
--- Attends to these asks, which a claim has read or left: takes the mutexes of their groups and calls
--- taskq.attend_groups. Returns the tasks that got slots. Passes groups that another session attends to: their asks
--- stay.
+-- Attends to these asks, which a claim has read or left, by calling taskq.attend_groups. Returns the tasks that got
+-- slots. Passes groups whose mutex is not among those that the caller has (_mutexes): their asks stay.
 --
 -- With these asks go the later ones of the same groups, a thousand at most. Else each would get its group another turn:
 -- one that was filled by single enqueues would have a turn for each, and where groups have no limit the asks would grow
@@ -9,7 +8,7 @@
 -- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each
 -- group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
 create or replace function taskq.attend_asks(
-  _asks taskq.asks[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz,
+  _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz,
   _one_by_one boolean
 )
 returns bigint[]
@@ -22,23 +21,10 @@ as $$
 #variable_conflict use_column
 declare
   given bigint[];
-  mutexes integer[];
   try_until timestamptz;
   put_off_to timestamptz;
   asking record;
 begin
-  -- The mutexes, in order, of those groups that no other session has.
-  mutexes := array(
-    select m.place
-    from (
-      select distinct taskq.mutex_of(a.queue, a.key) as place
-      from unnest(_asks) as a
-      order by 1
-    ) as wanted
-    cross join lateral (
-      select l.place from taskq.group_mutexes l where l.place = wanted.place limit 1 for no key update skip locked
-    ) as m
-  );
   -- Those of a group that another session has for long would hide the asks of other groups behind them: keep one, and put
   -- it behind these. A kept one is locked here, so the other session does not delete it: what the group asks for stays.
   with stale as materialized (
@@ -51,7 +37,7 @@ begin
       for update skip locked
     ) as l
     where a.task_id is null and a.key <> '' and a.due_at < _ts - interval '1 second'
-      and taskq.mutex_of(a.queue, a.key) <> all (mutexes)
+      and taskq.mutex_of(a.queue, a.key) <> all (_mutexes)
   ),
   kept as (
     update taskq.asks o set due_at = _ts
@@ -63,12 +49,12 @@ begin
     select later.ask
     from (
       select a.queue, a.key, min(a.due_at) as first_due, array_agg(a.id) as ids from unnest(_asks) as a
-      where a.key <> '' and taskq.mutex_of(a.queue, a.key) = any (mutexes)
+      where a.key <> '' and taskq.mutex_of(a.queue, a.key) = any (_mutexes)
       group by a.queue, a.key
     ) as g
     cross join lateral (
       select l as ask from taskq.asks l
-      where l.queue = g.queue and l.key = g.key and l.due_at >= g.first_due and l.due_at <= _ts and l.id <> all (g.ids)
+      where l.queue || '' = g.queue and l.key = g.key and l.due_at >= g.first_due and l.due_at <= _ts and l.id <> all (g.ids)
       order by l.due_at, l.id
       limit 1000
     ) as later
@@ -76,7 +62,7 @@ begin
   );
   if not _one_by_one then
     begin
-      return taskq.attend_groups(_asks, mutexes, _queues, _types, _cursor, _most, _ts);
+      return taskq.attend_groups(_asks, _mutexes, _queues, _types, _cursor, _most, _ts);
     exception when others then
       if taskq.is_server_fault(sqlstate) then
         raise;
@@ -88,7 +74,7 @@ begin
   for asking in
     select array_agg(a::taskq.asks) as asks, greatest(_most / count(*) over (), 1)::integer as share
     from unnest(_asks) as a
-    where taskq.mutex_of(a.queue, a.key) = any (mutexes)
+    where taskq.mutex_of(a.queue, a.key) = any (_mutexes)
     group by a.queue, a.key
     order by min(a.due_at), min(a.id)
   loop
@@ -96,7 +82,7 @@ begin
     if put_off_to is null then
       begin
         given := given || taskq.attend_groups(
-          asking.asks, mutexes, _queues, _types, _cursor, asking.share, _ts, try_until
+          asking.asks, _mutexes, _queues, _types, _cursor, asking.share, _ts, try_until
         );
         continue;
       exception when others then

@@ -81,6 +81,27 @@ begin
       group by a.queue
     ) as q;
   end if;
+  -- Tasks whose time is the same wake together: where order counts, a group gives out no slot before it has attended to
+  -- all of them. Its asks that are left bring it another turn.
+  if cardinality(_asks) >= 1000 then
+    select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
+    from unnest(group_queues, group_keys) as g (queue, key)
+    left join (
+      select distinct on (a.queue, a.key) a.queue, a.key, a.due_at, a.id from unnest(_asks) as a
+      where a.task_id is not null
+      order by a.queue, a.key, a.due_at desc, a.id desc
+    ) as last on last.queue = g.queue and last.key = g.key
+    cross join lateral taskq.is_strict(g.queue) as o (is_strict)
+    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
+    where not o.is_strict or l.most = 2147483647 or last.id is null or not exists (
+      select from taskq.asks later
+      where later.queue || '' = g.queue and later.key = g.key and later.due_at = last.due_at and later.id > last.id
+        and later.task_id is not null
+    );
+    if group_queues is null then
+      return null;
+    end if;
+  end if;
   return taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until);
 end
 $$;

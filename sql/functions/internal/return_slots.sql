@@ -30,10 +30,12 @@ begin
   select distinct _ts + interval '5 seconds', t.queue, t.group_key
   from taskq.tasks t
   where t.id = any (ids) and t.id <> all (able) and not exists (
-    select from taskq.asks a where a.queue = t.queue and a.key = t.group_key and a.task_id is null
+    select from taskq.asks a where a.queue || '' = t.queue and a.key = t.group_key and a.task_id is null
   );
   if left_asks is not null then
-    given := taskq.attend_asks(left_asks, _queues, _types, _cursor, _most, _ts, _one_by_one);
+    given := taskq.attend_asks(
+      left_asks, taskq.take_mutexes(left_asks), _queues, _types, _cursor, _most, _ts, _one_by_one
+    );
   end if;
 end
 $$;

@@ -47,10 +47,10 @@ it(`claims in open transactions never have more of a group than its limit togeth
 });
 
 it('and are seen to where a group is filled without its mutex', async () => {
-  const { text } = (await readFunctions()).find(({ name }) => name === 'attend_asks')!;
-  const locked = 'limit 1 for no key update skip locked\n    ) as m';
+  const { text } = (await readFunctions()).find(({ name }) => name === 'attend')!;
+  const locked = 'limit 1 for no key update skip locked\n      ) as m\n      limit _most';
   expect(text).toContain(locked);
-  await producer.query(text.replace(locked, 'limit 1\n    ) as m'));
+  await producer.query(text.replace(locked, locked.replace('for no key update skip locked', '')));
   expect((await race(seeded(1), 10)).most).not.toEqual([1, 2]);
   await producer.query(text);
 });
