@@ -1,8 +1,8 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
 -- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of
--- a stopped group, or of one whose slots are all held by tasks of other types or behind an open breaker. Reads the whole
--- live table; a worker asks only when it is idle.
+-- a stopped group, or of one whose slots are all held by tasks of other types or behind an open breaker. Reads the
+-- whole live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer

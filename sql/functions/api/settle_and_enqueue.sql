@@ -1,14 +1,14 @@
 -- Records outcomes like taskq.settle, which refuses follow-ups: tasks that a completed one enqueues with its end. Its
--- entry has them in `enqueue`, an array of {type, payload, …options} as in taskq.enqueue_many; allow_unknown true, of an
--- element, accepts a type that is not known. They are inserted in the transaction that records the completion, and only
--- if it is recorded: not for a repeat (`already`), not by a worker that has lost the lease. One without a traceparent
--- or source gets the traceparent of its task, and `follow-up of <id>`.
+-- entry has them in `enqueue`, an array of {type, payload, …options} as in taskq.enqueue_many; allow_unknown true, of
+-- an element, accepts a type that is not known. They are inserted in the transaction that records the completion, and
+-- only if it is recorded: not for a repeat (`already`), not by a worker that has lost the lease. One without a
+-- traceparent or source gets the traceparent of its task, and `follow-up of <id>`.
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
 -- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error.
 --
--- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The first
--- one waits for 20 ms, the others for 1 ms each, so send few such entries in one call, and no others with them.
+-- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The
+-- first one waits for 20 ms, the others for 1 ms each, so send few such entries in one call, and no others with them.
 create or replace function taskq.settle_and_enqueue(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -81,7 +81,9 @@ begin
         'name', 'FollowUpRefused', 'message', left(sqlerrm, 2000), 'stack', null, 'code', sqlstate, 'cause', null
       );
       return query
-      select s.id, s.lease_no, s.answer, case s.answer when 'recorded' then s.extra || jsonb_build_object('error', refused) end
+      select
+        s.id, s.lease_no, s.answer,
+        case s.answer when 'recorded' then s.extra || jsonb_build_object('error', refused) end
       from taskq.settle(_worker, json_build_array(
         (entry::jsonb - '{enqueue,again}'::text[])
           || jsonb_build_object('outcome', 'dead', 'reason', 'follow_up_refused', 'error', refused)

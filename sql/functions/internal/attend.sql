@@ -10,8 +10,8 @@
 -- mutex another session has takes none: the claim of a thousand groups may stay open for long, and a claim of one task
 -- would find nothing but these.
 --
--- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused. Returns
--- the tasks that got slots (given) and, by queue, the place before the first ask that is left, [due_at in epoch
+-- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused.
+-- Returns the tasks that got slots (given) and, by queue, the place before the first ask that is left, [due_at in epoch
 -- microseconds, id] (left_over; null: none is left).
 create or replace function taskq.attend(
   _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
@@ -31,8 +31,8 @@ declare
   reads_on boolean;
 begin
   loop
-    -- The asks of the first groups that no other session has, in the order of their times, and where those of the others
-    -- begin.
+    -- The asks of the first groups that no other session has, in the order of their times, and where those of the
+    -- others begin.
     with place_of as (
       select asked.name,
         coalesce(taskq.cursor_at(_cursor, asked.place, 10), '-infinity') as at,

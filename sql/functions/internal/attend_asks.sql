@@ -8,8 +8,8 @@
 -- Nothing of a group fails the claim: if the database refuses to write a task (a trigger of the application), each
 -- group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
 create or replace function taskq.attend_asks(
-  _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer, _ts timestamptz,
-  _one_by_one boolean
+  _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
+  _ts timestamptz, _one_by_one boolean
 )
 returns bigint[]
 language plpgsql security definer
@@ -25,8 +25,9 @@ declare
   put_off_to timestamptz;
   asking record;
 begin
-  -- Those of a group that another session has for long would hide the asks of other groups behind them: keep one, and put
-  -- it behind these. A kept one is locked here, so the other session does not delete it: what the group asks for stays.
+  -- Those of a group that another session has for long would hide the asks of other groups behind them: keep one, and
+  -- put it behind these. A kept one is locked here, so the other session does not delete it: what the group asks for
+  -- stays.
   with stale as materialized (
     select l.row_at, row_number() over (partition by a.queue, a.key order by a.due_at desc, a.id desc) as nth
     from unnest(_asks) as a
@@ -54,7 +55,8 @@ begin
     ) as g
     cross join lateral (
       select l as ask from taskq.asks l
-      where l.queue || '' = g.queue and l.key = g.key and l.due_at >= g.first_due and l.due_at <= _ts and l.id <> all (g.ids)
+      where l.queue || '' = g.queue and l.key = g.key and l.due_at >= g.first_due and l.due_at <= _ts
+        and l.id <> all (g.ids)
       order by l.due_at, l.id
       limit 1000
     ) as later

@@ -1,5 +1,5 @@
--- Brings the breakers up to date for a claim, and returns which of these types it may take, those without an open breaker,
--- and whether a task may try one of the others now (see taskq.choose_probe).
+-- Brings the breakers up to date for a claim, and returns which of these types it may take, those without an open
+-- breaker, and whether a task may try one of the others now (see taskq.choose_probe).
 --
 -- Only claims and taskq.resume_type write the breakers; settles leave their failures, and the success of a probe, in
 -- taskq.breaker_events. So no failure is missed, however many workers report at once, and none waits for another.
@@ -17,8 +17,8 @@ begin
   if exists (select from taskq.breaker_events e where not e.is_open) then
     perform taskq.update_breakers(_ts);
   end if;
-  -- One read of them all, in a plan that is kept: each claim beside an open breaker pays for it [a claim of ten: 71 pages
-  -- instead of 54, and twice the CPU, with a function for each question; this way 60 pages, and 1.2 times].
+  -- One read of them all, in a plan that is kept: each claim beside an open breaker pays for it [a claim of ten: 71
+  -- pages instead of 54, and twice the CPU, with a function for each question; this way 60 pages, and 1.2 times].
   select array_agg(o.type), bool_or(o.type = any (_types) and o.probe_at <= _ts), bool_or(o.failures is null)
   into are_open, may_probe, lost_setting
   from taskq.open_breakers(_ts) as o;

@@ -1,7 +1,7 @@
 -- Attends to these asks, read by taskq.attend, of the groups whose mutexes (_mutexes) it has: deletes them, wakes the
--- tasks whose time has come, and gives out slots. Returns the tasks that got one. Fails as a whole if the database refuses to write one of the tasks,
--- unless it tries each alone (_try_until is not null; the asks are those of one group then): it passes those that are
--- refused, and they are tried again in 5 s.
+-- tasks whose time has come, and gives out slots. Returns the tasks that got one. Fails as a whole if the database
+-- refuses to write one of the tasks, unless it tries each alone (_try_until is not null; the asks are those of one
+-- group then): it passes those that are refused, and they are tried again in 5 s.
 create or replace function taskq.attend_groups(
   _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _try_until timestamptz default null

@@ -1,7 +1,8 @@
 -- Chooses and locks the next probe of an open breaker, if one is due: the first task of its type in these levels
 -- (queues and priorities, most urgent first) that the database lets this worker lease. The type that has been due for
 -- longest comes first; one without such a task here gives way to the next. Null: none is due, other claims choose just
--- now, or no task of these types can be claimed here. Refused: the tasks that it passed, as taskq.try_claim returns them.
+-- now, or no task of these types can be claimed here. Refused: the tasks that it passed, as taskq.try_claim returns
+-- them.
 --
 -- The breaker's row is locked first, and without waiting, so no two claims choose at once. No index finds a type: the
 -- search walks the tasks of others before it; where that is slow, it takes at most a twentieth of the time. It tries up

@@ -1,7 +1,8 @@
 -- Gives the free slots of these groups, whose mutexes the caller has, to their first waiting tasks, by priority and id.
--- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the limit
--- was lowered or the group stopped, from expired tasks, which no claim takes, and from those that wait for a retry although
--- the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it, for _try_until.
+-- Before that it takes back slots that no worker has claimed: from less urgent tasks that never started, where the
+-- limit was lowered or the group stopped, from expired tasks, which no claim takes, and from those that wait for a
+-- retry although the order is relaxed (it was strict when they failed). See taskq.attend_groups, which calls it, for
+-- _try_until.
 --
 -- One call gives out about as many slots as its claim can take, and takes back a thousand of a group; a group with more
 -- of either asks again. So no claim takes long, however high the limit and however many tasks wait.
@@ -9,8 +10,8 @@
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
 --
--- Under strict order, a task that another session has locked keeps its turn: those after it wait. Returns the tasks that
--- got slots.
+-- Under strict order, a task that another session has locked keeps its turn: those after it wait. Returns the tasks
+-- that got slots.
 create or replace function taskq.fill_groups(
   _group_queues text[], _group_keys text[], _queues text[], _types text[], _cursor bigint[], _most integer,
   _ts timestamptz, _try_until timestamptz default null
@@ -76,8 +77,8 @@ begin
   ) as s;
 
   if true = any (swaps) then
-    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What cannot
-    -- start now comes first: it would stay, and its group would ask again without an end.
+    -- Only what no worker has claimed; a claim that has seen one of these finds it blocked, or has locked it. What
+    -- cannot start now comes first: it would stay, and its group would ask again without an end.
     taken := array(
       select l.id
       from unnest(_group_queues, _group_keys, limits, swaps, ordered) as g (queue, key, most, swaps, ordered)

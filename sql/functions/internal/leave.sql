@@ -3,8 +3,8 @@
 -- own transaction, while the rows can still be read. Locks nothing: a claim attends to the asks.
 --
 -- A task that replaces one of them (`again`) waits from now on. It may have the same key: the row that it follows is
--- deleted here, before it is inserted. Never waits for a key: producers of it wait for the row that is deleted. One that
--- cannot be inserted becomes a dead letter: the end of the task that it follows is recorded all the same.
+-- deleted here, before it is inserted. Never waits for a key: producers of it wait for the row that is deleted. One
+-- that cannot be inserted becomes a dead letter: the end of the task that it follows is recorded all the same.
 create or replace function taskq.leave(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -51,9 +51,9 @@ begin
     end if;
     perform taskq.insert_each(replacing, _ts);
   end;
-  -- A key that is held for a period goes on to the new task. Skip one that someone is releasing: if that is rolled back, the
-  -- key stays with the task that ends here. Then a revive of the new one is refused as long as the period lasts, and
-  -- the key has to be released first.
+  -- A key that is held for a period goes on to the new task. Skip one that someone is releasing: if that is rolled
+  -- back, the key stays with the task that ends here. Then a revive of the new one is refused as long as the period
+  -- lasts, and the key has to be released first.
   update taskq.held_keys h set task_id = held.next_id
   from (
     select r.id as next_id, k.queue, k.key

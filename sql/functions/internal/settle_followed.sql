@@ -1,5 +1,5 @@
--- Runs taskq.settle_and_enqueue for completed tasks that all have follow-ups: all are recorded, with their follow-ups, or
--- an error is raised. Waits for a key that a producer has in an open transaction for _wait_ms.
+-- Runs taskq.settle_and_enqueue for completed tasks that all have follow-ups: all are recorded, with their follow-ups,
+-- or an error is raised. Waits for a key that a producer has in an open transaction for _wait_ms.
 create or replace function taskq.settle_followed(_worker integer, _outcomes json, _wait_ms integer)
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer

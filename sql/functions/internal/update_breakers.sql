@@ -1,6 +1,7 @@
--- Brings the breakers up to date with taskq.breaker_events, which it deletes: opens those whose window has enough failures,
--- and closes those whose probe has succeeded, or whose type has lost the setting; then every claim must look again from
--- the beginning of each queue. A breaker that another claim has locked stays as it is: that claim brings it up to date.
+-- Brings the breakers up to date with taskq.breaker_events, which it deletes: opens those whose window has enough
+-- failures, and closes those whose probe has succeeded, or whose type has lost the setting; then every claim must look
+-- again from the beginning of each queue. A breaker that another claim has locked stays as it is: that claim brings it
+-- up to date.
 create or replace function taskq.update_breakers(_ts timestamptz)
 returns void
 language plpgsql security definer
