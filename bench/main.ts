@@ -64,16 +64,16 @@ async function main(options: BenchOptions): Promise<void> {
     undo,
     has: (system) => system !== 'bullmq-redis' || redis !== undefined,
     peer: loadPeer,
-    async place(system) {
+    async openStore(system) {
       const { store, install } = await loadPeer(system);
       if (store === 'postgres')
         return databases.fresh(system === 'floor' ? 'taskq' : system.replace('-', '_'), install);
       await redis!.clear();
       return redis!.socket;
     },
-    async leave(system, place) {
+    async releaseStore(system, address) {
       if (system === 'bullmq-redis') await redis!.clear();
-      else await databases.drop(place);
+      else await databases.drop(address);
     },
     serverCpuMs: () => databases.cpuMs(),
     note: (what, who, value, unit) => notes.add(scenario.name, what, who, value, unit),

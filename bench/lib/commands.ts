@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 import { endProcess } from './end-process.ts';
 import { residentMb } from './resident-size.ts';
@@ -23,7 +23,7 @@ export interface Commands {
 /** Start this many `taskq work`, with default settings. */
 export async function startCommands(
   undo: Undo,
-  place: Place,
+  address: StoreAddress,
   { count, polling }: { readonly count: number; readonly polling: boolean },
 ): Promise<Commands> {
   const directory = await mkdtemp(join(tmpdir(), 'taskq-bench-work-'));
@@ -33,7 +33,7 @@ export async function startCommands(
   await writeFile(join(handlers, `${TYPE}.mjs`), 'export default () => {};\n');
   const deaf = polling ? ['--import', new URL('./deaf.ts', import.meta.url).href] : [];
   const children = Array.from({ length: count }, () =>
-    spawn(process.execPath, [...deaf, TASKQ, 'work', '--quiet', '--database-url', place], {
+    spawn(process.execPath, [...deaf, TASKQ, 'work', '--quiet', '--database-url', address], {
       cwd: directory,
       stdio: ['ignore', 'ignore', 2],
     }),

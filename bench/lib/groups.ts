@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 import { withClient } from './client.ts';
 import { batches, payloadOf, SMALL } from './payload.ts';
@@ -9,12 +9,12 @@ const BATCH = 5000;
 
 /** Add `count` tasks, numbered from `from` on, to taskq: each in the group that `groupOf` returns, in turn. */
 export async function fillGroups(
-  place: Place,
+  address: StoreAddress,
   count: number,
   groupOf: (n: number) => string,
   from = 0,
 ): Promise<void> {
-  const pool = new pg.Pool({ connectionString: place, max: 1, idleTimeoutMillis: 0 });
+  const pool = new pg.Pool({ connectionString: address, max: 1, idleTimeoutMillis: 0 });
   const queue = new TaskQueue({ pool });
   try {
     for (const batch of batches(count, BATCH, from)) {
@@ -28,8 +28,8 @@ export async function fillGroups(
 }
 
 /** Let each group of the queue run at most `limit` tasks at once. */
-export function limitGroups(place: Place, limit: number): Promise<unknown> {
-  return withClient(place, (client) =>
+export function limitGroups(address: StoreAddress, limit: number): Promise<unknown> {
+  return withClient(address, (client) =>
     client.query(`select taskq.set_queue('default', $1)`, [{ group_limit: limit }]),
   );
 }

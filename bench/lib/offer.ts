@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { clockMs } from './clock.ts';
 import { payloadText } from './payload.ts';
 
 export interface Offer {
-  readonly place: Place;
+  readonly address: StoreAddress;
   /** The statement that adds one task with the payload $1. */
   readonly statement: string;
   readonly perS: number;
@@ -18,8 +18,8 @@ export interface Offer {
 
 /** Add tasks at an even rate, a transaction each. Returns when each was sent (`clockMs`), by its number. */
 export async function offer(options: Offer): Promise<Map<number, number>> {
-  const { place, statement, perS, ms, connections, from, bytes } = options;
-  const pool = new pg.Pool({ connectionString: place, max: connections, idleTimeoutMillis: 0 });
+  const { address, statement, perS, ms, connections, from, bytes } = options;
+  const pool = new pg.Pool({ connectionString: address, max: connections, idleTimeoutMillis: 0 });
   pool.on('error', () => {});
   const sentAt = new Map<number, number>();
   await Promise.all(Array.from({ length: connections }, () => pool.query('select')));

@@ -1,4 +1,4 @@
-import type { Peer, Place, SystemName } from '../peers/peer.ts';
+import type { Peer, StoreAddress, SystemName } from '../peers/peer.ts';
 import type { Unit } from './notes.ts';
 import type { Undo } from './undo.ts';
 
@@ -10,10 +10,10 @@ export interface Bench {
   /** The systems that can run here. */
   has(system: SystemName): boolean;
   peer(system: SystemName): Promise<Peer>;
-  /** An empty place with the system's schema. */
-  place(system: SystemName): Promise<Place>;
-  /** Release a place. */
-  leave(system: SystemName, place: Place): Promise<void>;
+  /** Make an empty store with the schema of the system. */
+  openStore(system: SystemName): Promise<StoreAddress>;
+  /** Empty or drop a store. */
+  releaseStore(system: SystemName, address: StoreAddress): Promise<void>;
   /** The CPU time that PostgreSQL has used so far; undefined where it is not known. */
   serverCpuMs(): Promise<number | undefined>;
   /** Record a value of this scenario; the values of several rounds belong together. */

@@ -1,6 +1,6 @@
 import { type BackendFactory, createPostgresBackend, type IQueueBackend, Queue, Worker } from 'bullmq';
 import type { Payload } from '../lib/payload.ts';
-import type { Peer, Place, WorkOrder } from './peer.ts';
+import type { Peer, StoreAddress, WorkOrder } from './peer.ts';
 
 const QUEUE = 'bench';
 
@@ -9,8 +9,8 @@ const BEST_CONCURRENCY = 100;
 
 type Options = ConstructorParameters<typeof Worker<Payload>>[2];
 
-export const bullmqOnRedis: Peer = peerOn('redis', (place) => ({
-  connection: { path: place, maxRetriesPerRequest: null },
+export const bullmqOnRedis: Peer = peerOn('redis', (address) => ({
+  connection: { path: address, maxRetriesPerRequest: null },
 }));
 export const bullmqOnPostgres: Peer = peerOn(
   'postgres',
@@ -20,12 +20,16 @@ export const bullmqOnPostgres: Peer = peerOn(
 
 function peerOn(
   store: Peer['store'],
-  optionsFor: (place: Place) => object,
+  optionsFor: (address: StoreAddress) => object,
   backend?: BackendFactory<IQueueBackend>,
 ): Peer {
-  const open = (place: Place) => new Queue<Payload>(QUEUE, optionsFor(place) as never, backend as never);
-  const withQueue = async <T>(place: Place, work: (queue: Queue<Payload>) => Promise<T>): Promise<T> => {
-    const queue = open(place);
+  const open = (address: StoreAddress) =>
+    new Queue<Payload>(QUEUE, optionsFor(address) as never, backend as never);
+  const withQueue = async <T>(
+    address: StoreAddress,
+    work: (queue: Queue<Payload>) => Promise<T>,
+  ): Promise<T> => {
+    const queue = open(address);
     try {
       return await work(queue);
     } finally {
@@ -34,23 +38,23 @@ function peerOn(
   };
   return {
     store,
-    install: (place) => withQueue(place, async (queue) => void (await queue.waitUntilReady())),
-    openProducer: async (place) => {
-      const queue = open(place);
+    install: (address) => withQueue(address, async (queue) => void (await queue.waitUntilReady())),
+    openProducer: async (address) => {
+      const queue = open(address);
       return {
         add: (payload) => queue.add('bench', payload as never),
         addMany: (payloads) => queue.addBulk(payloads.map((data) => ({ name: 'bench', data })) as never),
         close: () => queue.close(),
       };
     },
-    countLeft: (place) =>
-      withQueue(place, (queue) => queue.getJobCountByTypes('wait', 'active', 'delayed', 'prioritized')),
+    countLeft: (address) =>
+      withQueue(address, (queue) => queue.getJobCountByTypes('wait', 'active', 'delayed', 'prioritized')),
     async prepare(order, run) {
       return () => {
         const worker = new Worker<Payload>(
           QUEUE,
           async ({ data, attemptsMade }) => run(data, attemptsMade + 1),
-          { ...optionsFor(order.place), ...settingsOf(order) } as Options,
+          { ...optionsFor(order.address), ...settingsOf(order) } as Options,
           backend as never,
         );
         worker.on('error', (error) => console.error('bullmq:', error.message));

@@ -18,7 +18,7 @@ interface ClaimRow {
 export const floor: Peer = {
   ...taskq,
   async prepare(order, run) {
-    const client = new pg.Client({ connectionString: order.place });
+    const client = new pg.Client({ connectionString: order.address });
     return () => {
       let stopping = false;
       const loop = async () => {

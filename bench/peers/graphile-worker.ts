@@ -22,10 +22,10 @@ const BEST: GraphileConfig.WorkerOptions = {
 
 export const graphileWorker: Peer = {
   store: 'postgres',
-  install: (place) => runMigrations({ connectionString: place, logger: quiet }),
+  install: (address) => runMigrations({ connectionString: address, logger: quiet }),
   addStatement: `select graphile_worker.add_job('${TASK}', $1)`,
-  async openProducer(place, connections) {
-    const pgPool = new pg.Pool({ connectionString: place, max: connections, idleTimeoutMillis: 0 });
+  async openProducer(address, connections) {
+    const pgPool = new pg.Pool({ connectionString: address, max: connections, idleTimeoutMillis: 0 });
     pgPool.on('error', () => {});
     pgPool.on('connect', (client) => client.on('error', () => {}));
     const utils = await makeWorkerUtils({ pgPool, logger: quiet });
@@ -38,8 +38,8 @@ export const graphileWorker: Peer = {
       },
     };
   },
-  countLeft: (place) =>
-    withClient(place, async (client) => {
+  countLeft: (address) =>
+    withClient(address, async (client) => {
       const { rows } = await client.query<{ left: string }>(
         'select count(*) as left from graphile_worker._private_jobs',
       );
@@ -50,7 +50,7 @@ export const graphileWorker: Peer = {
       {
         preset: {
           worker: {
-            connectionString: order.place,
+            connectionString: order.address,
             crontabFile: '/nowhere',
             logger: quiet,
             ...settingsOf(order),

@@ -14,7 +14,7 @@ export const SYSTEMS = [
 export type SystemName = (typeof SYSTEMS)[number];
 
 /** Where a system keeps its tasks: a database's URL, or the path of Redis' socket. */
-export type Place = string;
+export type StoreAddress = string;
 
 /** `best`: the settings its makers publish for throughput. `defaults`: only the concurrency is set. */
 export type Tuning = 'best' | 'defaults';
@@ -22,7 +22,7 @@ export type Tuning = 'best' | 'defaults';
 /** The work of one worker process. */
 export interface WorkOrder {
   readonly system: SystemName;
-  readonly place: Place;
+  readonly address: StoreAddress;
   readonly tuning: Tuning;
   readonly handler: HandlerKind;
   /** Keep finished tasks, where the system lets us choose. */
@@ -51,13 +51,13 @@ export interface Producer {
 export interface Peer {
   readonly store: 'postgres' | 'redis';
   /** Make its schema in an empty database. */
-  install(place: Place): Promise<void>;
+  install(address: StoreAddress): Promise<void>;
   /** The statement that adds one task with the payload $1, if a statement can. */
   readonly addStatement?: string;
   /** Open the producer that an application would use, over this many connections. */
-  openProducer(place: Place, connections: number): Promise<Producer>;
+  openProducer(address: StoreAddress, connections: number): Promise<Producer>;
   /** Ask its store how many tasks are not done. */
-  countLeft(place: Place): Promise<number>;
+  countLeft(address: StoreAddress): Promise<number>;
   /** In a worker process: load everything needed. Returns a function that starts the work. */
   prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working> | Working>;
 }

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PgBoss } from 'pg-boss';
 import { withClient } from '../lib/client.ts';
 import type { Payload } from '../lib/payload.ts';
-import type { Peer, Place } from './peer.ts';
+import type { Peer, StoreAddress } from './peer.ts';
 
 const QUEUE = 'bench';
 const BATCH = 500;
 
 /** Without its supervisor, which plays no part in what a producer or a worker does. */
-async function openBoss(place: Place, max = 10): Promise<PgBoss> {
-  const boss = new PgBoss({ connectionString: place, max, supervise: false, schedule: false });
+async function openBoss(address: StoreAddress, max = 10): Promise<PgBoss> {
+  const boss = new PgBoss({ connectionString: address, max, supervise: false, schedule: false });
   boss.on('error', (error) => console.error('pg-boss:', error));
   return boss.start();
 }
@@ -17,13 +17,13 @@ async function openBoss(place: Place, max = 10): Promise<PgBoss> {
 /** It always keeps completed jobs. */
 export const pgBoss: Peer = {
   store: 'postgres',
-  async install(place) {
-    const boss = await openBoss(place);
+  async install(address) {
+    const boss = await openBoss(address);
     await boss.createQueue(QUEUE);
     await boss.stop();
   },
-  async openProducer(place, connections) {
-    const boss = await openBoss(place, connections);
+  async openProducer(address, connections) {
+    const boss = await openBoss(address, connections);
     return {
       add: (payload) => boss.send(QUEUE, payload),
       addMany: (payloads) =>
@@ -34,17 +34,17 @@ export const pgBoss: Peer = {
       close: () => boss.stop(),
     };
   },
-  countLeft: (place) =>
-    withClient(place, async (client) => {
+  countLeft: (address) =>
+    withClient(address, async (client) => {
       const { rows } = await client.query<{ left: string }>(
         `select count(*) as left from pgboss.job where name = $1 and state < 'completed'`,
         [QUEUE],
       );
       return Number(rows[0]!.left);
     }),
-  async prepare({ place, tuning, concurrency = 8 }, run) {
+  async prepare({ address, tuning, concurrency = 8 }, run) {
     return async () => {
-      const boss = await openBoss(place);
+      const boss = await openBoss(address);
       const end = tuning === 'best' ? drain(boss, run) : undefined;
       if (tuning === 'defaults') {
         await boss.work<Payload>(QUEUE, { localConcurrency: concurrency }, async (jobs) => {

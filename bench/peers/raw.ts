@@ -10,8 +10,8 @@ export const raw: Peer = {
     insert into taskq.tasks (type, payload, available_at, not_before, created_at)
     select '${TYPE}', $1::jsonb, ts, ts, ts from clock_timestamp() as ts returning id
   ) select pg_notify('taskq_bench', '') from added`,
-  async prepare({ place }, run) {
-    const client = new pg.Client({ connectionString: place });
+  async prepare({ address }, run) {
+    const client = new pg.Client({ connectionString: address });
     return async () => {
       await client.connect();
       let last: Promise<unknown> = Promise.resolve();

@@ -4,7 +4,7 @@ import { withClient } from '../lib/client.ts';
 import type { Run } from '../lib/handlers.ts';
 import type { Payload } from '../lib/payload.ts';
 import { createWorker, TaskQueue } from '../lib/product.ts';
-import type { Peer, Place, Producer, Working, WorkOrder } from './peer.ts';
+import type { Peer, Producer, StoreAddress, Working, WorkOrder } from './peer.ts';
 
 /** The type of every task of the bench. */
 export const TYPE = 'bench';
@@ -14,19 +14,19 @@ const BEST_CONCURRENCY = 24;
 
 export const taskq: Peer = {
   store: 'postgres',
-  install: (place) => migrate({ databaseUrl: place }).then(() => {}),
+  install: (address) => migrate({ databaseUrl: address }).then(() => {}),
   addStatement: `select id from taskq.enqueue('${TYPE}', $1, '{"allow_unknown": ["${TYPE}"]}')`,
   openProducer,
-  countLeft: (place) =>
-    withClient(place, async (client) => {
+  countLeft: (address) =>
+    withClient(address, async (client) => {
       const { rows } = await client.query<{ left: string }>('select count(*) as left from taskq.tasks');
       return Number(rows[0]!.left);
     }),
   prepare,
 };
 
-async function openProducer(place: Place, connections: number): Promise<Producer> {
-  const pool = new pg.Pool({ connectionString: place, max: connections, idleTimeoutMillis: 0 });
+async function openProducer(address: StoreAddress, connections: number): Promise<Producer> {
+  const pool = new pg.Pool({ connectionString: address, max: connections, idleTimeoutMillis: 0 });
   const queue = new TaskQueue({ pool });
   return {
     add: (payload) => queue.enqueue(TYPE, payload, { allowUnknown: true }),
@@ -51,7 +51,7 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
   };
   return async () => {
     const worker = createWorker({
-      databaseUrl: order.place,
+      databaseUrl: order.address,
       handlers: { [TYPE]: handler },
       concurrency: concurrencyOf(order),
       ...(order.batch !== undefined && { batch: order.batch }),

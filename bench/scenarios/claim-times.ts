@@ -17,8 +17,8 @@ export async function claimTimes(
   around: readonly (readonly [text: string, count: number])[],
   beside?: string,
 ): Promise<void> {
-  const place = await bench.place('taskq');
-  const client = new pg.Client({ connectionString: place });
+  const address = await bench.openStore('taskq');
+  const client = new pg.Client({ connectionString: address });
   await client.connect();
   for (const [text, count] of around) await client.query(text, [count]);
   let made = 0;
@@ -29,7 +29,7 @@ export async function claimTimes(
     made = count;
     await client.query('vacuum (analyze) taskq.tasks, taskq.asks');
     await client.query('checkpoint');
-    const session = new Session(await connect(place));
+    const session = new Session(await connect(address));
     const times: number[] = [];
     for (let round = 0; round < ROUNDS; round++) times.push(await session.claim());
     bench.note(`${what}, claim of 100`, 'taskq', percentile(times, 50)!, 'ms');
@@ -38,7 +38,7 @@ export async function claimTimes(
     await session.client.end();
   }
   await client.end();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }
 
 /** Count the statements of a claim, a heartbeat and a settle that read one of the large tables from end to end. */
@@ -118,8 +118,8 @@ interface Held {
   readonly lease_no: number;
 }
 
-async function connect(place: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: place });
+async function connect(address: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: address });
   await client.connect();
   return client;
 }

@@ -6,18 +6,18 @@ import { TASKQ } from '../lib/commands.ts';
 import { payloadText, SMALL } from '../lib/payload.ts';
 import { residentMb } from '../lib/resident-size.ts';
 import type { Bench } from '../lib/scenario.ts';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 
 /** `taskq enqueue --file`, from start to end. */
-export async function enqueueFile(bench: Bench, place: Place): Promise<void> {
+export async function enqueueFile(bench: Bench, address: StoreAddress): Promise<void> {
   const tasks = bench.quick ? 50_000 : 1_000_000;
   const what = `--file of ${tasks.toLocaleString('en')}`;
   bench.progress(`${what}: taskq`);
   const began = clockMs();
   const taskq = spawn(
     process.execPath,
-    [TASKQ, 'enqueue', TYPE, '--file', '-', '--allow-unknown', '--quiet', '--database-url', place],
+    [TASKQ, 'enqueue', TYPE, '--file', '-', '--allow-unknown', '--quiet', '--database-url', address],
     { stdio: ['pipe', 'ignore', 2] },
   );
   const remove = bench.undo.add(async () => void taskq.kill('SIGKILL'));

@@ -5,12 +5,12 @@ import { produce } from '../lib/produce.ts';
 import { TaskQueue } from '../lib/product.ts';
 import type { Bench } from '../lib/scenario.ts';
 import { quiet, TASK } from '../peers/graphile-worker.ts';
-import type { Place, SystemName } from '../peers/peer.ts';
+import type { StoreAddress, SystemName } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 
 /** Arrays of 1,000 in which every task sets every option, including a unique key. */
-export async function enqueueWithOptions(bench: Bench, place: Place): Promise<void> {
-  const queue = new TaskQueue({ databaseUrl: place });
+export async function enqueueWithOptions(bench: Bench, address: StoreAddress): Promise<void> {
+  const queue = new TaskQueue({ databaseUrl: address });
   await inArrays(bench, 'taskq', (numbers) =>
     queue.enqueueMany(numbers.map(taskWithOptions), { allowUnknown: true }),
   );
@@ -18,8 +18,8 @@ export async function enqueueWithOptions(bench: Bench, place: Place): Promise<vo
 }
 
 /** The same with every option of a graphile-worker job. */
-export async function addJobsWithOptions(bench: Bench, place: Place): Promise<void> {
-  const pgPool = new pg.Pool({ connectionString: place, max: 1 });
+export async function addJobsWithOptions(bench: Bench, address: StoreAddress): Promise<void> {
+  const pgPool = new pg.Pool({ connectionString: address, max: 1 });
   pgPool.on('error', () => {});
   pgPool.on('connect', (client) => client.on('error', () => {}));
   const utils = await makeWorkerUtils({ pgPool, logger: quiet });

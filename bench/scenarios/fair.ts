@@ -7,7 +7,7 @@ import { payloadText, SMALL } from '../lib/payload.ts';
 import type { Bench, Scenario } from '../lib/scenario.ts';
 import { percentile } from '../lib/statistics.ts';
 import { startWorkers } from '../lib/workers.ts';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { TYPE } from '../peers/taskq.ts';
 
 const MS = 20;
@@ -25,26 +25,32 @@ export const fair: Scenario = {
   async run(bench) {
     const tasks = bench.quick ? 50_000 : 1_000_000;
     for (let round = 0; round < bench.rounds; round++) {
-      await beside(bench, 'ungrouped', (place) =>
-        bench.peer('taskq').then((peer) => fill(peer, place, tasks, SMALL)),
+      await beside(bench, 'ungrouped', (address) =>
+        bench.peer('taskq').then((peer) => fill(peer, address, tasks, SMALL)),
       );
-      await beside(bench, 'one group', (place) => fillGroups(place, tasks, () => 'large'));
-      await beside(bench, '1,000 groups', (place) => fillGroups(place, tasks, (n) => `group ${n % 1000}`));
+      await beside(bench, 'one group', (address) => fillGroups(address, tasks, () => 'large'));
+      await beside(bench, '1,000 groups', (address) =>
+        fillGroups(address, tasks, (n) => `group ${n % 1000}`),
+      );
     }
   },
 };
 
 /** Work on the backlog for a while, and time single tasks of other groups meanwhile. */
-async function beside(bench: Bench, what: string, filling: (place: Place) => Promise<void>): Promise<void> {
+async function beside(
+  bench: Bench,
+  what: string,
+  filling: (address: StoreAddress) => Promise<void>,
+): Promise<void> {
   bench.progress(`${what}: fill`);
-  const place = await bench.place('taskq');
-  await filling(place);
-  await withClient(place, (client) =>
+  const address = await bench.openStore('taskq');
+  await filling(address);
+  await withClient(address, (client) =>
     client.query('vacuum (analyze)').then(() => client.query('checkpoint')),
   );
   bench.progress(what);
   const handler = { kind: 'sleep', ms: MS } as const;
-  const order = { system: 'taskq', place, tuning: 'defaults', handler, history: false } as const;
+  const order = { system: 'taskq', address, tuning: 'defaults', handler, history: false } as const;
   const workers = await startWorkers(bench.undo, { ...order, concurrency: CONCURRENCY }, PROCESSES);
   workers.go();
   await sleep(3000);
@@ -52,7 +58,7 @@ async function beside(bench: Bench, what: string, filling: (place: Place) => Pro
   const doneBefore = workers.done();
   const began = clockMs();
   const end = began + (bench.quick ? 3000 : 20_000);
-  await withClient(place, async (client) => {
+  await withClient(address, async (client) => {
     for (let n = -1; clockMs() < end; n--) {
       sentAt.set(n, clockMs());
       await client.query({ name: 'add', text: ADD, values: [payloadText(n, SMALL), `single ${n}`] });
@@ -66,7 +72,7 @@ async function beside(bench: Bench, what: string, filling: (place: Place) => Pro
   // A task is stamped at its end: it started `MS` earlier.
   const waits = [...sentAt].map(([n, at]) => (workers.starts.get(n) ?? now) - MS - at);
   await workers.stop();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
   bench.note(`beside ${what}, tasks/s`, 'taskq', perS, 'tasks/s');
   if (what === 'ungrouped') return;
   bench.note(`beside ${what}, enqueue to start, p50`, 'taskq', percentile(waits, 50)!, 'ms');

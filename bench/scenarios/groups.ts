@@ -59,9 +59,9 @@ async function drained(bench: Bench, what: string, tasks: number, limit?: number
   bench.progress(what);
   const order = { system: 'taskq', tuning: 'best', history: false, handler: { kind: 'noop' } } as const;
   const work = { order, processes: 4, tasks, bytes: SMALL, limitMs: LIMIT_MS };
-  const filling = async (place: string): Promise<void> => {
-    if (typeof limit === 'number') await limitGroups(place, limit);
-    await fillGroups(place, tasks, (n) => `group ${n % 1000}`);
+  const filling = async (address: string): Promise<void> => {
+    if (typeof limit === 'number') await limitGroups(address, limit);
+    await fillGroups(address, tasks, (n) => `group ${n % 1000}`);
   };
   const { tasksPerS, serverCpuMsPerTask: server } = await workOff(bench, {
     ...work,
@@ -82,18 +82,18 @@ interface Strict {
 /** A group whose tasks run one by one, its last `tasks` measured. */
 async function oneByOne(bench: Bench, what: string, { before, tasks, isHeld }: Strict): Promise<void> {
   bench.progress(what);
-  const place = await bench.place('taskq');
-  await limitGroups(place, 1);
-  await fillGroups(place, before + tasks, () => 'strict');
-  const release = isHeld ? await openSnapshot(place) : undefined;
+  const address = await bench.openStore('taskq');
+  await limitGroups(address, 1);
+  await fillGroups(address, before + tasks, () => 'strict');
+  const release = isHeld ? await openSnapshot(address) : undefined;
   const handler = { kind: 'stamp' } as const;
-  const order = { system: 'taskq', place, tuning: 'best', handler, history: false } as const;
+  const order = { system: 'taskq', address, tuning: 'best', handler, history: false } as const;
   const workers = await startWorkers(bench.undo, order, 1);
   workers.go();
   await workers.waitForDone(before + tasks, LIMIT_MS);
   const startedAt = [...workers.starts.values()].toSorted((a, b) => a - b).slice(before);
   await workers.stop();
   await release?.();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
   bench.note(what, 'taskq', (startedAt.length - 1) / ((startedAt.at(-1)! - startedAt[0]!) / 1000), 'tasks/s');
 }

@@ -35,28 +35,28 @@ interface Rest {
 async function atRest(bench: Bench, { what, workers: count, polling = false }: Rest): Promise<void> {
   const ms = bench.quick ? 15_000 : 60_000;
   bench.progress(`${what}: taskq`);
-  const place = await bench.place('taskq');
-  const isTracked = await trackStatements(place);
-  const workers = await startCommands(bench.undo, place, { count, polling });
+  const address = await bench.openStore('taskq');
+  const isTracked = await trackStatements(address);
+  const workers = await startCommands(bench.undo, address, { count, polling });
   await sleep(10_000);
   if (isTracked) {
-    const queries = await countStatements(place, () => sleep(ms).then(() => {}));
+    const queries = await countStatements(address, () => sleep(ms).then(() => {}));
     bench.note(`${what}, queries per worker`, 'taskq', queries / count / (ms / 1000), 'per s');
   }
   const mb = await workers.residentMb();
   if (mb > 0) bench.note(`${what}, RSS`, 'taskq', mb, 'MB');
   await workers.stop();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }
 
 /** Measure whether a worker grows with its work. */
 async function memory(bench: Bench): Promise<void> {
   const [some, many] = bench.quick ? [20_000, 60_000] : [100_000, 1_000_000];
   bench.progress('RSS after work: taskq');
-  const place = await bench.place('taskq');
+  const address = await bench.openStore('taskq');
   const peer = await bench.peer('taskq');
-  await fill(peer, place, some, SMALL);
-  const workers = await startWorkers(bench.undo, { ...AS_USUAL, place }, 1);
+  await fill(peer, address, some, SMALL);
+  const workers = await startWorkers(bench.undo, { ...AS_USUAL, address }, 1);
   const began = clockMs();
   workers.go();
   await workers.waitForDone(1, 10_000);
@@ -64,12 +64,12 @@ async function memory(bench: Bench): Promise<void> {
   await workers.waitForDone(some, 120_000);
   await sleep(5000);
   const before = workers.rssBytes();
-  await fill(peer, place, many - some, SMALL, some);
+  await fill(peer, address, many - some, SMALL, some);
   await workers.waitForDone(many, 300_000);
   await sleep(5000);
   bench.note('RSS after all, above that after a tenth', 'taskq', (workers.rssBytes() - before) / MB, 'MB');
   await workers.stop();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }
 
 /** Compare `taskq --help` with a Node that does nothing. */

@@ -12,19 +12,19 @@ const LIMIT_MS = 120_000;
 export async function killWithBacklog(bench: Bench, waiting: number): Promise<void> {
   const what = `kill -9 with ${waiting.toLocaleString('en')} waiting`;
   bench.progress(what);
-  const place = await bench.place('taskq');
-  await withClient(place, async (client) => {
+  const address = await bench.openStore('taskq');
+  await withClient(address, async (client) => {
     await client.query(WAITING, [waiting]);
     await client.query('vacuum (analyze) taskq.tasks');
   });
   const handler = { kind: 'sleep', ms: 3_600_000 } as const;
-  const order = { system: 'taskq', place, tuning: 'defaults', handler, history: true } as const;
+  const order = { system: 'taskq', address, tuning: 'defaults', handler, history: true } as const;
   const survivor = await startWorkers(bench.undo, { ...order, concurrency: 1 }, 1);
   const victim = await startWorkers(bench.undo, { ...order, concurrency: HELD }, 1);
   survivor.go();
   victim.go();
   await sleep(12_000); // it has beaten, and renewed
-  await withClient(place, async (client) => {
+  await withClient(address, async (client) => {
     const { rows } = await client.query<{ id: string; lease_owner: number }>(
       `select id, lease_owner from taskq.tasks
        where lease_owner = (select id from taskq.workers where pid = $1 and stopped_at is null)`,
@@ -48,5 +48,5 @@ export async function killWithBacklog(bench: Bench, waiting: number): Promise<vo
   for (const pid of survivor.pids) survivor.kill(pid); // it would wait for its handler
   await victim.stop();
   await survivor.stop();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }

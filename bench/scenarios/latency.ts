@@ -6,7 +6,7 @@ import { payloadText, SMALL } from '../lib/payload.ts';
 import type { Bench, Scenario } from '../lib/scenario.ts';
 import { percentile } from '../lib/statistics.ts';
 import { startWorkers, type Workers } from '../lib/workers.ts';
-import type { Place, SystemName } from '../peers/peer.ts';
+import type { StoreAddress, SystemName } from '../peers/peer.ts';
 
 interface Contestant {
   readonly who: string;
@@ -31,19 +31,19 @@ export const latency: Scenario = {
   async run(bench) {
     for (let round = 0; round < bench.rounds; round++) {
       for (const contestant of [TASKQ, GRAPHILE, RAW]) {
-        await withWorker(bench, contestant, (place, add, workers) =>
-          idle(bench, contestant, { place, add, workers }),
+        await withWorker(bench, contestant, (address, add, workers) =>
+          idle(bench, contestant, { address, add, workers }),
         );
       }
       for (const contestant of [TASKQ, GRAPHILE]) {
-        await withWorker(bench, contestant, (place, add, workers) =>
-          loaded(bench, contestant, { place, add, workers }),
+        await withWorker(bench, contestant, (address, add, workers) =>
+          loaded(bench, contestant, { address, add, workers }),
         );
       }
       for (const ms of bench.quick ? OPEN_MS.slice(0, 1) : OPEN_MS) {
         for (const contestant of bench.quick ? [TASKQ, GRAPHILE] : [TASKQ, POLLING, GRAPHILE]) {
-          await withWorker(bench, contestant, (place, add, workers) =>
-            transactional(bench, contestant, { place, add, workers, ms }),
+          await withWorker(bench, contestant, (address, add, workers) =>
+            transactional(bench, contestant, { address, add, workers, ms }),
           );
         }
       }
@@ -52,7 +52,7 @@ export const latency: Scenario = {
 };
 
 interface Setting {
-  readonly place: Place;
+  readonly address: StoreAddress;
   /** The statement that adds a task. */
   readonly add: string;
   readonly workers: Workers;
@@ -61,23 +61,23 @@ interface Setting {
 async function withWorker(
   bench: Bench,
   { system, polling }: Contestant,
-  measure: (place: Place, add: string, workers: Workers) => Promise<void>,
+  measure: (address: StoreAddress, add: string, workers: Workers) => Promise<void>,
 ): Promise<void> {
-  const place = await bench.place(system);
-  const order = { system, place, tuning: 'defaults', handler: { kind: 'stamp' }, history: true } as const;
+  const address = await bench.openStore(system);
+  const order = { system, address, tuning: 'defaults', handler: { kind: 'stamp' }, history: true } as const;
   const workers = await startWorkers(bench.undo, { ...order, ...(polling && { polling }) }, 1);
   workers.go();
   await sleep(polling ? 3000 : 1000);
-  await measure(place, (await bench.peer(system)).addStatement!, workers);
+  await measure(address, (await bench.peer(system)).addStatement!, workers);
   await workers.stop();
-  await bench.leave(system, place);
+  await bench.releaseStore(system, address);
 }
 
 /** One task at a time, while the worker sleeps. */
-async function idle(bench: Bench, { who }: Contestant, { place, add, workers }: Setting): Promise<void> {
+async function idle(bench: Bench, { who }: Contestant, { address, add, workers }: Setting): Promise<void> {
   const samples = bench.quick ? 50 : 1000;
   bench.progress(`idle: ${who}`);
-  const client = new pg.Client({ connectionString: place });
+  const client = new pg.Client({ connectionString: address });
   await client.connect();
   const latencies: number[] = [];
   for (let n = 0; n < samples + WARM_UP; n++) {
@@ -92,10 +92,10 @@ async function idle(bench: Bench, { who }: Contestant, { place, add, workers }: 
 }
 
 /** At 2,000 tasks/s, a transaction each. */
-async function loaded(bench: Bench, { who }: Contestant, { place, add, workers }: Setting): Promise<void> {
+async function loaded(bench: Bench, { who }: Contestant, { address, add, workers }: Setting): Promise<void> {
   const ms = bench.quick ? 3000 : 10_000;
   bench.progress(`2,000/s: ${who}`);
-  const load = { place, statement: add, perS: 2000, connections: 16, bytes: SMALL };
+  const load = { address, statement: add, perS: 2000, connections: 16, bytes: SMALL };
   // Warm up both ends.
   const before = await offer({ ...load, ms: 1000, from: 1_000_000 });
   const began = clockMs();
@@ -115,13 +115,13 @@ async function loaded(bench: Bench, { who }: Contestant, { place, add, workers }
 async function transactional(
   bench: Bench,
   { who }: Contestant,
-  { place, add, workers, ms }: Setting & { readonly ms: number },
+  { address, add, workers, ms }: Setting & { readonly ms: number },
 ): Promise<void> {
   const what = `transactions of ${ms} ms`;
   bench.progress(`${what}: ${who}`);
   const totalMs = Math.max(bench.quick ? 2000 : 6000, 2.2 * ms);
   const beside = offer({
-    place,
+    address,
     statement: add,
     perS: 500,
     ms: totalMs,
@@ -133,7 +133,7 @@ async function transactional(
   const committedAt = new Map<number, number>();
   let next = 0;
   const commitSlowly = async (_: unknown, index: number) => {
-    const client = new pg.Client({ connectionString: place });
+    const client = new pg.Client({ connectionString: address });
     await client.connect();
     await sleep((ms * index) / 8);
     while (clockMs() < end) {

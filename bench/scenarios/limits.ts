@@ -2,7 +2,7 @@ import { withClient } from '../lib/client.ts';
 import { fill } from '../lib/fill.ts';
 import { SMALL } from '../lib/payload.ts';
 import type { Bench, Scenario } from '../lib/scenario.ts';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { workOff } from './work-off.ts';
 
 const SLOTS = 10;
@@ -22,9 +22,9 @@ async function drained(bench: Bench, what: string, settings: object = {}): Promi
   bench.progress(what);
   const tasks = bench.quick ? 2000 : 50_000;
   const handler = { kind: 'noop' } as const;
-  const filling = async (place: Place): Promise<void> => {
-    await withClient(place, (client) => client.query(`select taskq.set_queue('default', $1)`, [settings]));
-    await fill(await bench.peer('taskq'), place, tasks, SMALL);
+  const filling = async (address: StoreAddress): Promise<void> => {
+    await withClient(address, (client) => client.query(`select taskq.set_queue('default', $1)`, [settings]));
+    await fill(await bench.peer('taskq'), address, tasks, SMALL);
   };
   const { tasksPerS } = await workOff(bench, {
     order: { system: 'taskq', tuning: 'best', history: false, handler, concurrency: SLOTS, batch: SLOTS },

@@ -15,10 +15,10 @@ export const slots: Scenario = {
     const perProcess = bench.quick ? 100 : 1000;
     const tasks = PROCESSES * perProcess;
     bench.progress(`${tasks} slots: taskq`);
-    const place = await bench.place('taskq');
-    await fill(await bench.peer('taskq'), place, tasks, SMALL);
+    const address = await bench.openStore('taskq');
+    await fill(await bench.peer('taskq'), address, tasks, SMALL);
     const handler = { kind: 'sleep', ms: MS } as const;
-    const order = { system: 'taskq', place, tuning: 'defaults', handler, history: true } as const;
+    const order = { system: 'taskq', address, tuning: 'defaults', handler, history: true } as const;
     const workers = await startWorkers(bench.undo, { ...order, concurrency: perProcess }, PROCESSES);
     workers.go();
     let [connections, running, oldestBeatMs] = [0, 0, 0];
@@ -27,7 +27,7 @@ export const slots: Scenario = {
     void doing.then(() => {
       isOver = true;
     });
-    await withClient(place, async (client) => {
+    await withClient(address, async (client) => {
       while (!isOver) {
         const { rows } = await client.query<{ connections: string; running: string; oldest: number | null }>(
           LOOK,
@@ -46,7 +46,7 @@ export const slots: Scenario = {
     bench.note('connections per process', 'taskq', connections / PROCESSES, 'count');
     bench.note('longest time without a heartbeat', 'taskq', oldestBeatMs, 'ms');
     await workers.stop();
-    await bench.leave('taskq', place);
+    await bench.releaseStore('taskq', address);
   },
 };
 

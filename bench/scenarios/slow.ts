@@ -16,10 +16,10 @@ export const slow: Scenario = {
     const peer = await bench.peer('taskq');
     for (let round = 0; round < bench.rounds; round++) {
       bench.progress(`${tasks} tasks: taskq`);
-      const place = await bench.place('taskq');
-      await fill(peer, place, tasks, SMALL);
+      const address = await bench.openStore('taskq');
+      await fill(peer, address, tasks, SMALL);
       const handler = { kind: 'sleep', ms: MS } as const;
-      const order = { system: 'taskq', place, tuning: 'defaults', handler, history: true } as const;
+      const order = { system: 'taskq', address, tuning: 'defaults', handler, history: true } as const;
       const workers = await startWorkers(bench.undo, { ...order, concurrency: CONCURRENCY }, 1);
       const began = clockMs();
       workers.go();
@@ -30,7 +30,7 @@ export const slow: Scenario = {
       bench.note('ideal ÷ time from the first start', 'taskq', idealMs / (began + ms - first), 'ratio');
       bench.note('first start after go', 'taskq', first - began, 'ms');
       await workers.stop();
-      await bench.leave('taskq', place);
+      await bench.releaseStore('taskq', address);
     }
   },
 };

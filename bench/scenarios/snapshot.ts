@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { SMALL } from '../lib/payload.ts';
 import type { Scenario } from '../lib/scenario.ts';
-import type { Place, SystemName } from '../peers/peer.ts';
+import type { StoreAddress, SystemName } from '../peers/peer.ts';
 import { workOff } from './work-off.ts';
 
 const PROCESSES = 2;
@@ -28,8 +28,8 @@ export const snapshot: Scenario = {
 };
 
 /** Begin a transaction that reads once and then stays idle. Returns a function that ends it. */
-export async function openSnapshot(place: Place): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: place });
+export async function openSnapshot(address: StoreAddress): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: address });
   client.on('error', () => {});
   await client.connect();
   await client.query('begin isolation level repeatable read');

@@ -9,12 +9,12 @@ import { openSnapshot } from './snapshot.ts';
 export async function startUnderSnapshot(bench: Bench, consumed: number): Promise<void> {
   const what = `worker started after ${consumed.toLocaleString('en')} were consumed under a held snapshot`;
   bench.progress(what);
-  const place = await bench.place('taskq');
-  await withClient(place, (client) => client.query(WAITING, [consumed]));
-  const release = await openSnapshot(place);
+  const address = await bench.openStore('taskq');
+  await withClient(address, (client) => client.query(WAITING, [consumed]));
+  const release = await openSnapshot(address);
   const order = {
     system: 'taskq',
-    place,
+    address,
     tuning: 'best',
     handler: { kind: 'stamp' },
     history: false,
@@ -23,7 +23,7 @@ export async function startUnderSnapshot(bench: Bench, consumed: number): Promis
   first.go();
   await first.waitForDone(consumed, 300_000);
   await first.stop();
-  await withClient(place, (client) => client.query(WAITING, [1000]));
+  await withClient(address, (client) => client.query(WAITING, [1000]));
   const workers = await startWorkers(bench.undo, order, 1);
   const began = clockMs();
   workers.go();
@@ -31,5 +31,5 @@ export async function startUnderSnapshot(bench: Bench, consumed: number): Promis
   bench.note(`${what}, first start`, 'taskq', Math.min(...workers.starts.values()) - began, 'ms');
   await workers.stop();
   await release();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }

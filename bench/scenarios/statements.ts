@@ -1,12 +1,12 @@
 import { withClient } from '../lib/client.ts';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 
 /**
  * Count the statements of new sessions in this database. False: the server has not loaded pg_stat_statements, or the
  * role may not configure it.
  */
-export function trackStatements(place: Place): Promise<boolean> {
-  return withClient(place, async (client) => {
+export function trackStatements(address: StoreAddress): Promise<boolean> {
+  return withClient(address, async (client) => {
     try {
       await client.query('create extension pg_stat_statements');
       const { rows } = await client.query<{ name: string }>('select current_database() as name');
@@ -21,8 +21,8 @@ export function trackStatements(place: Place): Promise<boolean> {
 }
 
 /** Count the statements of a tracked database, without heartbeats, while `meanwhile` runs. */
-export function countStatements(place: Place, meanwhile: () => Promise<void>): Promise<number> {
-  return withClient(place, async (client) => {
+export function countStatements(address: StoreAddress, meanwhile: () => Promise<void>): Promise<number> {
+  return withClient(address, async (client) => {
     await client.query("set pg_stat_statements.track = 'none'");
     const count = async () => {
       const { rows } = await client.query<{ calls: string }>(

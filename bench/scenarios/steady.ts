@@ -18,10 +18,10 @@ export const steady: Scenario = {
   async run(bench) {
     const plainMs = bench.quick ? 20_000 : 600_000;
     const long = bench.quick ? { tasks: 200, ms: 10_000 } : { tasks: 2000, ms: 300_000 };
-    const place = await bench.place('taskq');
+    const address = await bench.openStore('taskq');
     const order = {
       system: 'taskq',
-      place,
+      address,
       tuning: 'defaults',
       handler: { kind: 'flaky' },
       history: true,
@@ -31,20 +31,20 @@ export const steady: Scenario = {
     workers.go();
     await sleep(2000);
     const add = (await bench.peer('taskq')).addStatement!;
-    const setting = { place, add, workers, long };
+    const setting = { address, add, workers, long };
     await phase(bench, setting, { name: 'plain', ms: plainMs, from: 1 });
-    const release = await openSnapshot(place);
+    const release = await openSnapshot(address);
     await phase(bench, setting, { name: 'snapshot held', ms: plainMs / 2, from: 100_000_000 });
     await release();
     await phase(bench, setting, { name: 'after its release', ms: plainMs / 2, from: 200_000_000 });
     for (const pid of workers.pids) workers.kill(pid);
     await workers.stop();
-    await bench.leave('taskq', place);
+    await bench.releaseStore('taskq', address);
   },
 };
 
 interface Setting {
-  readonly place: string;
+  readonly address: string;
   readonly add: string;
   readonly workers: Workers;
   readonly long: { readonly tasks: number; readonly ms: number };
@@ -52,14 +52,14 @@ interface Setting {
 
 async function phase(
   bench: Bench,
-  { place, add, workers, long }: Setting,
+  { address, add, workers, long }: Setting,
   { name, ms, from }: { name: string; ms: number; from: number },
 ): Promise<void> {
   bench.progress(`${name}: taskq`);
-  const keepLong = addLong(place, add, { ...long, forMs: ms });
+  const keepLong = addLong(address, add, { ...long, forMs: ms });
   const doneBefore = workers.done();
-  const watching = watchSizes(place, ms);
-  const sent = await offer({ place, statement: add, perS: PER_S, ms, connections: 16, from, bytes: 300 });
+  const watching = watchSizes(address, ms);
+  const sent = await offer({ address, statement: add, perS: PER_S, ms, connections: 16, from, bytes: 300 });
   const sizes = await watching;
   await keepLong;
   await sleep(1000);
@@ -83,11 +83,11 @@ async function phase(
 
 /** Keep a constant number of tasks running for minutes each: add new ones as they end. */
 async function addLong(
-  place: string,
+  address: string,
   add: string,
   { tasks, ms, forMs }: { tasks: number; ms: number; forMs: number },
 ): Promise<void> {
-  const pool = new pg.Pool({ connectionString: place, max: 4 });
+  const pool = new pg.Pool({ connectionString: address, max: 4 });
   for (let passedMs = 0; passedMs < forMs; passedMs += ms) {
     const payload = JSON.stringify({ n: -1, sleepMs: Math.min(ms, forMs - passedMs) });
     await Promise.all(Array.from({ length: tasks }, () => pool.query(add, [payload])));

@@ -6,7 +6,7 @@ import { SMALL } from '../lib/payload.ts';
 import type { Bench, Scenario } from '../lib/scenario.ts';
 import { percentile } from '../lib/statistics.ts';
 import { startWorkers } from '../lib/workers.ts';
-import type { Place } from '../peers/peer.ts';
+import type { StoreAddress } from '../peers/peer.ts';
 import { WAITING } from './claim-times.ts';
 import { openSnapshot } from './snapshot.ts';
 
@@ -19,25 +19,25 @@ export const unclaimable: Scenario = {
     const rows = bench.quick ? 100_000 : 1_000_000;
     if (!bench.quick) await beside(bench, 'nothing', async () => async () => {});
     const count = rows.toLocaleString('en');
-    await beside(bench, `${count} dead rows under a held snapshot`, (place) => leaveDead(place, rows));
-    await beside(bench, `${count} due tasks of a type not handled`, (place) => addForeign(place, rows));
+    await beside(bench, `${count} dead rows under a held snapshot`, (address) => leaveDead(address, rows));
+    await beside(bench, `${count} due tasks of a type not handled`, (address) => addForeign(address, rows));
   },
 };
 
-/** Fill the place, then measure a worker there. */
+/** Fill the store, then measure a worker on it. */
 async function beside(
   bench: Bench,
   what: string,
-  prepare: (place: Place) => Promise<() => Promise<void>>,
+  prepare: (address: StoreAddress) => Promise<() => Promise<void>>,
 ): Promise<void> {
   bench.progress(`beside ${what}`);
-  const place = await bench.place('taskq');
+  const address = await bench.openStore('taskq');
   // The work of autovacuum is not a cost of the worker.
-  await run(place, 'alter table taskq.tasks set (autovacuum_enabled = false)');
-  const release = await prepare(place);
+  await run(address, 'alter table taskq.tasks set (autovacuum_enabled = false)');
+  const release = await prepare(address);
   const order = {
     system: 'taskq',
-    place,
+    address,
     tuning: 'defaults',
     handler: { kind: 'stamp' },
     history: true,
@@ -49,7 +49,15 @@ async function beside(
   const { addStatement } = await bench.peer('taskq');
   await noteCpu(bench, `${what}, ${PER_S} tasks/s`, async () => {
     const ms = bench.quick ? 6000 : 120_000;
-    const load = { place, statement: addStatement!, perS: PER_S, ms, connections: 2, from: 0, bytes: SMALL };
+    const load = {
+      address,
+      statement: addStatement!,
+      perS: PER_S,
+      ms,
+      connections: 2,
+      from: 0,
+      bytes: SMALL,
+    };
     const sent = await offer(load);
     await workers.waitForDone(sent.size, 20_000);
     const latencies = [...sent].map(([n, at]) => (workers.starts.get(n) ?? Infinity) - at);
@@ -58,7 +66,7 @@ async function beside(
   });
   await workers.stop();
   await release();
-  await bench.leave('taskq', place);
+  await bench.releaseStore('taskq', address);
 }
 
 /** Record how much of a core PostgreSQL uses while `meanwhile` runs. */
@@ -71,21 +79,21 @@ async function noteCpu(bench: Bench, what: string, meanwhile: () => Promise<unkn
   bench.note(`${what}, server CPU`, 'taskq', (100 * (after - before)) / (clockMs() - began), '% of a core');
 }
 
-async function leaveDead(place: Place, rows: number): Promise<() => Promise<void>> {
-  await withClient(place, (client) => client.query(WAITING, [rows]));
-  const release = await openSnapshot(place);
-  await run(place, 'delete from taskq.tasks');
-  await run(place, 'checkpoint');
+async function leaveDead(address: StoreAddress, rows: number): Promise<() => Promise<void>> {
+  await withClient(address, (client) => client.query(WAITING, [rows]));
+  const release = await openSnapshot(address);
+  await run(address, 'delete from taskq.tasks');
+  await run(address, 'checkpoint');
   return release;
 }
 
-async function addForeign(place: Place, rows: number): Promise<() => Promise<void>> {
-  await withClient(place, (client) => client.query(WAITING.replace("'bench'", "'foreign'"), [rows]));
-  await run(place, 'vacuum (analyze) taskq.tasks');
-  await run(place, 'checkpoint');
+async function addForeign(address: StoreAddress, rows: number): Promise<() => Promise<void>> {
+  await withClient(address, (client) => client.query(WAITING.replace("'bench'", "'foreign'"), [rows]));
+  await run(address, 'vacuum (analyze) taskq.tasks');
+  await run(address, 'checkpoint');
   return async () => {};
 }
 
-function run(place: Place, statement: string): Promise<unknown> {
-  return withClient(place, (client) => client.query(statement));
+function run(address: StoreAddress, statement: string): Promise<unknown> {
+  return withClient(address, (client) => client.query(statement));
 }

@@ -16,8 +16,8 @@ export interface Sizes {
 }
 
 /** Find the largest sizes of the live table in each half of the next `ms`, and the WAL written in that time. */
-export function watchSizes(place: string, ms: number): Promise<Sizes> {
-  return withClient(place, async (client) => {
+export function watchSizes(address: string, ms: number): Promise<Sizes> {
+  return withClient(address, async (client) => {
     const [first, second]: [Largest, Largest] = [
       { bytes: 0, dead: 0 },
       { bytes: 0, dead: 0 },
@@ -38,7 +38,7 @@ export function watchSizes(place: string, ms: number): Promise<Sizes> {
       half.dead = Math.max(half.dead, found.dead);
       wal = found.wal;
       // Measure before the end: the long tasks end with it.
-      if (clockMs() - began > 0.9 * ms) live ??= await liveBytes(place);
+      if (clockMs() - began > 0.9 * ms) live ??= await liveBytes(address);
     }
     return { first, second, liveBytes: live ?? 0, walBytes: wal - before };
   });
@@ -48,8 +48,8 @@ const LOOK = `select pg_total_relation_size('taskq.tasks') as bytes, pg_current_
   (select n_dead_tup from pg_stat_user_tables where relid = 'taskq.tasks'::regclass) as dead`;
 
 /** Copy the live rows, and drop the copy. */
-function liveBytes(place: string): Promise<number> {
-  return withClient(place, async (client) => {
+function liveBytes(address: string): Promise<number> {
+  return withClient(address, async (client) => {
     await client.query('begin');
     await client.query(
       'create table taskq_bench_live (like taskq.tasks including all) with (fillfactor = 45)',

@@ -5,19 +5,19 @@ import { fill } from '../lib/fill.ts';
 import type { Bench } from '../lib/scenario.ts';
 import { median } from '../lib/statistics.ts';
 import { startWorkers } from '../lib/workers.ts';
-import type { Place, WorkOrder } from '../peers/peer.ts';
+import type { StoreAddress, WorkOrder } from '../peers/peer.ts';
 
 export interface WorkOff {
-  readonly order: Omit<WorkOrder, 'place'>;
+  readonly order: Omit<WorkOrder, 'address'>;
   readonly processes: number;
   readonly tasks: number;
   readonly bytes: number;
   /** Adds the tasks; absent: they are plain ones. */
-  readonly filling?: (place: Place) => Promise<void>;
+  readonly filling?: (address: StoreAddress) => Promise<void>;
   /** After this long, measure what was done. */
   readonly limitMs: number;
   /** Called once the tasks are there, before the workers start; the function it returns is called at the end. */
-  readonly meanwhile?: (place: Place) => Promise<() => Promise<void>>;
+  readonly meanwhile?: (address: StoreAddress) => Promise<() => Promise<void>>;
 }
 
 export interface WorkedOff {
@@ -36,43 +36,43 @@ export interface WorkedOff {
 }
 
 /**
- * Fill an empty place and let workers drain it. The clock runs from `go`, given to processes that have loaded what they
+ * Fill an empty store and let workers drain it. The clock runs from `go`, given to processes that have loaded what they
  * need, until the store reports that nothing is left; it is asked once the processes have counted all tasks.
  */
 export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   const { system } = work.order;
   const peer = await bench.peer(system);
-  const place = await bench.place(system);
-  await (work.filling?.(place) ?? fill(peer, place, work.tasks, work.bytes));
+  const address = await bench.openStore(system);
+  await (work.filling?.(address) ?? fill(peer, address, work.tasks, work.bytes));
   const isPostgres = peer.store === 'postgres';
   // Leave no vacuum or checkpoint of the filling to disturb the measurement.
   if (isPostgres)
-    await withClient(place, (client) =>
+    await withClient(address, (client) =>
       client.query('vacuum (analyze)').then(() => client.query('checkpoint')),
     );
-  const after = await work.meanwhile?.(place);
-  const workers = await startWorkers(bench.undo, { ...work.order, place }, work.processes);
-  const walBefore = isPostgres ? await walAt(place) : 0;
+  const after = await work.meanwhile?.(address);
+  const workers = await startWorkers(bench.undo, { ...work.order, address }, work.processes);
+  const walBefore = isPostgres ? await walAt(address) : 0;
   const cpuBefore = await bench.serverCpuMs();
   const began = clockMs();
   workers.go();
   let left = work.tasks;
   if ((await workers.waitForDone(work.tasks, work.limitMs)) === 'done') {
     for (;;) {
-      left = await peer.countLeft(place);
+      left = await peer.countLeft(address);
       if (left === 0 || clockMs() - began > work.limitMs) break;
       await sleep(5);
     }
   } else {
-    left = await peer.countLeft(place);
+    left = await peer.countLeft(address);
   }
   const ms = clockMs() - began;
-  const wal = isPostgres ? (await walAt(place)) - walBefore : undefined;
+  const wal = isPostgres ? (await walAt(address)) - walBefore : undefined;
   const cpuAfter = await bench.serverCpuMs();
   const counted = workers.done();
   const { cpuMs, startUpCpuMs, steadyCpuMsPerTask } = await workers.stop();
   await after?.();
-  await bench.leave(system, place);
+  await bench.releaseStore(system, address);
   if (left === 0 && counted !== work.tasks) {
     throw new Error(`${system} ran ${counted} handlers for ${work.tasks} tasks`);
   }
@@ -91,8 +91,8 @@ export async function workOff(bench: Bench, work: WorkOff): Promise<WorkedOff> {
   };
 }
 
-function walAt(place: Place): Promise<number> {
-  return withClient(place, async (client) => {
+function walAt(address: StoreAddress): Promise<number> {
+  return withClient(address, async (client) => {
     const { rows } = await client.query<{ at: string }>(`select pg_current_wal_insert_lsn() - '0/0' as at`);
     return Number(rows[0]!.at);
   });
