@@ -14,6 +14,8 @@ export interface Heartbeats {
   stop(): Promise<void>;
 }
 
+export type HeartbeatSettings = Omit<HeartbeatSetup, 'leases'>;
+
 /** How often the main thread shows that it answers. */
 const PULSE_MS = 250;
 
@@ -22,12 +24,12 @@ const PULSE_MS = 250;
  * called if the thread ends unasked: a worker must not go on without heartbeats.
  */
 export function startHeartbeats(
-  setup: Omit<HeartbeatSetup, 'leases'>,
+  settings: HeartbeatSettings,
   table: LeaseTable,
   onMessage: (message: FromHeartbeat) => void,
   onDeath: (why: string) => void,
 ): Heartbeats {
-  const workerData: HeartbeatSetup = { ...setup, leases: table.shared };
+  const workerData: HeartbeatSetup = { ...settings, leases: table.shared };
   const thread = new Worker(new URL('./heartbeat-thread.js', import.meta.url), {
     workerData,
     // The options with which an application was started (--import, --input-type) are not for this thread.

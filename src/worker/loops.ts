@@ -1,0 +1,61 @@
+import type { Database } from '../lib/database.ts';
+import { every } from '../lib/every.ts';
+import type { ConnectionState } from './connection-state.ts';
+import type { Heartbeats } from './heartbeat/heartbeats.ts';
+import { Housekeeper } from './maintain/housekeeper.ts';
+import { Rescuer } from './maintain/rescuer.ts';
+import { Vacuumer } from './maintain/vacuumer.ts';
+import { storeTypes } from './registration.ts';
+import { reload } from './reload.ts';
+import { watchRelease } from './watch-release.ts';
+import type { WorkerState } from './worker-state.ts';
+
+/** How often to look for claimed-ahead tasks that found no slot. */
+const STALE_MS = 500;
+const HOUSEKEEPING_MS = 60_000;
+/** How often to retry storing types that others have locked. */
+const TYPES_MS = 1000;
+const VACUUM_MS = 250;
+const PROGRESS_MS = 10_000;
+/** How often to check the handlers' files; a change is loaded at the second check that finds it unchanged. */
+const LOOK_MS = 250;
+
+/** What the loops of a worker need besides its state. */
+export interface LoopNeeds {
+  readonly pool: Database;
+  readonly db: ConnectionState;
+  readonly heartbeats: Heartbeats;
+  /** The release of the schema when the worker registered. */
+  readonly release: number;
+}
+
+/**
+ * Starts what a worker does again and again beside claiming: what its last tasks need until `ended`, all else until
+ * `stop`. Each resolves once its signal has aborted and its last round is over.
+ */
+export function startLoops(
+  state: WorkerState,
+  { pool, db, heartbeats, release }: LoopNeeds,
+): Promise<unknown>[] {
+  const { events, heartbeatMs, watched } = state.options;
+  const { stop, ended } = state.shutdown;
+  const onError = (error: unknown) => state.onStatementFailed(error);
+  const housekeeper = new Housekeeper({ db, events, stop });
+  const vacuumer = new Vacuumer({ db: pool, events, ended: () => state.ends.counts.ended });
+  const untilStopped = (everyMs: number, shot: () => Promise<unknown>) =>
+    every(shot, { everyMs, signal: stop, onError });
+  const untilEnded = (everyMs: number, shot: () => Promise<unknown>) =>
+    every(shot, { everyMs, signal: ended.signal, onError });
+  return [
+    state.reporter.run(ended.signal),
+    new Rescuer(db, state, events).run(ended.signal),
+    watchRelease(db, release, state),
+    untilEnded(STALE_MS, async () => state.executor.releaseStale()),
+    untilEnded(PROGRESS_MS, async () => state.logProgress()),
+    untilStopped(TYPES_MS, () => storeTypes(db, state)),
+    untilStopped(HOUSEKEEPING_MS, () => housekeeper.look()),
+    untilStopped(VACUUM_MS, () => vacuumer.look()),
+    untilStopped(heartbeatMs, async () => heartbeats.sendCursors(state.cursor.snapshot())),
+    ...(watched === undefined ? [] : [untilStopped(LOOK_MS, () => reload(watched, db, state, heartbeats))]),
+  ];
+}
