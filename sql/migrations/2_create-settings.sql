@@ -400,6 +400,150 @@ create table taskq.groups (
   constraint a_group_runs_at_least_one check (group_limit >= 1)
 );
 
+-- The values of a field of a cron expression, between its least and its most; names are those of values, from the least
+-- on. Null: it is none. src/domain/schedule/expression.ts reads the same fields, and says what is wrong with one.
+create function taskq.cron_values(_field text, _least integer, _most integer, _names text[])
+returns integer[]
+language plpgsql immutable parallel safe
+as $$
+declare
+  element text;
+  part text[];
+  first integer;
+  last integer;
+  step integer;
+  found integer[] := array[]::integer[];
+begin
+  if _field = '' then
+    return null;
+  end if;
+  foreach element in array string_to_array(upper(_field), ',') loop
+    part := regexp_match(
+      element, '^(?:(\*)|([A-Z]{3}|[0-9]{1,2})(?:-([A-Z]{3}|[0-9]{1,2}))?)(?:/([0-9]{1,2}))?$'
+    );
+    first := case
+      when part[1] = '*' then _least
+      when part[2] ~ '^[0-9]+$' then part[2]::integer
+      else _least - 1 + array_position(_names, part[2])
+    end;
+    last := case
+      when part[1] = '*' then _most
+      when part[3] is null then first
+      when part[3] ~ '^[0-9]+$' then part[3]::integer
+      else _least - 1 + array_position(_names, part[3])
+    end;
+    step := coalesce(part[4]::integer, 1);
+    if not coalesce(_least <= first and first <= last and last <= _most and step between 1 and _most, false)
+      or (part[4] is not null and part[1] is null and part[3] is null)
+    then
+      return null;
+    end if;
+    found := found || array(select generate_series(first, last, step));
+  end loop;
+  return found;
+end
+$$;
+
+-- The interval of `@every 1h30m`, in milliseconds. Null: it is no such expression.
+create function taskq.every_ms(_expression text)
+returns numeric
+language sql immutable parallel safe
+as $$
+  select coalesce(part[1]::numeric, 0) * 86400000 + coalesce(part[2]::numeric, 0) * 3600000
+    + coalesce(part[3]::numeric, 0) * 60000 + coalesce(part[4]::numeric, 0) * 1000 + coalesce(part[5]::numeric, 0)
+  from regexp_match(
+    _expression,
+    '^@every (?:([0-9]{1,9})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?(?:([0-9]{1,15})ms)?$'
+  ) as part
+$$;
+
+-- Whether a schedule can fire by this expression: 5 or 6 cron fields (6: seconds first) that name a day which some
+-- month has, @daily and its like, or @every with an interval of at least a second.
+create function taskq.is_expression(_expression text)
+returns boolean
+language plpgsql immutable parallel safe
+as $$
+declare
+  fields text[] := string_to_array(_expression, ' ');
+  days integer[];
+  months integer[];
+begin
+  if octet_length(_expression) > 200 then
+    return false;
+  end if;
+  if _expression ~ '^@' then
+    return _expression ~ '^@(yearly|annually|monthly|weekly|daily|midnight|hourly)$'
+      or coalesce(taskq.every_ms(_expression) between 1000 and 3155760000000, false);
+  end if;
+  if cardinality(fields) = 5 then
+    fields := array['0'] || fields;
+  end if;
+  if cardinality(fields) <> 6 then
+    return false;
+  end if;
+  days := taskq.cron_values(fields[4], 1, 31, null);
+  months := taskq.cron_values(fields[5], 1, 12, '{JAN,FEB,MAR,APR,MAY,JUN,JUL,AUG,SEP,OCT,NOV,DEC}');
+  return taskq.cron_values(fields[1], 0, 59, null) is not null
+    and taskq.cron_values(fields[2], 0, 59, null) is not null
+    and taskq.cron_values(fields[3], 0, 23, null) is not null
+    and taskq.cron_values(fields[6], 0, 7, '{SUN,MON,TUE,WED,THU,FRI,SAT}') is not null
+    and days is not null and months is not null
+    -- With both given, a day of the week is enough.
+    and (fields[6] <> '*' or exists (
+      select from unnest(days) as d (day), unnest(months) as m (month)
+      where d.day <= case when m.month = 2 then 29 when m.month in (4, 6, 9, 11) then 30 else 31 end
+    ));
+end
+$$;
+
+-- What is enqueued again and again. next_at is the tick that fires next: only taskq.fire_schedule moves it past a tick,
+-- in the transaction that enqueues the task of that tick, so that each tick has at most one. Workers compute the ticks
+-- (the database knows only which expressions can fire). Null: not computed yet; infinity: there is none.
+create table taskq.schedules (
+  name text collate "C" primary key,
+  expression text not null,
+  tz text not null default 'UTC',
+  type text collate "C" not null,
+  payload jsonb not null default '{}',
+  -- As of taskq.enqueue.
+  task_options jsonb not null default '{}',
+  -- Which ticks fire late, after no worker could fire them: none, the last one, or the last n.
+  missed text not null default 'latest',
+  -- What happens while the task of an earlier tick is live. That task holds the key schedule:<name>, unless `allow`.
+  overlap text not null default 'allow',
+  -- The task of a tick is due up to this much later (see taskq.jitter_of).
+  jitter_ms bigint not null default 0,
+  next_at timestamptz,
+  paused_at timestamptz,
+  paused_by text,
+  pause_reason text,
+  last_tick timestamptz,
+  last_task_id bigint,
+  last_fired_at timestamptz,
+  created_at timestamptz not null default clock_timestamp(),
+  changed_at timestamptz not null default clock_timestamp(),
+  changed_by text not null default session_user,
+  constraint a_schedule_has_a_name_of_1_to_200_bytes check (octet_length(name) between 1 and 200),
+  constraint an_expression_can_fire check (taskq.is_expression(expression)),
+  constraint a_type_has_1_to_200_bytes check (octet_length(type) between 1 and 200),
+  constraint a_payload_has_at_most_1_mb_of_text check (octet_length(payload::text) <= 1048576),
+  constraint options_are_an_object check (jsonb_typeof(task_options) = 'object'),
+  constraint missed_is_skip_latest_or_all check (missed ~ '^(skip|latest|all:[1-9][0-9]{0,3})$'),
+  constraint overlap_is_allow_skip_or_replace check (overlap in ('allow', 'skip', 'replace')),
+  constraint jitter_is_0_to_a_day check (jitter_ms between 0 and 86400000),
+  constraint a_tick_fires_once check (next_at > last_tick),
+  constraint a_tick_is_no_distant_past check (next_at > '-infinity' and isfinite(last_tick))
+)
+with (
+  fillfactor = 45,
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
+);
+
+-- Those that fire next; first those whose next tick is not computed yet.
+create index schedules_next on taskq.schedules (next_at nulls first, name) where paused_at is null;
+
 -- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed. role
 -- is the session_user; by is a name that the caller added; settings are those that were set (null in them: removed).
 create table taskq.actions (

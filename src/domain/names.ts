@@ -1,7 +1,7 @@
 import { TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
-export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag';
+export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag' | 'schedule';
 
 /**
  * Returns the name if it is valid: well-formed text without control characters or blanks at its ends, at most 200 bytes
@@ -14,7 +14,14 @@ export function checkedName(kind: NameKind, name: unknown, what: string = kind):
   throw new TaskqError('bad_name', `${what} ${shown(name)}: ${problem}`);
 }
 
-const MAX_BYTES: Record<NameKind, number> = { queue: 200, type: 200, key: 500, group: 200, tag: 200 };
+const MAX_BYTES: Record<NameKind, number> = {
+  queue: 200,
+  type: 200,
+  key: 500,
+  group: 200,
+  tag: 200,
+  schedule: 200,
+};
 
 function problemOf(kind: NameKind, name: unknown): string | null {
   if (typeof name !== 'string') return `expected text of 1 to ${MAX_BYTES[kind]} bytes`;

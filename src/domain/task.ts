@@ -54,6 +54,8 @@ export interface ClaimedTask extends Lease {
   readonly groupKey: string | null;
   /** The producer's W3C trace context. */
   readonly traceparent: string | null;
+  /** The tick of the schedule that enqueued it, ISO 8601; null: no schedule did at a tick. */
+  readonly tick: string | null;
   /** It started at once: the database already has it as `running`. */
   readonly running: boolean;
   /** It tries an open breaker, and starts before all others: nothing of its type does until it has ended. */

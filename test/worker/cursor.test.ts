@@ -20,6 +20,7 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
     timeoutMs: null,
     groupKey: null,
     traceparent: null,
+    tick: null,
     running: true,
   };
 }

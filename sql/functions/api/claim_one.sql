@@ -69,6 +69,7 @@ begin
       (select q.timeout_ms from taskq.queues q where q.name = t.queue),
       (select d.timeout_ms from taskq.defaults d)
     ), t.group_key, t.payload, true,
-    case when t.traceparent is not null then jsonb_build_object('traceparent', t.traceparent) end;
+    case when coalesce(t.traceparent, t.source) is not null
+        then jsonb_strip_nulls(jsonb_build_object('traceparent', t.traceparent, 'source', t.source)) end;
 end
 $$;

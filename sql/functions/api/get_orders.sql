@@ -1,7 +1,8 @@
 -- Returns what an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
 -- lease_ms (the one wanted), in_force_ms (the lease by which others judge it), batch (null: as many as will start
 -- soon), queues, paused_queues: [{queue, by, reason, until}], open_breakers: [{type, and its setting}], of the types
--- that it handles}. Null: no such worker. A worker reads it with each heartbeat.
+-- that it handles, schedules: see taskq.upcoming_schedules}. Null: no such worker. A worker reads it with each
+-- heartbeat.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer
@@ -29,7 +30,8 @@ begin
         from taskq.breakers b
         left join taskq.task_types y on y.name = b.type
         where b.opened_at is not null and b.type = any (w.types)
-      ), '[]')
+      ), '[]'),
+      'schedules', taskq.upcoming_schedules()
     )
     from taskq.workers w where w.id = _worker
   );

@@ -4,7 +4,8 @@
 -- live task; survey lists them, and what else the worker needs before it claims (see taskq.survey). The worker must
 -- claim once more after this: a task committed before the mark was set has woken no worker. options: {"known": […]}
 -- gives the queues to check where _queues is null, instead of a search; {"due": false} skips the search for the next
--- due task. Both searches cost as much as there are dead rows held by a snapshot in their way.
+-- due task. Both searches cost as much as there are dead rows held by a snapshot in their way. extra has the schedules
+-- that fire next (see taskq.upcoming_schedules).
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'
 )
@@ -87,6 +88,7 @@ begin
       where (_types is null or o.type = any (_types)) and o.probe_at > ts and o.probe_at < 'infinity'
     ) as event;
   end if;
+  extra := jsonb_build_object('schedules', taskq.upcoming_schedules());
   return next;
 end
 $$;

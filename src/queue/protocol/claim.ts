@@ -1,3 +1,4 @@
+import { tickOfSource } from '../../domain/schedule/tick-source.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
@@ -85,7 +86,7 @@ export interface ClaimRow {
   readonly group_key: string | null;
   readonly payload: string;
   readonly running: boolean;
-  readonly extra: { readonly traceparent?: string } | null;
+  readonly extra: { readonly traceparent?: string; readonly source?: string } | null;
 }
 
 /** The columns of a ClaimRow. */
@@ -176,6 +177,7 @@ export function taskOf(row: ClaimRow): ClaimedTask {
     groupKey: row.group_key,
     running: row.running,
     traceparent: row.extra?.traceparent ?? null,
+    tick: tickOfSource(row.extra?.source),
   };
 }
 

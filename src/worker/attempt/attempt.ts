@@ -13,6 +13,8 @@ export interface AttemptTask {
   readonly attempts: number;
   /** The W3C trace context given by its producer. */
   readonly traceparent: string | null;
+  /** The tick of the schedule that enqueued it, ISO 8601. */
+  readonly tick: string | null;
 }
 
 /** Where a handler runs: in this process, in a child process that runs one task after the other, or in a fresh one. */

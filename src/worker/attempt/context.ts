@@ -38,6 +38,11 @@ export class Context implements TaskContext {
     return this.#attempt.task.traceparent;
   }
 
+  get tick(): Date | null {
+    const { tick } = this.#attempt.task;
+    return tick === null ? null : new Date(tick);
+  }
+
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }

@@ -29,6 +29,8 @@ export interface TaskContext {
   readonly attempt: number;
   /** The W3C trace context that the producer gave the task; null: none. */
   readonly traceparent: string | null;
+  /** The tick of the schedule that enqueued the task, whenever it runs; null: it was not enqueued at a tick. */
+  readonly tick: Date | null;
   /** Aborted when the handler should end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
   /** Writes lines of the worker's log that name the task. */

@@ -1,4 +1,10 @@
 /** The environment variables that tell a program which task it runs. */
-export const PROGRAM_VARIABLES = ['TASKQ_ID', 'TASKQ_TYPE', 'TASKQ_QUEUE', 'TASKQ_ATTEMPT'] as const;
+export const PROGRAM_VARIABLES = [
+  'TASKQ_ID',
+  'TASKQ_TYPE',
+  'TASKQ_QUEUE',
+  'TASKQ_ATTEMPT',
+  'TASKQ_TICK',
+] as const;
 
 export type ProgramVariable = (typeof PROGRAM_VARIABLES)[number];

@@ -21,24 +21,29 @@ const MAX_LINE_BYTES = 2000;
 
 /**
  * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
- * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, and `TRACEPARENT` if
- * the task has one. Each line of stderr is logged. When asked to end it gets SIGTERM; its worker kills it after
+ * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, `TASKQ_TICK` if a
+ * schedule enqueued it at a tick, and `TRACEPARENT` if it has one. Each line of stderr is logged. When asked to end it gets SIGTERM; its worker kills it after
  * `killAfter`.
  *
  * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
  * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of stderr.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
-  const { id, type, queue, attempt, traceparent } = ctx;
-  const variables: Readonly<Record<ProgramVariable, string>> = {
+  const { id, type, queue, attempt, traceparent, tick } = ctx;
+  const variables: Readonly<Record<ProgramVariable, string | undefined>> = {
     TASKQ_ID: id,
     TASKQ_TYPE: type,
     TASKQ_QUEUE: queue,
     TASKQ_ATTEMPT: String(attempt),
+    TASKQ_TICK: tick?.toISOString(),
   };
-  // Undefined removes the trace context in which the worker itself was started.
+  // Undefined removes what was given to the worker itself.
   const program = spawn(path, [], {
-    env: { ...process.env, TRACEPARENT: traceparent ?? undefined, ...variables },
+    env: {
+      ...process.env,
+      TRACEPARENT: traceparent ?? undefined,
+      ...variables,
+    },
   });
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);

@@ -67,7 +67,7 @@ export class HandlerProcesses {
   }
 
   async #runIn(process: HandlerProcess, attempt: Attempt, handler: LoadedHandler): Promise<EndOfRun> {
-    const { id, type, queue, payload, attempts, traceparent } = attempt.task;
+    const { id, type, queue, payload, attempts, traceparent, tick } = attempt.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
     const killTimer = new KillTimer(killAfterMs, () => {
       attempt.killed = true;
@@ -78,7 +78,7 @@ export class HandlerProcesses {
       killTimer.start(reason);
     };
     this.#busy.add(process);
-    const task = { id, type, queue, payload, attempts, traceparent };
+    const task = { id, type, queue, payload, attempts, traceparent, tick };
     const running = process.run({ path, task });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;

@@ -1,0 +1,25 @@
+-- Enqueues the task of a schedule now, beside its ticks, paused or not; without its jitter and its delay. Returns the
+-- id of the task, and whether it is new (false: that task holds the key of the schedule, as it lets no other run beside
+-- it). No row: there is no such schedule. options: by, a name recorded in taskq.actions beside the role.
+create or replace function taskq.run_schedule(_name text, options jsonb default '{}')
+returns table (id bigint, created boolean, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  its taskq.schedules;
+begin
+  perform taskq.refuse_unknown_options('run_schedule', options, '{by}');
+  perform taskq.refuse_name('run_schedule', 'name', _name);
+  select * into its from taskq.schedules s where s.name = _name;
+  if not found then
+    return;
+  end if;
+  select made.id, made.created into id, created from taskq.enqueue_ticks(its, array[null::timestamptz]) as made;
+  perform taskq.record_action(
+    'run schedule', clock_timestamp(), options, array[id], _settings => jsonb_build_object('schedule', _name)
+  );
+  return next;
+end
+$$;

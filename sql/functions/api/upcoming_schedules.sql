@@ -1,0 +1,30 @@
+-- Returns the hundred schedules that fire next, as an array of {name, expression, tz, missed, next_at (null: to be
+-- computed), in_ms (milliseconds until then, negative if it has passed), now_ms (the database's time in milliseconds
+-- since the epoch)}. Null: no schedule waits. A worker reads them with each heartbeat and idle mark, and calls this
+-- once it has fired a hundred. options is empty.
+create or replace function taskq.upcoming_schedules(options jsonb default '{}')
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('upcoming_schedules', options, '{}');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object(
+      'name', s.name, 'expression', s.expression, 'tz', s.tz, 'missed', s.missed, 'next_at', s.next_at,
+      'in_ms', extract(epoch from s.next_at - ts) * 1000, 'now_ms', extract(epoch from ts) * 1000
+    ))
+    from (
+      select * from taskq.schedules u
+      where u.paused_at is null and (u.next_at is null or u.next_at < 'infinity')
+      order by u.next_at nulls first, u.name
+      limit 100
+    ) as s
+  );
+end
+$$;

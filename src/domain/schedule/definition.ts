@@ -1,0 +1,76 @@
+import { badOption } from '../../lib/bad-option.ts';
+import { toDurationMs } from '../../lib/duration.ts';
+import { didYouMean } from '../../lib/nearest.ts';
+import { shown } from '../../lib/shown.ts';
+import {
+  type EnqueueOptions,
+  normaliseEnqueueOptions,
+  type StoredEnqueueOptions,
+} from '../enqueue-options.ts';
+import { type Missed, parseMissed } from './missed.ts';
+import { checkedZone } from './zone.ts';
+
+/** What happens when a tick comes while the task of an earlier one is live: both run, none is added, or it is replaced. */
+export type Overlap = (typeof OVERLAPS)[number];
+
+const OVERLAPS = ['allow', 'skip', 'replace'] as const;
+
+/** How a schedule fires, and the options of its tasks. Durations are text or milliseconds. */
+export interface ScheduleOptions extends Omit<EnqueueOptions, 'at'> {
+  /** Time zone of the expression, such as `Europe/Berlin`; default `UTC`. */
+  readonly tz?: string;
+  /** Which ticks fire late when no worker could fire them: `skip`, `latest` (default), `all` (100) or `all:n`. */
+  readonly missed?: 'skip' | 'latest' | 'all' | `all:${number}`;
+  /** If the task of an earlier tick is live: `allow` (default), `skip` this tick, or `replace` that task. */
+  readonly overlap?: Overlap;
+  /** Each task is due up to this much after its tick: always the same for the same tick. */
+  readonly jitter?: string | number;
+}
+
+/** The `options jsonb` of `taskq.set_schedule`. */
+export interface StoredScheduleOptions extends Omit<StoredEnqueueOptions, 'at'> {
+  readonly tz: string;
+  readonly missed: Missed;
+  readonly overlap: Overlap;
+  readonly jitter_ms: number;
+}
+
+/**
+ * Checks the options of a schedule, which may be untrusted, and converts them to the database's form. Throws TaskqError,
+ * which names the option by `nameOf`.
+ */
+export function normaliseScheduleOptions(
+  { tz, missed, overlap, jitter, ...ofTasks }: ScheduleOptions | Readonly<Record<string, unknown>>,
+  nameOf: (option: keyof ScheduleOptions) => string = (option) => option,
+): StoredScheduleOptions {
+  const policy = overlapOf(overlap ?? 'allow', nameOf('overlap'));
+  if ('at' in ofTasks && ofTasks.at !== undefined)
+    throw badOption('a schedule takes no option "at": its expression says when');
+  const stored = normaliseEnqueueOptions(ofTasks, nameOf as (option: keyof EnqueueOptions) => string);
+  if (policy !== 'allow' && stored.key !== undefined)
+    throw badOption(
+      `${nameOf('overlap')} ${policy} uses the key of the tasks: give no ${nameOf('key')} with it`,
+    );
+  return {
+    ...stored,
+    tz: checkedZone(tz ?? 'UTC', nameOf('tz')),
+    missed: parseMissed(missed ?? 'latest', nameOf('missed')),
+    overlap: policy,
+    jitter_ms: jitterMsOf(jitter ?? 0, nameOf('jitter')),
+  };
+}
+
+function overlapOf(value: unknown, what: string): Overlap {
+  const policy = OVERLAPS.find((known) => known === value);
+  if (policy !== undefined) return policy;
+  const meant = typeof value === 'string' ? didYouMean(value, OVERLAPS) : '';
+  throw badOption(`${what} ${shown(value)}: expected allow, skip or replace${meant}`);
+}
+
+const MOST_JITTER_MS = 86_400_000;
+
+function jitterMsOf(value: unknown, what: string): number {
+  const ms = toDurationMs(value, what);
+  if (ms <= MOST_JITTER_MS) return ms;
+  throw badOption(`${what} ${shown(value)}: expected at most a day`);
+}

@@ -1,0 +1,126 @@
+import type { StoredScheduleOptions } from '../../domain/schedule/definition.ts';
+import { type Expression, parseExpression } from '../../domain/schedule/expression.ts';
+import { nextTick } from '../../domain/schedule/next-tick.ts';
+import type { Queryable } from '../../lib/database.ts';
+import { listSchedules } from '../inspect/list-schedules.ts';
+import type { Acting } from './acting.ts';
+
+/** A schedule to be set, all of it checked. */
+export interface NewSchedule {
+  readonly name: string;
+  readonly expression: Expression;
+  readonly type: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly options: StoredScheduleOptions;
+}
+
+export interface SetScheduleOptions extends Acting {
+  /** Do not ask whether the type is known. */
+  readonly allowUnknown?: boolean;
+  /** Leave a schedule of this name as it is. */
+  readonly ifAbsent?: boolean;
+}
+
+export interface ScheduleSet {
+  /** It is new. */
+  readonly created: boolean;
+  /** ISO 8601; null: a worker computes it. */
+  readonly nextAt: string | null;
+}
+
+/** Create a schedule, or replace what it enqueues and when. */
+export async function setSchedule(
+  db: Queryable,
+  { name, expression, type, payload, options }: NewSchedule,
+  { by, allowUnknown, ifAbsent }: SetScheduleOptions = {},
+): Promise<ScheduleSet> {
+  const next = nextTick(expression, options.tz, await databaseTime(db));
+  const rows = await db.query<{ created: boolean; next_at: string | null }>({
+    text: `select created, to_jsonb(next_at) #>> '{}' as next_at from taskq.set_schedule($1, $2, $3, $4, $5)`,
+    values: [
+      name,
+      expression.text,
+      type,
+      payload,
+      JSON.stringify({
+        ...options,
+        ...{ by, allow_unknown: allowUnknown, if_absent: ifAbsent },
+        next_at: next === undefined ? 'infinity' : new Date(next).toISOString(),
+      }),
+    ],
+  });
+  const { created, next_at: nextAt } = rows[0]!;
+  return { created, nextAt };
+}
+
+/** Fire no more ticks until the schedule is resumed. False: there is no such schedule. */
+export async function pauseSchedule(
+  db: Queryable,
+  name: string,
+  { by, reason }: Acting & { readonly reason: string | null },
+): Promise<boolean> {
+  const rows = await db.query<{ paused: boolean }>({
+    text: 'select taskq.pause_schedule($1, $2, $3) as paused',
+    values: [name, by ?? null, reason],
+  });
+  return rows[0]!.paused;
+}
+
+/** Resume a paused schedule from its next tick on. False: it was not paused. */
+export async function resumeSchedule(db: Queryable, name: string, { by }: Acting = {}): Promise<boolean> {
+  const [schedule] = await listSchedules(db, { name });
+  if (schedule === undefined) return false;
+  const now = await databaseTime(db);
+  const anchor = schedule.next_at === null ? now : Date.parse(schedule.next_at);
+  const next = nextTick(
+    parseExpression(schedule.expression),
+    schedule.tz,
+    now,
+    Number.isNaN(anchor) ? now : anchor,
+  );
+  const rows = await db.query<{ resumed: boolean }>({
+    text: 'select taskq.resume_schedule($1, $2) as resumed',
+    values: [
+      name,
+      JSON.stringify({ by, ...(next !== undefined && { next_at: new Date(next).toISOString() }) }),
+    ],
+  });
+  return rows[0]!.resumed;
+}
+
+/** Remove a schedule; its tasks stay. False: there is no such schedule. */
+export async function removeSchedule(db: Queryable, name: string, { by }: Acting = {}): Promise<boolean> {
+  const rows = await db.query<{ removed: boolean }>({
+    text: 'select taskq.remove_schedule($1, $2) as removed',
+    values: [name, JSON.stringify({ by })],
+  });
+  return rows[0]!.removed;
+}
+
+export interface ScheduleRun {
+  readonly id: string;
+  /** False: the task holds the key of the schedule, so none was added. */
+  readonly created: boolean;
+}
+
+/** Enqueue the task of a schedule now, beside its ticks. Undefined: there is no such schedule. */
+export async function runSchedule(
+  db: Queryable,
+  name: string,
+  { by }: Acting = {},
+): Promise<ScheduleRun | undefined> {
+  const rows = await db.query<ScheduleRun>({
+    text: 'select id, created from taskq.run_schedule($1, $2)',
+    values: [name, JSON.stringify({ by })],
+  });
+  return rows[0];
+}
+
+/** The database's time, in milliseconds since the epoch: ticks are those after it. */
+export async function databaseTime(db: Queryable): Promise<number> {
+  const rows = await db.query<{ ms: number }>({
+    text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
+  });
+  return rows[0]!.ms;
+}
