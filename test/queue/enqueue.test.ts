@@ -14,6 +14,8 @@ import { claimOne, outcome, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
 
+const LARGE = 'x'.repeat(1_048_575);
+
 interface Made {
   readonly place: string;
   readonly id: string;
@@ -480,15 +482,40 @@ describe('what cannot be stored is refused', () => {
     ['a task of many', [{ type: 'work' }, { payload: {} }], {}],
     ['one that has options', [{ type: 'work', priority: 1 }, { priority: 1 }], {}],
     ['one of those that share a key', [{ payload: {} }, { type: 'work' }], { key: 'k' }],
+    ['one whose type is null', [{ type: 'work' }, { type: null }], {}],
+    ['one whose type is empty', [{ type: 'work' }, { type: '' }], {}],
   ])('without a type, in a few lines that quote no statement of ours: %s', async (_, tasks, options) => {
-    const refused = queue.admin.rows('select taskq.enqueue_many($1, $2)', JSON.stringify(tasks), options);
-    const { message, where } = await refused.then(
-      () => expect.unreachable(),
-      (error: { message: string; where: string }) => error,
-    );
+    const { message, where } = await refusalOf(tasks, options);
     expect(message).toMatch(/^task [12] cannot be enqueued: it has no type$/);
     expect(where.split('\n').length).toBeLessThanOrEqual(4);
   });
+
+  test.each([
+    ['a task alone', [{ type: 'work', payload: LARGE }]],
+    ['one of many', [{ type: 'work' }, { type: 'work', payload: LARGE }]],
+    [
+      'one that has options',
+      [
+        { type: 'work', priority: 1 },
+        { type: 'work', payload: LARGE, priority: 1 },
+      ],
+    ],
+  ])('with a payload of more than 1 MB, in as few: %s', async (_, tasks) => {
+    const { message, where } = await refusalOf(tasks, {});
+    expect(message).toMatch(/^task [12] cannot be enqueued: its payload is larger than 1 MB/);
+    expect(where.split('\n').length).toBeLessThanOrEqual(4);
+  });
+
+  function refusalOf(
+    tasks: readonly object[],
+    options: object,
+  ): Promise<{ readonly message: string; readonly where: string }> {
+    const refused = queue.admin.rows('select taskq.enqueue_many($1, $2)', JSON.stringify(tasks), options);
+    return refused.then(
+      () => expect.unreachable(),
+      (error: { message: string; where: string }) => error,
+    );
+  }
 
   const refusals: readonly (readonly [string, object, RegExp | string])[] = [
     ['no type', {}, 'task 2 cannot be enqueued: it has no type'],

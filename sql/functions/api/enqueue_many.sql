@@ -32,6 +32,9 @@ declare
   have_type constant boolean := coalesce(options ->> 'type', '') <> '';
   have_options boolean;
   have_keys boolean := false;
+  -- Whether a payload may be larger than 1 MB: its text can be several times as long as its jsonb. Then too an error is
+  -- raised by taskq.checked_tasks, without the text of the statement that inserts.
+  may_be_large constant boolean := pg_column_size(_tasks) > 200000;
   ids bigint[];
   types text[];
   wakes jsonb;
@@ -67,7 +70,7 @@ begin
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - array['type', 'payload'] <> '{}'
         -- Found here, an absent type is refused without the text of the statement that inserts.
-        or not (have_type or e.task ? 'type')
+        or not (have_type or coalesce(e.task ->> 'type', '') <> '')
     );
   end if;
   if have_options then
@@ -101,11 +104,15 @@ begin
     end;
   end if;
 
-  if jsonb_array_length(_tasks) = 1 or not have_options then
+  if may_be_large and jsonb_array_length(_tasks) = 1 then
+    perform taskq.checked_tasks(_tasks, options ->> 'type');
+  end if;
+  if jsonb_array_length(_tasks) = 1 or not (have_options or may_be_large) then
     select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, settings, ts, have_options) as i;
   else
     begin
-      select i.* into ids, types, wakes from taskq.insert_plain(_tasks, options, nulls, settings, ts, true) as i;
+      select i.* into ids, types, wakes
+      from taskq.insert_plain(_tasks, options, nulls, settings, ts, have_options) as i;
     exception when data_exception or check_violation then
       perform taskq.checked_tasks(_tasks, options ->> 'type');
       raise;
