@@ -90,6 +90,7 @@ export type {
   NextTask,
   ShownTaskOf,
   TaskOf,
+  TaskProgress,
   TaskRecord,
 } from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';

@@ -23,3 +23,13 @@ export function shortText(text: string, maxLength: number): string {
   const mark = `… (${text.length} characters)`;
   return storableText(text.slice(0, Math.max(0, maxLength - mark.length))) + mark;
 }
+
+/** Returns storable text of at most `maxBytes` bytes of UTF-8; longer text is cut, with `…` at its end. */
+export function shortBytes(text: string, maxBytes: number): string {
+  const head = storableText(text.slice(0, maxBytes));
+  if (head.length === text.length && Buffer.byteLength(head) <= maxBytes) return head;
+  const cut = Buffer.from(head)
+    .subarray(0, maxBytes - 3)
+    .toString();
+  return `${cut.replace(/\uFFFD$/, '')}…`;
+}

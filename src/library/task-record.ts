@@ -64,12 +64,21 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly error: StoredError | null;
   /** Why it is dead or cancelled. */
   readonly reason: string | null;
-  /** Reserved. */
-  readonly progress: unknown;
+  /** What its handler last reported by `ctx.progress`; null: nothing. */
+  readonly progress: TaskProgress | null;
   /** The worker that holds it or held it last: `host:pid:unique part`. */
   readonly leaseOwner: string | null;
   /** The task that runs after it, because it was to be replaced while a worker held it. */
   readonly again: NextTask<Payload> | null;
+}
+
+/** How far a task has come, as its handler says. */
+export interface TaskProgress {
+  /** A share from 0 to 1, or any other number. */
+  readonly value: number;
+  readonly text: string | null;
+  /** When it was stored. */
+  readonly at: Date;
 }
 
 export interface NextTask<Payload = unknown> {
@@ -102,15 +111,15 @@ export interface ActionRecord {
   readonly reason: string | null;
 }
 
-/** An attempt that failed, was lost with its worker, or left a result although the task continued. */
+/** An attempt that failed, was lost with its worker, or left a result although the task continued; or a warning. */
 export interface AttemptRecord {
-  /** Failed attempts by then, this one included. */
+  /** Failed attempts by then, this one included; of a warning, the attempt that gave it. */
   readonly attempt: number;
-  /** `failed`, `dead`, `snoozed`, or `lost` with its worker. */
+  /** `failed`, `dead`, `snoozed`, `lost` with its worker, or `warned`: an error that `ctx.warn` has recorded. */
   readonly outcome: string;
   /** When it ended. */
   readonly at: Date;
-  /** Null if the attempt was lost. */
+  /** Null if the attempt was lost, and of a warning. */
   readonly ranMs: number | null;
   /** When the next attempt was due; null if there was none, or if this attempt was lost. */
   readonly retryAt: Date | null;
@@ -165,10 +174,17 @@ export function recordOf(row: TaskRow): TaskRecord {
     resultNote: (row.result_note ?? null) as ResultNote | null,
     error: row.error as StoredError | null,
     reason: (row.reason ?? row.cancel_reason) as string | null,
-    progress: row.progress ?? null,
+    progress: progressOf(row.progress),
     leaseOwner: row.lease_owner as string | null,
     again: nextOf(row.again as NextRow | null),
   };
+}
+
+/** Null for a value that someone has put in by hand. */
+function progressOf(stored: unknown): TaskProgress | null {
+  const { value, text, at } = Object(stored) as Partial<Readonly<Record<string, unknown>>>;
+  if (typeof value !== 'number' || typeof at !== 'string') return null;
+  return { value, text: typeof text === 'string' ? text : null, at: new Date(at) };
 }
 
 interface NextRow {

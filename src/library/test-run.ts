@@ -10,24 +10,23 @@ import { showTask } from '../queue/inspect/show-task.ts';
 import { ageTask } from '../queue/operate/age-task.ts';
 import { claimOne } from '../queue/protocol/claim-one.ts';
 import { askEnds } from '../queue/protocol/get-ends.ts';
+import { note } from '../queue/protocol/note.ts';
 import { registerWorker, unregisterWorker } from '../queue/protocol/register-worker.ts';
 import { settle } from '../queue/protocol/settle.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
+import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
+import { Notes } from '../worker/attempt/notes.ts';
 import { runInline } from '../worker/attempt/run-inline.ts';
 import type { Handler } from '../worker/handlers/load-handler.ts';
 import { type Handlers, settingsOf } from '../worker/handlers/load-handlers.ts';
-import type { EventLog } from '../worker/log/events.ts';
 import { loadGiven } from './load-given.ts';
 import { type ShownTaskOf, shownOf } from './task-record.ts';
 
 /** No test runs longer. */
 const LEASE_MS = 3_600_000;
 const MOST_ATTEMPTS = 1000;
-
-/** Discards what handlers log in a test. */
-const SILENT: EventLog = { isDebugEnabled: false, event: () => {}, write: () => {} };
 
 type Shown = ShownTaskOf<UnknownHandlers>;
 
@@ -97,8 +96,10 @@ export class TestRun {
     const { timeoutMs } = task;
     const attempt = new Attempt(task, timeoutMs);
     const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));
-    const outcome = await runInline(attempt, handler, new Context(attempt, SILENT));
+    const notes = new Notes();
+    const outcome = await runInline(attempt, handler, new Context(attempt, outputTo(notes)));
     callOff();
+    await this.#note(task, notes);
     const conclusion = attempt.conclude(outcome);
     if (typeof conclusion === 'string') return;
     const ranMs = performance.now() - attempt.startedAt;
@@ -106,9 +107,23 @@ export class TestRun {
     await settle(this.#db, this.#workerId, [settlement]);
   }
 
+  async #note({ id, leaseNo }: ClaimedTask, notes: Notes): Promise<void> {
+    notes.end();
+    if (!notes.isEmpty) await note(this.#db, this.#workerId, [{ id, leaseNo, ...notes.take() }]);
+  }
+
   async #show(id: string): Promise<Shown> {
     const shown = await showTask(this.#db, id);
     if (shown === undefined) throw new NoSuchTaskError(id);
     return shownOf(shown);
   }
+}
+
+/** Notes what a handler reports; discards what it logs. */
+function outputTo(notes: Notes): HandlerOutput {
+  return {
+    write: () => {},
+    progress: (progress) => notes.progress(progress),
+    warn: (error) => notes.warn(error),
+  };
 }

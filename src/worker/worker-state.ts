@@ -8,6 +8,7 @@ import { Wakeup } from '../lib/wakeup.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
+import type { HandlerOutput } from './attempt/handler-output.ts';
 import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
 import { MOST_AHEAD, MOST_SLOTS } from './claim/claim-room.ts';
@@ -104,6 +105,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onNotStored: (held, error) => this.#logNotStored(held, describeRefusal(error)),
       onRefused: ({ id }, error) =>
         events.event('outcome.refused', { task_id: id, error: { message: describeRefusal(error) } }),
+      onNoteRefused: ({ id }, refusal) =>
+        events.event('note.refused', { task_id: id, error: { message: refusal } }),
       onStatementFailed: (error) => this.onStatementFailed(error),
       onSent: () => {
         this.#leaveOutRefused();
@@ -136,6 +139,15 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onRefused: (refusal) => this.onRefusedRenewal(held, refusal),
       onStatementFailed: (error) => this.onStatementFailed(error),
     });
+  }
+
+  outputOf(held: StartedTask): HandlerOutput {
+    const { notes } = this.reporter;
+    return {
+      write: (level, message, line) => this.options.events.write(level, message, line),
+      progress: (progress) => notes.progress(held, progress),
+      warn: (error) => notes.warn(held, error),
+    };
   }
 
   serves(task: ClaimedTask): boolean {

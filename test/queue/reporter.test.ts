@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { outcomeOf } from '../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../src/domain/task.ts';
 import { openDatabase, type Queryable } from '../../src/lib/database.ts';
+import { Attempt } from '../../src/worker/attempt/attempt.ts';
+import type { StartedTask } from '../../src/worker/lease/held-task.ts';
 import { LeaseTable } from '../../src/worker/lease/lease-table.ts';
 import { Ledger } from '../../src/worker/lease/ledger.ts';
 import { Reporter } from '../../src/worker/settle/reporter.ts';
@@ -37,6 +39,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     onGivenBack: ({ id }) => ends.push(`given back ${id}`),
     onNotStored: ({ id }) => ends.push(`not stored ${id}`),
     onRefused: ({ id }) => ends.push(`refused ${id}`),
+    onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
     onStatementFailed: (error) => troubles.push(error),
     onSent: () => {},
   });
@@ -208,4 +211,82 @@ test('a worker that ends sends at once what would be sent again in half a minute
   void reporter.run(ended.signal);
   reporter.expedite();
   await expect.poll(() => ends.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+});
+
+/** Starts a held task. */
+function start(ledger: Ledger, task: ReturnType<Ledger['held']>[number]): StartedTask {
+  ledger.start(task, new Attempt(task.task));
+  return task as StartedTask;
+}
+
+const progressOf = async (id: string) =>
+  ((await liveRow(queue.admin, id))!.progress as { value: number } | null)?.value;
+
+test('what a task has reported last is stored before its outcome, and before it is given back', async () => {
+  await queue.admin.rows('select taskq.set_defaults(\'{"retention": "1d"}\')');
+  const { ledger, reporter, ends, held, ids } = await holding();
+  const [first, second] = held.map((task) => start(ledger, task));
+  reporter.notes.progress(first!, { value: 0.1, text: null });
+  reporter.notes.progress(first!, { value: 0.2, text: null });
+  reporter.notes.progress(second!, { value: 0.3, text: null });
+  ledger.report(first!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  ledger.release(second!);
+  // After its end nothing counts.
+  reporter.notes.progress(first!, { value: 0.9, text: null });
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(ends.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
+  expect(await queue.admin.value("select progress ->> 'value' from taskq.finished_tasks")).toBe('0.2');
+  expect(await progressOf(ids[1]!)).toBe(0.3);
+});
+
+test('warnings whose statement got no answer are sent again, and stored once; an outcome waits for no third try', async () => {
+  let lost = 0;
+  const { ledger, reporter, ends, held, ids } = await holding({
+    async query(statement) {
+      const rows = await queue.admin.query(statement);
+      if (!statement.text.includes('taskq.note') || ++lost > 1) return rows as never;
+      throw new Error('the connection is gone');
+    },
+  });
+  const [first, second] = held.map((task) => start(ledger, task));
+  reporter.notes.warn(first!, { name: 'Error', message: 'odd', stack: null, code: null, cause: null });
+  ledger.report(first!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  ledger.report(second!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(ends.toSorted()).toEqual(ids.map((id) => `recorded ${id}`).toSorted());
+  expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(1);
+  expect(lost).toBe(2);
+});
+
+test('notes that the database never answers do not keep the outcome from being recorded', async () => {
+  const { ledger, reporter, ends, held, ids } = await holding({
+    async query(statement) {
+      if (statement.text.includes('taskq.note')) throw new Error('no answer');
+      return (await queue.admin.query(statement)) as never;
+    },
+  });
+  const [first, second] = held.map((task) => start(ledger, task));
+  reporter.notes.progress(first!, { value: 0.1, text: null });
+  ledger.report(first!, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  ledger.release(second!);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(ends.toSorted()).toEqual([`given back ${ids[1]}`, `recorded ${ids[0]}`]);
+});
+
+test('notes that the database refuses are reported and dropped; the outcome is recorded', async () => {
+  const { ledger, reporter, ends, held, ids } = await holding();
+  await queue.admin.rows(`create function public.refuse_note() returns trigger language plpgsql
+    as $$ begin raise 'not now'; end $$`);
+  await queue.admin.rows(`create trigger refuses_notes before update of progress on taskq.tasks for each row
+    when (new.progress is not null) execute function public.refuse_note()`);
+  const first = start(ledger, held[0]!);
+  reporter.notes.progress(first, { value: 0.1, text: null });
+  ledger.report(first, outcomeOf({ kind: 'returned', value: 1 }), 5);
+  ledger.release(held[1]!);
+  void reporter.run(ended.signal);
+  await ledger.untilEmpty();
+  expect(ends.toSorted()).toEqual([`given back ${ids[1]}`, `notes refused ${ids[0]}`, `recorded ${ids[0]}`]);
 });

@@ -1,5 +1,5 @@
--- Returns everything known of a task, with `errors` (its failed attempts) and `actions` (what people did to it), both
--- oldest first. Null: no such task (it never existed, was purged, or outlived its retention).
+-- Returns everything known of a task, with `errors` (its failed attempts, and warnings) and `actions` (what people did
+-- to it), both oldest first. Null: no such task (it never existed, was purged, or outlived its retention).
 create or replace function taskq.show_task(_id bigint)
 returns jsonb
 language sql stable security definer
@@ -14,7 +14,7 @@ as $$
         'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,
         'retry_at', e.retry_at, 'lease_owner', coalesce(w.name, e.lease_owner::text), 'lease_no', e.lease_no,
         'error', e.error, 'result', e.result, 'result_note', e.result_note
-      ) order by e.failed_at, e.attempt)
+      ) order by e.failed_at, e.attempt, e.warning)
       from taskq.task_errors e
       left join taskq.workers w on w.id = e.lease_owner
       where e.task_id = _id

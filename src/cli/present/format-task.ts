@@ -30,7 +30,6 @@ export function formatTask(task: ShownTask, surroundings: Surroundings, screen: 
   const sections = [
     section('payload', pretty(task.payload), paint),
     section('payload of the next run', pretty((task.again as Next | null | undefined)?.payload), paint),
-    section('progress', pretty(task.progress), paint),
     section('result', pretty(task.result), paint),
     section('result not stored', noteText(task.result_note), paint),
     ...history(task, screen),
@@ -60,6 +59,7 @@ function factsOf(
     ['priority', text('priority')],
     ['reason', text('reason')],
     ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, attemptsText)}`],
+    ['progress', progressText(task.progress, now)],
     ['suspect', suspectOf(Number(task.losses))],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
@@ -87,6 +87,16 @@ function factsOf(
     ['cancelled', endingOf(task.ending)],
     ['then', nextOf(task.again as Next | null | undefined, now)],
   ];
+}
+
+/** A share as a percentage, any other number as it is; a value that someone has put in by hand as JSON. */
+function progressText(progress: unknown, now: number): string {
+  if (isNothing(progress)) return '';
+  const { value, text, at } = Object(progress) as Partial<Readonly<Record<string, unknown>>>;
+  if (typeof value !== 'number') return printable(stringifyExact(progress));
+  const measure = value >= 0 && value <= 1 ? `${Math.floor(value * 100)} %` : String(value);
+  const when = typeof at === 'string' ? `(${relativeTime(at, now)})` : '';
+  return [measure, isNothing(text) ? '' : printable(String(text)), when].filter(Boolean).join('  ');
 }
 
 function groupOf({ id, status, group_key: group, available_at: due }: ShownTask): string {
@@ -186,7 +196,8 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const next = failed.retry_at === null ? '' : `, due again ${relativeTime(failed.retry_at, now)}`;
   // Neither a snooze nor a lost worker uses an attempt, so these have no number of their own.
   const isNumbered = !['snoozed', 'lost'].includes(failed.outcome);
-  const title = isNumbered ? `attempt ${failed.attempt}: ${failed.outcome}` : failed.outcome;
+  const what = failed.outcome === 'warned' ? 'warning' : failed.outcome;
+  const title = isNumbered ? `attempt ${failed.attempt}: ${what}` : what;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
   const parts = [
     errorText(failed.error as ErrorJson),

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { AbortReason, Isolation } from '../handlers/handler.ts';
+import type { Notes } from './notes.ts';
 
 /** The task of an attempt. */
 export interface AttemptTask {
@@ -42,6 +43,8 @@ export class Attempt {
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
   /** It did not end when asked to, so its process is killed. */
   killed = false;
+  /** What its handler has reported meanwhile; undefined: nothing, as most do. */
+  notes: Notes | undefined = undefined;
   #controller: AbortController | undefined;
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
   #uncaught: { thrown: unknown } | undefined;

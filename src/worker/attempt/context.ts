@@ -1,21 +1,20 @@
 import { inspect } from 'node:util';
+import { progressOf } from '../../domain/progress.ts';
+import { storableError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
 import { read } from '../../lib/thrown.ts';
 import type { TaskContext, TaskLog } from '../handlers/handler.ts';
-import type { EventLog } from '../log/events.ts';
 import type { Attempt } from './attempt.ts';
-
-/** Where a handler's log lines go. */
-export type HandlerLog = Pick<EventLog, 'write'>;
+import type { HandlerOutput } from './handler-output.ts';
 
 /** The context a handler receives for its task. */
 export class Context implements TaskContext {
   readonly #attempt: Attempt;
-  readonly #lines: HandlerLog;
+  readonly #output: HandlerOutput;
 
-  constructor(attempt: Attempt, lines: HandlerLog) {
+  constructor(attempt: Attempt, output: HandlerOutput) {
     this.#attempt = attempt;
-    this.#lines = lines;
+    this.#output = output;
   }
 
   get id(): string {
@@ -52,8 +51,18 @@ export class Context implements TaskContext {
     const at =
       (level: Level): TaskLog['info'] =>
       (message, fields = {}) =>
-        this.#lines.write(level, messageText(message), { ...about, fields: copyReadable(fields) });
+        this.#output.write(level, messageText(message), { ...about, fields: copyReadable(fields) });
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  }
+
+  // Getters, so that a handler may take them out of its context.
+
+  get progress(): TaskContext['progress'] {
+    return (value, text) => this.#output.progress(progressOf(value, text));
+  }
+
+  get warn(): TaskContext['warn'] {
+    return (error) => this.#output.warn(storableError(error));
   }
 }
 

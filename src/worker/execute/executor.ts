@@ -2,6 +2,7 @@ import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
 import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
+import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { Handlers } from '../handlers/load-handlers.ts';
@@ -31,6 +32,8 @@ export interface ExecutorHost {
   timeoutOf(task: ClaimedTask): number | null;
   /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
+  /** Where everything goes that the handler of this task reports while it runs. */
+  outputOf(held: StartedTask): HandlerOutput;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
   /** There is a new report. */
@@ -66,7 +69,7 @@ export class Executor {
 
   /** `slotFreed` is triggered when there is room for more. */
   constructor(ledger: Ledger, settings: ExecutorSettings, host: ExecutorHost, slotFreed: Wakeup) {
-    const { handlers, graceMs, events } = settings;
+    const { handlers, graceMs, killAfterMs, events } = settings;
     this.#ledger = ledger;
     this.#host = host;
     this.#events = events;
@@ -75,8 +78,8 @@ export class Executor {
     this.#timers = new AttemptTimers(graceMs, (held) => this.#abandon(held));
     this.#attempts = {
       markRunning: (held) => host.markRunning(held),
-      processes: new HandlerProcesses(settings),
-      lines: events,
+      processes: new HandlerProcesses(killAfterMs),
+      outputOf: (held) => host.outputOf(held),
       onEnded: (held, outcome) => this.#end(held, outcome),
     };
   }

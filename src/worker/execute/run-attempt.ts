@@ -1,5 +1,6 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import { Context, type HandlerLog } from '../attempt/context.ts';
+import { Context } from '../attempt/context.ts';
+import type { HandlerOutput } from '../attempt/handler-output.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { HandlerProcesses, LoadedHandler } from '../isolation/handler-processes.ts';
@@ -12,7 +13,8 @@ export interface AttemptHost {
   /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
   readonly processes: HandlerProcesses;
-  readonly lines: HandlerLog;
+  /** Where everything goes that a handler reports while it runs. */
+  outputOf(held: StartedTask): HandlerOutput;
   /** The handler has ended: conclude the attempt. */
   readonly onEnded: (held: StartedTask, outcome: Outcome) => void;
 }
@@ -33,14 +35,12 @@ async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost
   return attempt.aborted === undefined ? run(held, handler, host) : INTERRUPTED;
 }
 
-function run(
-  { attempt }: StartedTask,
-  handler: Handler,
-  { processes, lines }: AttemptHost,
-): Promise<Outcome> {
+function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
+  const { attempt } = held;
+  const output = host.outputOf(held);
   return attempt.isIsolated
-    ? processes.run(attempt, handler as LoadedHandler)
-    : runInline(attempt, handler, new Context(attempt, lines));
+    ? host.processes.run(attempt, handler as LoadedHandler, output)
+    : runInline(attempt, handler, new Context(attempt, output));
 }
 
 /** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */

@@ -35,6 +35,13 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** Writes lines of the worker's log that name the task. */
   readonly log: TaskLog;
+  /**
+   * Says how far it has come: a share from 0 to 1, or any other number, and a text of at most 1 KB. The last one is
+   * stored, once a second at most. Throws TypeError for what is no number.
+   */
+  progress(value: number, text?: string): void;
+  /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
+  warn(error: unknown): void;
 }
 
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */

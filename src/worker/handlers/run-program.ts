@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Again, Retry } from '../../domain/signals.ts';
 import { parseExact } from '../../lib/exact-json.ts';
 import type { TaskContext } from './handler.ts';
+import { readReports } from './program-reports.ts';
 import type { ProgramVariable } from './program-variables.ts';
 
 /** EX_TEMPFAIL of sysexits.h: "temporary failure; the user is invited to try again later". */
@@ -22,11 +23,12 @@ const MAX_LINE_BYTES = 2000;
 /**
  * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
  * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, `TASKQ_TICK` if a
- * schedule enqueued it at a tick, and `TRACEPARENT` if it has one. Each line of stderr is logged. When asked to end it gets SIGTERM; its worker kills it after
- * `killAfter`.
+ * schedule enqueued it at a tick, and `TRACEPARENT` if it has one. Each line of stderr is logged, each line on file
+ * descriptor 3 is a report (see `readReports`). When asked to end it gets SIGTERM; its worker kills it after `killAfter`.
  *
  * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
- * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of stderr.
+ * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of
+ * stderr. A report that cannot be understood fails an attempt that would have completed.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
   const { id, type, queue, attempt, traceparent, tick } = ctx;
@@ -39,11 +41,8 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   };
   // Undefined removes what was given to the worker itself.
   const program = spawn(path, [], {
-    env: {
-      ...process.env,
-      TRACEPARENT: traceparent ?? undefined,
-      ...variables,
-    },
+    env: { ...process.env, TRACEPARENT: traceparent ?? undefined, ...variables },
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
   });
   const terminate = () => program.kill('SIGTERM');
   ctx.signal.addEventListener('abort', terminate);
@@ -53,11 +52,13 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
   const result = keepHead(program.stdout, MAX_RESULT_BYTES);
   const tail = keepTail(program.stderr, MAX_TAIL_BYTES);
   logLines(program.stderr, (line) => ctx.log.info(line));
+  const checkReports = readReports(program.stdio[3] as Readable, ctx);
   const closed = once(program, 'close').catch(() => {});
   try {
     const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
     // Processes that it started may hold its output open for ever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
+    if (exitCode === 0 || exitCode === RUN_AGAIN) checkReports();
     if (exitCode === 0) return resultOf(result());
     if (exitCode === RUN_AGAIN) return againOf(resultOf(result()));
     if (exitCode === TRY_AGAIN) throw new Retry({ message: lastLine(tail()) ?? 'it asked for a retry' });

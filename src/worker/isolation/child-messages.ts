@@ -1,4 +1,6 @@
 import type { Outcome } from '../../domain/outcome.ts';
+import type { Progress } from '../../domain/progress.ts';
+import type { StoredError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
 import type { AttemptTask } from '../attempt/attempt.ts';
 import type { AbortReason } from '../handlers/handler.ts';
@@ -28,7 +30,9 @@ export type FromChild =
       readonly level: Level;
       readonly message: string;
       readonly line: HandlerLine;
-    };
+    }
+  | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'warning'; readonly error: StoredError };
 
 /**
  * What the process sends. The handler's own code may send messages over the same channel: only those with the key that

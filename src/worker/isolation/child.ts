@@ -1,7 +1,10 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { Progress } from '../../domain/progress.ts';
+import { Latest } from '../../lib/latest.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import { Attempt } from '../attempt/attempt.ts';
-import { Context, type HandlerLog } from '../attempt/context.ts';
+import { Context } from '../attempt/context.ts';
+import type { HandlerOutput } from '../attempt/handler-output.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
 import { type Handler, loadHandler } from '../handlers/load-handler.ts';
@@ -19,10 +22,22 @@ process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 // The worker kills the group; a Ctrl-C meant for the worker must not reach the handler.
 process.on('SIGINT', () => {});
 
-const LINES: HandlerLog = {
-  write: (level, message, line) =>
-    send({ kind: 'log', level, message, line: { ...line, fields: plain(line.fields) } }),
-};
+/** A handler may report its progress in a loop. */
+const progress = new Latest<Progress>(100, (value) => send({ kind: 'progress', progress: value }));
+
+/** Of what an attempt reports after its end only log lines are sent: the next task may run here by then. */
+function outputOf(attempt: Attempt): HandlerOutput {
+  return {
+    write: (level, message, line) =>
+      send({ kind: 'log', level, message, line: { ...line, fields: plain(line.fields) } }),
+    progress: (value) => {
+      if (current === attempt) progress.put(value);
+    },
+    warn: (error) => {
+      if (current === attempt) send({ kind: 'warning', error });
+    },
+  };
+}
 
 /** Handlers by path. */
 const loaded = new Map<string, Promise<Handler>>();
@@ -40,7 +55,7 @@ catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
   if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
   else
-    new Context(culprit, LINES).log.warn('an operation this task left running has failed', {
+    new Context(culprit, outputOf(culprit)).log.warn('an operation this task left running has failed', {
       error: messageOf(thrown),
     });
 });
@@ -56,7 +71,7 @@ async function run(attempt: Attempt, path: string): Promise<void> {
   if (current !== attempt) return; // an uncaught error has ended it
   const { task } = attempt;
   const outcome = await load(task.type, path).then(
-    (handler) => runInline(attempt, handler, new Context(attempt, LINES)),
+    (handler) => runInline(attempt, handler, new Context(attempt, outputOf(attempt))),
     (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),
   );
   if (current === attempt) report(outcome);
@@ -65,6 +80,7 @@ async function run(attempt: Attempt, path: string): Promise<void> {
 /** Send the outcome of the running task. Later outcomes of the same task are ignored. */
 function report(outcome: Outcome): void {
   if (current === undefined) return;
+  progress.flush();
   current = undefined;
   send({ kind: 'outcome', outcome });
 }

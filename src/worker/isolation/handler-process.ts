@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { AbortReason } from '../handlers/handler.ts';
-import type { EventLog } from '../log/events.ts';
 import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
@@ -18,15 +18,14 @@ export interface EndOfRun {
 /** A child process, leader of its own process group, in which handlers run one task at a time. */
 export class HandlerProcess {
   readonly #child: ChildProcess;
-  readonly #events: EventLog;
   readonly #key = randomUUID();
+  #output: HandlerOutput | undefined;
   #end: ((how: EndOfRun) => void) | undefined;
   #runs = 0;
   #isTaken = false;
   #spent = false;
 
-  constructor(events: EventLog) {
-    this.#events = events;
+  constructor() {
     this.#child = fork(CHILD, { serialization: 'advanced', detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child.on('message', (sent) => {
       if (isKeyed(sent, this.#key)) this.#onMessage(sent.message);
@@ -48,7 +47,8 @@ export class HandlerProcess {
   }
 
   /** Run a handler. Anything that happens to the process becomes an outcome; never rejects. */
-  run(request: RunRequest): Promise<EndOfRun> {
+  run(request: RunRequest, output: HandlerOutput): Promise<EndOfRun> {
+    this.#output = output;
     this.#runs += 1;
     this.#isTaken = false;
     this.#child.ref();
@@ -94,7 +94,13 @@ export class HandlerProcess {
         this.#isTaken = true;
         break;
       case 'log':
-        this.#events.write(message.level, message.message, message.line);
+        this.#output?.write(message.level, message.message, message.line);
+        break;
+      case 'progress':
+        this.#output?.progress(message.progress);
+        break;
+      case 'warning':
+        this.#output?.warn(message.error);
         break;
       case 'spoilt':
         this.#spent = true;

@@ -1,7 +1,7 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { Attempt } from '../attempt/attempt.ts';
+import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { Handler } from '../handlers/load-handler.ts';
-import type { EventLog } from '../log/events.ts';
 import { type EndOfRun, HandlerProcess } from './handler-process.ts';
 import { KillTimer } from './kill-timer.ts';
 
@@ -21,14 +21,12 @@ const IDLE_MS = 30_000;
  */
 export class HandlerProcesses {
   readonly #killAfterMs: number;
-  readonly #events: EventLog;
   /** Processes without a task, the most recently used last. */
   #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
   readonly #busy = new Set<HandlerProcess>();
 
-  constructor({ killAfterMs, events }: { readonly killAfterMs: number; readonly events: EventLog }) {
+  constructor(killAfterMs: number) {
     this.#killAfterMs = killAfterMs;
-    this.#events = events;
   }
 
   /**
@@ -38,12 +36,12 @@ export class HandlerProcesses {
    * A process that has run other tasks may be dead before it takes this one: then a fresh process takes it. A death
    * after that is a failed attempt, whatever the cause.
    */
-  async run(attempt: Attempt, handler: LoadedHandler): Promise<Outcome> {
+  async run(attempt: Attempt, handler: LoadedHandler, output: HandlerOutput): Promise<Outcome> {
     try {
       const process = attempt.isolation === 'fresh process' ? this.#startForOne() : this.#take();
-      const { outcome, isTaken } = await this.#runIn(process, attempt, handler);
+      const { outcome, isTaken } = await this.#runIn(process, attempt, handler, output);
       if (isTaken || process.runs === 1 || attempt.aborted !== undefined) return outcome;
-      return (await this.#runIn(this.#startForOne(), attempt, handler)).outcome;
+      return (await this.#runIn(this.#startForOne(), attempt, handler, output)).outcome;
     } catch (thrown) {
       // For example, there is no memory for another process.
       return outcomeOf({ kind: 'threw', thrown });
@@ -66,7 +64,12 @@ export class HandlerProcesses {
     for (const process of this.#busy) process.kill();
   }
 
-  async #runIn(process: HandlerProcess, attempt: Attempt, handler: LoadedHandler): Promise<EndOfRun> {
+  async #runIn(
+    process: HandlerProcess,
+    attempt: Attempt,
+    handler: LoadedHandler,
+    output: HandlerOutput,
+  ): Promise<EndOfRun> {
     const { id, type, queue, payload, attempts, traceparent, tick } = attempt.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
     const killTimer = new KillTimer(killAfterMs, () => {
@@ -79,7 +82,7 @@ export class HandlerProcesses {
     };
     this.#busy.add(process);
     const task = { id, type, queue, payload, attempts, traceparent, tick };
-    const running = process.run({ path, task });
+    const running = process.run({ path, task }, output);
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
     killTimer.clear();
@@ -91,7 +94,7 @@ export class HandlerProcesses {
 
   /** Start a process for exactly one task. */
   #startForOne(): HandlerProcess {
-    const process = new HandlerProcess(this.#events);
+    const process = new HandlerProcess();
     process.spend();
     return process;
   }
@@ -102,7 +105,7 @@ export class HandlerProcesses {
       if (last.process.isReusable) return last.process;
       last.process.kill();
     }
-    return new HandlerProcess(this.#events);
+    return new HandlerProcess();
   }
 
   #putBack(process: HandlerProcess): void {

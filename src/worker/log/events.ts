@@ -202,6 +202,11 @@ export const EVENTS = {
     'the database refused to record any outcome of the task; its lease runs out',
     ['task_id', 'error'],
   ],
+  'note.refused': [
+    'warn',
+    'the database refused what the handler reported while it ran: that is not stored',
+    ['task_id', 'error'],
+  ],
 } as const satisfies Record<string, readonly [Level, string, readonly (keyof EventFields)[]]>;
 
 export type EventName = keyof typeof EVENTS;

@@ -163,7 +163,7 @@ function isAlone({ delivery }: HeldTask): boolean {
 }
 
 /** Its row was locked the last time: only one of a batch is waited for, while nothing else is locked. */
-function deservesWait(held: HeldTask): boolean {
+export function deservesWait(held: HeldTask): boolean {
   return held.delivery?.isLocked === true && vainWaitsOf(held) < MAX_VAIN_WAITS;
 }
 

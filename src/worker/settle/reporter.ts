@@ -5,10 +5,11 @@ import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import { type GiveBackHooks, type GiveBackOptions, giveBackTasks } from './give-back-tasks.ts';
-import { OutcomeRecorder, type RecorderHooks } from './outcome-recorder.ts';
+import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
+import { deservesWait, OutcomeRecorder, type RecorderHooks } from './outcome-recorder.ts';
 import { RetryWait } from './retry-wait.ts';
 
-export interface ReporterHooks extends RecorderHooks, GiveBackHooks {
+export interface ReporterHooks extends RecorderHooks, GiveBackHooks, NoteHooks {
   /** The last batch is finished: there may be room for more tasks. */
   readonly onSent: () => void;
 }
@@ -28,6 +29,7 @@ const MAX_ALONE_PER_TYPE = 20;
  * the ledger until the database has answered it.
  */
 export class Reporter {
+  readonly notes: NoteRecorder;
   readonly #ledger: Ledger;
   readonly #hooks: ReporterHooks;
   readonly #retryWait: RetryWait;
@@ -43,6 +45,7 @@ export class Reporter {
   constructor(worker: Omit<RegisteredWorker, 'lease'>, ledger: Ledger, hooks: ReporterHooks) {
     const retryWait = new RetryWait(ledger.reports);
     this.#ledger = ledger;
+    this.notes = new NoteRecorder(worker, hooks);
     this.#hooks = hooks;
     this.#retryWait = retryWait;
     this.#recorder = new OutcomeRecorder({ worker, ledger, retryWait, hooks });
@@ -83,6 +86,10 @@ export class Reporter {
 
   /** Report until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.notes.run(signal), this.#run(signal)]);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const batch = this.#takeBatch();
       if (batch.length === 0) {
@@ -112,10 +119,13 @@ export class Reporter {
     const outcomes = batch.filter(isEnded);
     const released = outcomes.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
     this.#isSending = true;
-    const isTaken = await Promise.all([
-      this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
-      this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
-    ]);
+    const waitFor = outcomes.find(deservesWait)?.id;
+    const isTaken = (await this.#tried(batch, () => this.notes.recordLast(batch, { waitFor })))
+      ? await Promise.all([
+          this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
+          this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
+        ])
+      : [false];
     this.#isSending = false;
     this.#failures = isTaken.every(Boolean) ? 0 : this.#failures + 1;
     this.#hooks.onSent();

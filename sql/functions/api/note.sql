@@ -1,0 +1,113 @@
+-- Stores what tasks that this worker holds report while they run, given as a JSON array of {id, lease_no, progress,
+-- warnings}, each lease once. progress is {value, text}: the last one wins. warnings are [{n, error}], numbered from 1
+-- in each attempt: each becomes a row of taskq.task_errors. Returns an answer for each id: `recorded`, `lost` (another
+-- worker has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction: ask again), or
+-- `refused`, with {error, code} in extra, if its notes alone cannot be stored.
+--
+-- Locks with `skip locked`, so it never waits. options: {"repeat": true} says that an answer was lost, so warnings that
+-- are stored already are left out; {"wait_for": id}: as in taskq.settle.
+create or replace function taskq.note(_worker integer, _notes json, options jsonb default '{}')
+returns table (id bigint, lease_no integer, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_nestloop = off
+set plan_cache_mode = force_generic_plan
+set lock_timeout = '1s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  repeats boolean := coalesce((options ->> 'repeat')::boolean, false);
+  rows_at tid[];
+  held bigint[];
+  bad text;
+  one record;
+begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('note', options, '{repeat,wait_for}');
+    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+  end if;
+  select left(n.progress::text, 100) into bad
+  from json_to_recordset(_notes) as n (id bigint, progress jsonb)
+  where n.progress is not null and (
+    jsonb_typeof(n.progress -> 'value') is distinct from 'number'
+    or coalesce(jsonb_typeof(n.progress -> 'text'), 'null') not in ('string', 'null')
+    or octet_length(n.progress ->> 'text') > 1024
+  )
+  limit 1;
+  if bad is not null then
+    raise exception 'progress %: expected a number as value, and as text at most 1 KB or null', bad
+      using errcode = 'invalid_parameter_value';
+  end if;
+  begin
+    select array_agg(locked.row_at), array_agg(locked.id) into rows_at, held
+    from (
+      select n.id, n.lease_no from json_to_recordset(_notes) as n (id bigint, lease_no integer) order by n.id
+    ) as asked
+    cross join lateral (
+      select t.ctid as row_at, t.id from taskq.tasks t
+      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
+      limit 1
+      for no key update skip locked
+    ) as locked;
+    ts := clock_timestamp();
+
+    if exists (
+      select from json_to_recordset(_notes) as n (warnings jsonb) where jsonb_typeof(n.warnings) = 'array'
+    ) then
+      perform taskq.ensure_place('task_errors');
+      insert into taskq.task_errors (
+        task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error, warning
+      )
+      select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, 'warned', ts, _worker, kept.drop_on,
+        taskq.place_of('task_errors', kept.drop_on), t.queue, t.type, w.error, w.n
+      from json_to_recordset(_notes) as n (id bigint, lease_no integer, warnings jsonb)
+      join taskq.tasks t on t.id + 0 = n.id and t.lease_no = n.lease_no
+      left join taskq.queues q on q.name = t.queue
+      cross join taskq.defaults d
+      cross join lateral (
+        select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on offset 0
+      ) as kept
+      cross join lateral jsonb_to_recordset(n.warnings) as w (n integer, error jsonb)
+      where t.ctid = any (rows_at) and kept.drop_on is not null
+        and (not repeats or not exists (
+          select from taskq.task_errors e where e.task_id = t.id and e.lease_no = t.lease_no and e.warning = w.n
+        ));
+    end if;
+    -- Last: it moves the rows away from where they were found.
+    update taskq.tasks t
+    set progress = jsonb_build_object('value', n.progress -> 'value', 'text', n.progress -> 'text', 'at', ts)
+    from json_to_recordset(_notes) as n (id bigint, lease_no integer, progress jsonb)
+    where t.ctid = any (rows_at) and t.id + 0 = n.id and t.lease_no = n.lease_no and n.progress is not null;
+    -- Deferred triggers refuse here, not at the commit.
+    set constraints all immediate;
+  exception when others then
+    if taskq.is_server_fault(sqlstate) then
+      raise;
+    end if;
+    if json_array_length(_notes) = 1 then
+      return query
+      select n.id, n.lease_no, 'refused', jsonb_build_object('error', sqlerrm, 'code', sqlstate)
+      from json_to_recordset(_notes) as n (id bigint, lease_no integer);
+      return;
+    end if;
+    for one in select a.value as given from json_array_elements(_notes) as a loop
+      return query
+      select * from taskq.note(_worker, json_build_array(one.given), jsonb_build_object('repeat', repeats));
+    end loop;
+    return;
+  end;
+
+  return query
+  select n.id, n.lease_no,
+    case when t.id is null then 'lost' when t.id = any (held) then 'recorded' else 'busy' end, null::jsonb
+  from json_to_recordset(_notes) as n (id bigint, lease_no integer)
+  left join lateral (
+    select l.id from taskq.tasks l
+    where l.id = n.id and l.lease_no = n.lease_no and l.lease_owner = _worker
+    limit 1
+  ) as t on true;
+end
+$$;

@@ -1,0 +1,68 @@
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { parseExact } from '../../lib/exact-json.ts';
+import { messageOf } from '../../lib/thrown.ts';
+import type { TaskContext } from './handler.ts';
+
+/** What a program may report while it runs, by the name in its line. */
+const REPORTS: Readonly<Record<string, (report: Report, ctx: TaskContext) => void>> = {
+  progress: ({ progress, text }, ctx) => ctx.progress(progress as number, text as string | undefined),
+  warn: ({ warn }, ctx) => ctx.warn(warn),
+};
+
+type Report = Readonly<Record<string, unknown>>;
+
+const MAX_LINE_LENGTH = 2 * 1024 * 1024;
+
+/**
+ * Read what a program reports on file descriptor 3: a JSON object in each line, named by one of its members. Returns a
+ * function that throws for the first line that cannot be understood.
+ */
+export function readReports(stream: Readable, ctx: TaskContext): () => void {
+  const decoder = new StringDecoder();
+  let rest = '';
+  let line = 0;
+  let fault: Error | undefined;
+  const take = (text: string) => {
+    line += 1;
+    if (fault !== undefined || text.trim() === '') return;
+    try {
+      report(text, ctx);
+    } catch (error) {
+      fault = new Error(`file descriptor 3, line ${line}: ${messageOf(error)}`);
+    }
+  };
+  stream.on('data', (chunk: Buffer) => {
+    const lines = (rest + decoder.write(chunk)).split('\n');
+    rest = lines.pop()!;
+    for (const text of lines) take(text);
+    if (rest.length > MAX_LINE_LENGTH) {
+      fault ??= new Error(`file descriptor 3, line ${line + 1}: longer than 2 MB`);
+      rest = '';
+    }
+  });
+  stream.on('end', () => take(rest));
+  stream.on('error', () => {});
+  return () => {
+    if (fault !== undefined) throw fault;
+  };
+}
+
+function report(text: string, ctx: TaskContext): void {
+  const given = parsed(text);
+  const names = Object.keys(REPORTS).filter((name) => Object.hasOwn(given, name));
+  if (names.length !== 1) throw new Error(`expected one of ${Object.keys(REPORTS).join(', ')}`);
+  REPORTS[names[0]!]!(given, ctx);
+}
+
+function parsed(text: string): Report {
+  let given: unknown;
+  try {
+    given = parseExact(text);
+  } catch {
+    // Said below.
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new Error('expected a JSON object');
+  return given as Report;
+}

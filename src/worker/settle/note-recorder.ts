@@ -1,0 +1,142 @@
+import type { Progress } from '../../domain/progress.ts';
+import type { StoredError } from '../../domain/storable-error.ts';
+import { leaseKey } from '../../domain/task.ts';
+import { SerialQueue } from '../../lib/serial-queue.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
+import { note } from '../../queue/protocol/note.ts';
+import { type Noted, Notes } from '../attempt/notes.ts';
+import type { HeldTask, StartedTask } from '../lease/held-task.ts';
+import type { RegisteredWorker } from '../lease/registered-worker.ts';
+import { classifyRefusal } from './classify-refusal.ts';
+
+export interface NoteHooks {
+  /** The database refuses the notes of this task; they are dropped. */
+  readonly onNoteRefused: (held: HeldTask, refusal: string) => void;
+  readonly onStatementFailed: (error: unknown) => void;
+}
+
+/** Notes of all tasks are stored this often at most. */
+const EVERY_MS = 1000;
+/** Tasks in one statement. */
+const MOST_TASKS = 500;
+
+/**
+ * Stores what running tasks report: all of them in one statement, once a second at most, and what is left of a task
+ * just before its outcome. Statements follow one another, so that an older progress never replaces a newer one. With
+ * nothing to store it does nothing.
+ */
+export class NoteRecorder {
+  readonly #worker: Omit<RegisteredWorker, 'lease'>;
+  readonly #hooks: NoteHooks;
+  readonly #serial = new SerialQueue();
+  readonly #arrived = new Wakeup();
+  /** Tasks with something to store, or in the statement that is on its way. */
+  readonly #unstored = new Set<HeldTask>();
+  /** Tasks whose last statement got no usable answer: it may have stored their notes. */
+  readonly #unanswered = new WeakSet<HeldTask>();
+
+  constructor(worker: Omit<RegisteredWorker, 'lease'>, hooks: NoteHooks) {
+    this.#worker = worker;
+    this.#hooks = hooks;
+  }
+
+  progress(held: StartedTask, progress: Progress): void {
+    this.#notesOf(held)?.progress(progress);
+  }
+
+  warn(held: StartedTask, error: StoredError): void {
+    this.#notesOf(held)?.warn(error);
+  }
+
+  /** Store notes once a second until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const pause = new Wakeup();
+    while (!signal.aborted) {
+      if (this.#unstored.size === 0) await this.#arrived.wait(60_000, signal);
+      else {
+        await this.#record([...this.#unstored], {}).catch(this.#hooks.onStatementFailed);
+        await pause.wait(EVERY_MS, signal);
+      }
+    }
+  }
+
+  /**
+   * Store what is left of tasks whose outcomes come next; `waitFor` as in `settle`. Throws if the database does not
+   * answer, but only once for the same notes: nothing may keep an outcome for long.
+   */
+  async recordLast(
+    ended: readonly HeldTask[],
+    { waitFor }: { readonly waitFor?: string | undefined } = {},
+  ): Promise<void> {
+    if (this.#unstored.size === 0) return;
+    const some = ended.filter((held) => this.#unstored.has(held));
+    if (some.length === 0) return;
+    for (const held of some) held.attempt?.notes?.end();
+    const isSecond = some.some((held) => this.#unanswered.has(held));
+    try {
+      await this.#record(some, { waitFor });
+    } catch (error) {
+      if (!isSecond) throw error;
+      this.#hooks.onStatementFailed(error);
+    }
+  }
+
+  /** Undefined: the attempt has ended, and stores nothing more. */
+  #notesOf(held: StartedTask): Notes | undefined {
+    if (held.state !== 'running' || held.attempt.aborted === 'lost') return undefined;
+    held.attempt.notes ??= new Notes();
+    if (this.#unstored.size === 0) this.#arrived.trigger();
+    this.#unstored.add(held);
+    return held.attempt.notes;
+  }
+
+  #record(tasks: readonly HeldTask[], { waitFor }: { readonly waitFor?: string | undefined }): Promise<void> {
+    return this.#serial.run(async () => {
+      for (let from = 0; from < tasks.length; from += MOST_TASKS)
+        await this.#send(tasks.slice(from, from + MOST_TASKS), waitFor);
+    });
+  }
+
+  async #send(tasks: readonly HeldTask[], waitFor: string | undefined): Promise<void> {
+    const sent = tasks.flatMap((held) => {
+      const notes = held.attempt?.notes;
+      if (notes === undefined || notes.isEmpty || held.state === 'gone') return [];
+      return { held, notes, noted: notes.take() };
+    });
+    try {
+      if (sent.length > 0) await this.#store(sent, waitFor);
+    } catch (error) {
+      const isTransient = classifyRefusal(error) === 'transient';
+      for (const { held, notes, noted } of isTransient ? sent : []) {
+        this.#unanswered.add(held);
+        notes.putBack(noted);
+      }
+      if (isTransient) throw error;
+      this.#hooks.onStatementFailed(error);
+    } finally {
+      for (const held of tasks)
+        if (held.state === 'gone' || held.attempt?.notes?.isEmpty !== false) this.#unstored.delete(held);
+    }
+  }
+
+  async #store(sent: readonly Sent[], waitFor: string | undefined): Promise<void> {
+    const { db, workerId } = this.#worker;
+    const isRepeat = sent.some(({ held }) => this.#unanswered.has(held));
+    const asked = sent.map(({ held: { id, leaseNo }, noted }) => ({ id, leaseNo, ...noted }));
+    const answers = await note(db, workerId, asked, { isRepeat, waitFor });
+    const byLease = new Map(answers.map((one) => [leaseKey(one), one]));
+    for (const { held, notes, noted } of sent) {
+      const { answer, refusal = null } = byLease.get(leaseKey(held)) ?? {};
+      this.#unanswered.delete(held);
+      if (answer === 'busy') notes.putBack(noted);
+      if (refusal !== null) this.#hooks.onNoteRefused(held, refusal);
+    }
+  }
+}
+
+/** A task whose notes are in a statement. */
+interface Sent {
+  readonly held: HeldTask;
+  readonly notes: Notes;
+  readonly noted: Noted;
+}

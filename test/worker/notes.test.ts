@@ -1,0 +1,259 @@
+import { chmod, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { event, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+let handlers: string;
+
+beforeEach(async () => {
+  handlers = await temporaryDirectory();
+});
+
+/** Writes a module, or a program. */
+async function handler(file: string, text: string): Promise<void> {
+  await writeFile(join(handlers, file), text);
+  if (!file.endsWith('.mjs')) await chmod(join(handlers, file), 0o755);
+}
+
+const progressOf = async (id: string) =>
+  (await queue.task(id)).progress as { value: number; text: string | null; at: string } | null;
+
+/** Waits until the progress of a task is stored. */
+const reached = (id: string, value: number) =>
+  until(
+    async () => (await progressOf(id))?.value === value,
+    async () => `not ${value}: ${JSON.stringify(await queue.task(id))}`,
+  );
+
+const UNTIL_RELEASED = `
+  import { existsSync } from 'node:fs';
+  const released = (path, ctx) => new Promise((resolve) => {
+    const look = () => existsSync(path) || ctx.signal.aborted ? resolve() : setTimeout(look, 10);
+    look();
+  });`;
+
+const KINDS = ['inline', 'process'];
+
+describe.each(KINDS)('a handler (%s)', (isolation) => {
+  const exported = `export const isolation = '${isolation}';`;
+
+  test('says how far it has come while it runs; the last progress stays with the task that has ended', async () => {
+    const path = join(handlers, 'go');
+    await handler(
+      'copy.mjs',
+      `${UNTIL_RELEASED} ${exported}
+       export default async (path, { progress, signal }) => {
+         for (let n = 0; n <= 40; n++) progress(n / 100, \`file \${n}\`);
+         await released(path, { signal });
+         progress(1);
+       }`,
+    );
+    const id = await queue.enqueue('copy', path);
+    const worker = queue.work(['--until-idle'], { handlers });
+    await reached(id, 0.4);
+    expect(await queue.task(id)).toMatchObject({ status: 'running', progress: { text: 'file 40' } });
+    expect((await queue.run('show', id)).stdout).toMatch(/^ {2}progress +40 % {2}file 40 {2}\(.*\)$/m);
+    await writeFile(path, '');
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', progress: { value: 1, text: null } });
+    expect(JSON.parse((await queue.run('show', id, '--json')).stdout)).toMatchObject({
+      progress: { value: 1, text: null, at: expect.any(String) },
+    });
+  });
+
+  test('that gives no number for its progress gets an error at once, and nothing is stored', async () => {
+    await handler('bad.mjs', `${exported} export default (_, ctx) => { ctx.progress('half'); };`);
+    const id = await queue.enqueue('bad', {}, { max_attempts: 1 });
+    await queue.work(['--until-idle'], { handlers }).exit;
+    expect(await queue.task(id)).toMatchObject({ status: 'dead', progress: null });
+    expect(await queue.errors(id)).toMatchObject([
+      { error: { name: 'TypeError', message: `progress 'half': expected a number, such as 0.4` } },
+    ]);
+  });
+
+  test('warns: each warning is an error of the task, which completes', async () => {
+    await handler(
+      'odd.mjs',
+      `${exported} export default (_, { warn }) => {
+         warn(new RangeError('odd line', { cause: 'line 7' }));
+         warn('plain');
+       };`,
+    );
+    const id = await queue.enqueue('odd');
+    await queue.work(['--until-idle'], { handlers }).exit;
+    expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, error: null });
+    expect(await queue.errors(id)).toMatchObject([
+      { attempt: 1, outcome: 'warned', error: { name: 'RangeError', message: 'odd line' } },
+      { attempt: 1, outcome: 'warned', error: { name: 'NonError', message: 'plain' } },
+    ]);
+    const { stdout } = await queue.run('show', id);
+    expect(stdout).toMatch(/^attempt 1: warning {2}.*\n {2}RangeError: odd line$/m);
+    expect(stdout).toContain('caused by NonError: line 7');
+  });
+
+  test('that warns more often than 100 times has 100 stored, and the rest counted', async () => {
+    await handler(
+      'noisy.mjs',
+      `${exported} export default (_, ctx) => { for (let n = 1; n <= 257; n++) ctx.warn(\`no. \${n}\`); throw new Error('over'); };`,
+    );
+    const id = await queue.enqueue('noisy', {}, { max_attempts: 1 });
+    await queue.work(['--until-idle'], { handlers }).exit;
+    const { errors } = JSON.parse((await queue.run('show', id, '--json')).stdout) as {
+      errors: { outcome: string; error: { message: string } }[];
+    };
+    const messages = errors.map(({ outcome, error }) => `${outcome}: ${error.message}`);
+    expect(messages).toHaveLength(102);
+    expect(messages.slice(98)).toEqual([
+      'warned: no. 99',
+      'warned: no. 100',
+      'warned: 157 more warnings, not stored',
+      'failed: over',
+    ]);
+  });
+
+  test('whose lease another worker has taken changes neither progress nor errors of the task', async () => {
+    const path = join(handlers, 'go');
+    await handler(
+      'zombie.mjs',
+      `${UNTIL_RELEASED} ${exported}
+       export default async (path, ctx) => {
+         ctx.progress(0.1);
+         await released(path, { signal: { aborted: false } });
+         ctx.progress(0.9);
+         ctx.warn('late');
+       }`,
+    );
+    const id = await queue.enqueue('zombie', path);
+    const worker = queue.work(['--grace', '1s'], { handlers });
+    const started = await worker.waitForLog(event('worker.started'));
+    await reached(id, 0.1);
+    await queue.rows("select taskq.pause_queue('default', 'a test')");
+    worker.kill('SIGSTOP');
+    await queue.robbed(started);
+    // Another worker has it now, and has come less far.
+    await queue.rows(
+      `update taskq.tasks set progress = '{"value": 0.05, "text": null, "at": "2026-01-01T00:00:00Z"}'`,
+    );
+    await writeFile(path, '');
+    worker.kill('SIGCONT');
+    await worker.waitForLog(event('lease.lost', id));
+    worker.kill('SIGTERM');
+    await worker.exit;
+    expect(await progressOf(id)).toMatchObject({ value: 0.05 });
+    expect((await queue.errors(id)).map(({ outcome }) => outcome)).toEqual(['lost']);
+  });
+
+  test('that fails or is given back has its last progress and warnings stored', async () => {
+    await handler(
+      'ends.mjs',
+      `${exported} export default async (how, ctx) => {
+         ctx.progress(0.7);
+         ctx.warn('before the end');
+         if (how === 'throw') throw new Error('over');
+         await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+         throw ctx.signal.reason;
+       };`,
+    );
+    const failed = await queue.enqueue('ends', 'throw', { max_attempts: 1 });
+    const interrupted = await queue.enqueue('ends', 'wait');
+    const worker = queue.work(['--grace', '100ms'], { handlers });
+    await queue.hasStatus(failed, 'dead');
+    await reached(interrupted, 0.7);
+    worker.kill('SIGTERM');
+    await worker.exit;
+    expect(await progressOf(failed)).toMatchObject({ value: 0.7 });
+    expect((await queue.errors(failed)).map(({ outcome }) => outcome)).toEqual(['warned', 'failed']);
+    expect(await queue.task(interrupted)).toMatchObject({ status: 'pending', releases: 1 });
+    expect((await queue.errors(interrupted)).map(({ outcome }) => outcome)).toEqual(['warned']);
+  });
+});
+
+describe('a program', () => {
+  test('reports on file descriptor 3, a line each', async () => {
+    await handler(
+      'count.sh',
+      `#!/bin/sh
+echo '{"progress": 0.25, "text": "a quarter"}' >&3
+echo '{"warn": "not so good"}' >&3
+echo '{"warn": {"name": "OddLine", "message": "line 7", "code": "E7"}}' >&3
+printf '{"progress": 0.75}' >&3
+echo done
+`,
+    );
+    const id = await queue.enqueue('count');
+    await queue.work(['--until-idle'], { handlers }).exit;
+    expect(await queue.task(id)).toMatchObject({
+      status: 'completed',
+      result: 'done',
+      progress: { value: 0.75 },
+    });
+    expect(await queue.errors(id)).toMatchObject([
+      { outcome: 'warned', error: { name: 'NonError', message: 'not so good' } },
+      { outcome: 'warned', error: { name: 'OddLine', message: 'line 7', code: 'E7' } },
+    ]);
+  });
+
+  test.each([
+    ['{"progress": "half"}', `file descriptor 3, line 2: progress 'half': expected a number, such as 0.4`],
+    ['halfway', 'file descriptor 3, line 2: expected a JSON object'],
+    ['[1]', 'file descriptor 3, line 2: expected a JSON object'],
+    ['{"percent": 4}', 'file descriptor 3, line 2: expected one of progress, warn'],
+  ])('that reports %s has failed', async (line, message) => {
+    await handler('bad.sh', `#!/bin/sh\necho '{"progress": 0.1}' >&3\necho '${line}' >&3\n`);
+    const id = await queue.enqueue('bad', {}, { max_attempts: 1 });
+    await queue.work(['--until-idle'], { handlers }).exit;
+    expect(await queue.task(id)).toMatchObject({
+      status: 'dead',
+      error: { message },
+      progress: { value: 0.1 },
+    });
+  });
+});
+
+test('progress of all tasks of a worker is stored by one statement, once a second', async () => {
+  const path = join(handlers, 'go');
+  await handler(
+    'many.mjs',
+    `${UNTIL_RELEASED}
+     export default async (path, ctx) => {
+       const timer = setInterval(() => ctx.progress(Math.random()), 5);
+       await released(path, ctx);
+       clearInterval(timer);
+     }`,
+  );
+  await queue.rows('create table public.writes (at timestamptz, tasks integer)');
+  await queue.rows(`create function public.log_write() returns trigger language plpgsql as $$ begin
+    insert into public.writes select clock_timestamp(), count(*)
+    from changed join unchanged using (id) where changed.progress <> unchanged.progress having count(*) > 0;
+    return null;
+  end $$`);
+  const ids = await queue.enqueueSome(20, 'many', path);
+  const worker = queue.work(['--concurrency', '20'], { handlers });
+  await reachedSome(ids);
+  await queue.rows(`create trigger writes after update on taskq.tasks referencing new table as changed old table as unchanged
+    for each statement execute function public.log_write()`);
+  await until(
+    async () => (await queue.value<number>('select count(*)::int from public.writes where tasks = 20')) >= 4,
+    async () => JSON.stringify(await queue.rows('select * from public.writes')),
+  );
+  const apart = await queue.value<number>(
+    `select min(apart) from (
+       select extract(epoch from at - lag(at) over (order by at))::float as apart
+       from public.writes where tasks = 20
+     ) as w`,
+  );
+  expect(apart).toBeGreaterThan(0.9);
+  await writeFile(path, '');
+  await queue.drained();
+  worker.kill('SIGTERM');
+  await worker.exit;
+});
+
+async function reachedSome(ids: readonly string[]): Promise<void> {
+  await until(
+    async () => (await queue.value<number>('select count(progress)::int from taskq.tasks')) === ids.length,
+    async () => JSON.stringify(await queue.rows('select id, progress from taskq.tasks')),
+  );
+}
