@@ -86,7 +86,9 @@ export type {
 export type {
   ActionRecord,
   AppliedSettings,
+  AttemptLogRecord,
   AttemptRecord,
+  LogLineRecord,
   NextTask,
   ShownTaskOf,
   TaskOf,

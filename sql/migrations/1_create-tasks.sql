@@ -275,3 +275,22 @@ create table taskq.task_errors (
 ) partition by list (kept_in);
 
 create index task_errors_task on taskq.task_errors (task_id);
+
+-- The last lines that the handlers of attempts have logged, for attempts that did not complete unless the type says
+-- otherwise (keep_log): a row for each statement that stored some, with the number of its first line. Partitioned like
+-- finished_tasks, and kept as long as errors. A line is {ago_ms, level, message, fields}; ago_ms: before logged_at.
+create table taskq.task_logs (
+  task_id bigint not null,
+  lease_no integer not null,
+  attempt integer not null,
+  first_line integer not null,
+  logged_at timestamptz not null,
+  lease_owner integer,
+  drop_on date not null,
+  kept_in date not null default '-infinity',
+  queue text collate "C" not null,
+  type text collate "C" not null,
+  lines jsonb not null
+) partition by list (kept_in);
+
+create index task_logs_task on taskq.task_logs (task_id);

@@ -158,6 +158,8 @@ create table taskq.task_types (
   backoff taskq.backoff,
   retention taskq.retention,
   breaker taskq.breaker,
+  -- Of which attempts the log is kept; null: of those that did not complete.
+  keep_log text,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
   registered jsonb not null default '{}',
@@ -166,7 +168,8 @@ create table taskq.task_types (
   constraint a_task_may_run_once check (max_attempts >= 1),
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
   constraint a_task_may_wait_some_time check (expires_ms > 0),
-  constraint priority_is_0_to_9 check (priority between 0 and 9)
+  constraint priority_is_0_to_9 check (priority between 0 and 9),
+  constraint a_log_is_kept_of_failed_attempts_all_or_none check (keep_log in ('failed', 'always', 'none'))
 );
 
 -- The breakers of types that have the setting, or had it. Only claims and taskq.resume_type write them.

@@ -37,6 +37,8 @@ export interface TaskTypeInput {
   readonly retention?: string;
   /** Stop starting its tasks when they keep failing: `'5/1m'`, or with `probeAfter`. */
   readonly breaker?: string | BreakerInput;
+  /** Of which attempts the last lines of their log are kept; default `failed`: of those that did not complete. */
+  readonly keepLog?: 'failed' | 'always' | 'none';
 }
 
 export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;

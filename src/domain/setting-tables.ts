@@ -4,6 +4,7 @@ import { normaliseBackoff } from './backoff.ts';
 import { normaliseBreaker } from './breaker.ts';
 import { maxAttemptsOf } from './enqueue-options.ts';
 import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from './group-settings.ts';
+import { parseKeepLog } from './keep-log.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseBurst, parseRate } from './queue-limits.ts';
@@ -58,6 +59,7 @@ export const TYPE_SETTINGS = {
   queue: setting('queue', (value, what) => checkedName('queue', value, what)),
   priority: setting('priority', parsePriority),
   breaker: setting('breaker', normaliseBreaker),
+  keepLog: setting('keep_log', parseKeepLog),
 };
 
 /** Settings for the tasks of a queue. */

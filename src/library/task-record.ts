@@ -9,7 +9,7 @@ import type {
 import type { StoredError } from '../domain/storable-error.ts';
 import type { ResultNote } from '../domain/storable-result.ts';
 import type { TaskStatus } from '../domain/task.ts';
-import type { Action, AttemptError, ShownTask } from '../queue/inspect/show-task.ts';
+import type { Action, AttemptError, AttemptLog, ShownTask } from '../queue/inspect/show-task.ts';
 import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
 
 /**
@@ -131,14 +131,32 @@ export interface AttemptRecord {
   readonly resultNote: ResultNote | null;
 }
 
+/** The last lines of the log of an attempt that did not complete, or of any if its type is set so. */
+export interface AttemptLogRecord {
+  readonly attempt: number;
+  /** How many lines came before these, and are not kept. */
+  readonly leftOut: number;
+  readonly lines: readonly LogLineRecord[];
+}
+
+export interface LogLineRecord {
+  readonly at: Date;
+  /** `debug`, `info`, `warn` or `error`. */
+  readonly level: string;
+  readonly message: string;
+  /** Null: none; text: the beginning of their JSON, which was too long. */
+  readonly fields: unknown;
+}
+
 /** A record whose `type` determines the types of its payload and result. */
 export type TaskOf<Handlers extends HandlerMap, Type extends TypeOf<Handlers> = TypeOf<Handlers>> = {
   [One in Type]: TaskRecord<One, Stored<PayloadOf<Handlers, One>>, ResultOf<Handlers, One>>;
 }[Type];
 
-/** A record with its attempts and the actions people took on it, oldest first. */
+/** A record with its attempts, their logs and the actions people took on it, oldest first. */
 export type ShownTaskOf<Handlers extends HandlerMap> = TaskOf<Handlers> & {
   readonly errors: readonly AttemptRecord[];
+  readonly logs: readonly AttemptLogRecord[];
   readonly actions: readonly ActionRecord[];
 };
 
@@ -202,6 +220,7 @@ export function shownOf(shown: ShownTask): ShownTaskOf<UnknownHandlers> {
   return {
     ...recordOf(shown),
     errors: shown.errors.map(attemptOf),
+    logs: shown.logs.map(logOf),
     actions: shown.actions.map(actionOf),
   } as ShownTaskOf<UnknownHandlers>;
 }
@@ -216,6 +235,19 @@ function attemptOf(error: AttemptError): AttemptRecord {
     error: error.error as StoredError | null,
     result: error.result ?? null,
     resultNote: error.result_note ?? null,
+  };
+}
+
+function logOf({ attempt, left_out: leftOut, lines }: AttemptLog): AttemptLogRecord {
+  return {
+    attempt,
+    leftOut,
+    lines: lines.map(({ at, level, message, fields = null }) => ({
+      at: new Date(at),
+      level,
+      message,
+      fields,
+    })),
   };
 }
 

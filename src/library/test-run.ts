@@ -1,5 +1,6 @@
 import { NoSuchTaskError } from '../domain/errors.ts';
 import type { HandlerMap, UnknownHandlers } from '../domain/handler-map.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { ClaimedTask } from '../domain/task.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import { after } from '../lib/after.ts';
@@ -99,7 +100,7 @@ export class TestRun {
     const notes = new Notes();
     const outcome = await runInline(attempt, handler, new Context(attempt, outputTo(notes)));
     callOff();
-    await this.#note(task, notes);
+    await this.#note(task, notes, outcome);
     const conclusion = attempt.conclude(outcome);
     if (typeof conclusion === 'string') return;
     const ranMs = performance.now() - attempt.startedAt;
@@ -107,8 +108,8 @@ export class TestRun {
     await settle(this.#db, this.#workerId, [settlement]);
   }
 
-  async #note({ id, leaseNo }: ClaimedTask, notes: Notes): Promise<void> {
-    notes.end();
+  async #note({ id, leaseNo }: ClaimedTask, notes: Notes, { kind }: Outcome): Promise<void> {
+    notes.end({ keepLog: kind !== 'completed' });
     if (!notes.isEmpty) await note(this.#db, this.#workerId, [{ id, leaseNo, ...notes.take() }]);
   }
 
@@ -119,10 +120,10 @@ export class TestRun {
   }
 }
 
-/** Notes what a handler reports; discards what it logs. */
+/** Notes what a handler reports and logs. */
 function outputTo(notes: Notes): HandlerOutput {
   return {
-    write: () => {},
+    write: (level, message, { fields }) => notes.log(level, message, fields),
     progress: (progress) => notes.progress(progress),
     warn: (error) => notes.warn(error),
   };

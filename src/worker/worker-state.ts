@@ -105,6 +105,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onNotStored: (held, error) => this.#logNotStored(held, describeRefusal(error)),
       onRefused: ({ id }, error) =>
         events.event('outcome.refused', { task_id: id, error: { message: describeRefusal(error) } }),
+      keepsLogOf: (type) => this.claimContext.keepsLogOf(type),
       onNoteRefused: ({ id }, refusal) =>
         events.event('note.refused', { task_id: id, error: { message: refusal } }),
       onStatementFailed: (error) => this.onStatementFailed(error),
@@ -143,8 +144,12 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   outputOf(held: StartedTask): HandlerOutput {
     const { notes } = this.reporter;
+    const { events } = this.options;
     return {
-      write: (level, message, line) => this.options.events.write(level, message, line),
+      write: (level, message, line) => {
+        events.write(level, message, line);
+        if (level !== 'debug' || events.isDebugEnabled) notes.log(held, level, message, line.fields);
+      },
       progress: (progress) => notes.progress(held, progress),
       warn: (error) => notes.warn(held, error),
     };

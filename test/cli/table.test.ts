@@ -62,6 +62,7 @@ const TYPE: ListedType = {
     breaker_opened_at: AT,
     breaker_probe_at: AT,
     breaker_probe_id: null,
+    keep_log: 'always',
   },
   ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
 };
@@ -164,6 +165,7 @@ test('columns without a value leave first, without a word, so that one with a va
       ...TYPE,
       name: 'send-email',
       workers: ['mail-1:4711:5f0c2ab9'],
+      keep_log: 'always',
       breaker_opened_at: null,
       breaker: null,
     },

@@ -145,6 +145,82 @@ describe('a warning', () => {
   });
 });
 
+const LOGS = `select task_id as id, lease_no, attempt, first_line, lease_owner, queue, type, lines, kept_in = drop_on as is_placed
+  from taskq.task_logs order by first_line`;
+
+function logged({ id, lease_no }: Lease, first = 1): object {
+  return { id, lease_no, log: { first, lines: [{ ago_ms: 5, level: 'info', message: `line ${first}` }] } };
+}
+
+describe('the log of an attempt', () => {
+  test('is stored in its partition, and shown with the times of its lines', async () => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const task = await claimOne(worker);
+    expect(await note(worker, [logged(task, 41)])).toMatchObject([{ answer: 'recorded' }]);
+    await note(worker, [logged(task, 42)]);
+    const common = {
+      ...{ id, lease_no: task.lease_no, attempt: 1, lease_owner: worker.id, queue: 'default' },
+      ...{ type: 'work', is_placed: true },
+    };
+    expect(await queue.admin.rows(LOGS)).toMatchObject([
+      { ...common, first_line: 41, lines: [{ message: 'line 41' }] },
+      { ...common, first_line: 42, lines: [{ message: 'line 42' }] },
+    ]);
+    const shown = await queue.admin.value<{ logs: object[] }>('select taskq.show_task($1)', id);
+    const line = { at: expect.any(String), level: 'info' };
+    expect(shown.logs).toEqual([
+      {
+        ...{ attempt: 1, lease_no: task.lease_no, left_out: 40 },
+        lines: [
+          { ...line, message: 'line 41' },
+          { ...line, message: 'line 42' },
+        ],
+      },
+    ]);
+  });
+
+  test('that is sent again, as its answer was lost, is stored once', async () => {
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    const task = await claimOne(worker);
+    await note(worker, [logged(task)]);
+    await note(worker, [logged(task)], { repeat: true });
+    await note(worker, [logged(task, 2)], { repeat: true });
+    expect(await queue.admin.rows(LOGS)).toMatchObject([{ first_line: 1 }, { first_line: 2 }]);
+  });
+
+  test('of a type that keeps none is not stored', async () => {
+    await queue.admin.rows(`select taskq.set_type('work', '{"keep_log": "none"}')`);
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    expect(await note(worker, [logged(await claimOne(worker))])).toMatchObject([{ answer: 'recorded' }]);
+    expect(await queue.admin.rows(LOGS)).toEqual([]);
+  });
+
+  test('goes with its task when that is purged or discarded', async () => {
+    await enqueueSome(queue.admin, 2, { retention: '1d' });
+    const worker = await registerWorker(queue.admin);
+    const [purged, discarded] = await worker.claim({ start: 2 });
+    await note(worker, [logged(purged!), logged(discarded!)]);
+    await worker.settle(outcome(purged!, 'completed'), outcome(discarded!, 'dead'));
+    await queue.admin.rows('select taskq.purge(array[$1::bigint])', purged!.id);
+    expect(await queue.admin.rows(LOGS)).toMatchObject([{ id: discarded!.id }]);
+    await queue.admin.rows('select taskq.discard(array[$1::bigint])', discarded!.id);
+    expect(await queue.admin.rows(LOGS)).toEqual([]);
+  });
+
+  test('without its partition goes to that for rows without one, and housekeeping moves it', async () => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"errors_retention": "9d"}')`);
+    await enqueue(queue.admin);
+    const worker = await registerWorker(queue.admin);
+    await note(worker, [logged(await claimOne(worker))]);
+    expect(await queue.admin.rows(LOGS)).toMatchObject([{ is_placed: false }]);
+    await queue.admin.rows('select taskq.maintain()');
+    expect(await queue.admin.rows(LOGS)).toMatchObject([{ is_placed: true }]);
+  });
+});
+
 describe('a worker without the lease', () => {
   test('changes nothing, whoever has the task now, and is told that it is lost', async () => {
     const ids = await enqueueSome(queue.admin, 4);
@@ -157,7 +233,7 @@ describe('a worker without the lease', () => {
     const taken = await claimOne(other);
     const before = await queue.admin.rows('select * from taskq.tasks order by id');
     const errors = await queue.admin.rows('select * from taskq.task_errors');
-    const notes = tasks.map((task) => ({ ...reached(task, 0.9), ...warned(task, 1) }));
+    const notes = tasks.map((task) => ({ ...reached(task, 0.9), ...warned(task, 1), ...logged(task) }));
     expect((await note(zombie, notes)).map(({ answer }) => answer)).toEqual(['lost', 'lost', 'lost', 'lost']);
     // Nor with the number of a lease that another worker has.
     expect(await note(zombie, [{ ...reached(taken, 0.9), ...warned(taken, 1) }])).toMatchObject([
@@ -165,6 +241,7 @@ describe('a worker without the lease', () => {
     ]);
     expect(await queue.admin.rows('select * from taskq.tasks order by id')).toEqual(before);
     expect(await queue.admin.rows('select * from taskq.task_errors')).toEqual(errors);
+    expect(await queue.admin.rows(LOGS)).toEqual([]);
     expect(await note(other, [reached(taken, 0.1)])).toMatchObject([{ answer: 'recorded' }]);
   });
 

@@ -39,6 +39,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     onGivenBack: ({ id }) => ends.push(`given back ${id}`),
     onNotStored: ({ id }) => ends.push(`not stored ${id}`),
     onRefused: ({ id }) => ends.push(`refused ${id}`),
+    keepsLogOf: () => false,
     onNoteRefused: ({ id }) => ends.push(`notes refused ${id}`),
     onStatementFailed: (error) => troubles.push(error),
     onSent: () => {},

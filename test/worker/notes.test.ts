@@ -123,6 +123,7 @@ describe.each(KINDS)('a handler (%s)', (isolation) => {
          await released(path, { signal: { aborted: false } });
          ctx.progress(0.9);
          ctx.warn('late');
+         ctx.log.info('late');
        }`,
     );
     const id = await queue.enqueue('zombie', path);
@@ -143,6 +144,60 @@ describe.each(KINDS)('a handler (%s)', (isolation) => {
     await worker.exit;
     expect(await progressOf(id)).toMatchObject({ value: 0.05 });
     expect((await queue.errors(id)).map(({ outcome }) => outcome)).toEqual(['lost']);
+    expect(await queue.rows('select from taskq.task_logs')).toEqual([]);
+  });
+
+  test('that fails has the last 100 lines of its log stored; one that completes has none', async () => {
+    await handler(
+      'chatty.mjs',
+      `${exported} export default async (how, { log }) => {
+         for (let n = 1; n <= 140; n++) log.info(\`line \${n}\`, { n });
+         log.warn('x'.repeat(5000));
+         log.error('with fields', { big: 'y'.repeat(5000) });
+         log.debug('the end');
+         if (how === 'throw') throw new Error('over');
+       };`,
+    );
+    const failed = await queue.enqueue('chatty', 'throw', { max_attempts: 1 });
+    const completed = await queue.enqueue('chatty', 'return');
+    await queue.work(['--until-idle'], { handlers, env: { TASKQ_LOG_LEVEL: 'info' } }).exit;
+    const { logs } = JSON.parse((await queue.run('show', failed, '--json')).stdout) as {
+      logs: {
+        attempt: number;
+        left_out: number;
+        lines: { level: string; message: string; fields: unknown }[];
+      }[];
+    };
+    expect(logs).toMatchObject([{ attempt: 1, left_out: 42 }]);
+    expect(logs[0]!.lines).toHaveLength(100);
+    expect(logs[0]!.lines[0]).toMatchObject({ level: 'info', message: 'line 43', fields: { n: 43 } });
+    expect(logs[0]!.lines.at(-2)).toMatchObject({ level: 'warn', message: expect.stringMatching(/^x+…$/) });
+    expect(logs[0]!.lines.at(-1)).toMatchObject({
+      level: 'error',
+      fields: expect.stringMatching(/^{"big":"y+…$/),
+    });
+    for (const line of logs[0]!.lines)
+      expect(Buffer.byteLength(JSON.stringify([line.message, line.fields]))).toBeLessThan(2200);
+    const { stdout } = await queue.run('show', failed);
+    expect(stdout).toMatch(/^attempt 1: log {2}42 lines before these are not kept$/m);
+    expect(stdout).toMatch(/^ {2}\S.* {2}info {3}line 43 {2}{"n":43}$/m);
+    expect(await queue.value('select count(*)::int from taskq.task_logs where task_id = $1', completed)).toBe(
+      0,
+    );
+  });
+
+  test('of a type that keeps every log, or none, has it stored, or not', async () => {
+    const text = `export default async (how, ctx) => { ctx.log.info('hello'); if (how === 'throw') throw new Error('over'); };`;
+    await handler('always.mjs', `${exported} export const keepLog = 'always'; ${text}`);
+    await handler('never.mjs', `${exported} ${text}`);
+    expect((await queue.run('types', 'set', 'never', '--keep-log', 'none')).code).toBe(0);
+    const completed = await queue.enqueue('always', 'return');
+    const failed = await queue.enqueue('never', 'throw', { max_attempts: 1 });
+    await queue.work(['--until-idle'], { handlers }).exit;
+    const logged = 'select count(*)::int from taskq.task_logs where task_id = $1';
+    expect(await queue.value(logged, completed)).toBe(1);
+    expect(await queue.value(logged, failed)).toBe(0);
+    expect((await queue.run('types')).stdout).toMatch(/^always .* always /m);
   });
 
   test('that fails or is given back has its last progress and warnings stored', async () => {
@@ -151,6 +206,7 @@ describe.each(KINDS)('a handler (%s)', (isolation) => {
       `${exported} export default async (how, ctx) => {
          ctx.progress(0.7);
          ctx.warn('before the end');
+         ctx.log.info('before the end');
          if (how === 'throw') throw new Error('over');
          await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
          throw ctx.signal.reason;
@@ -167,6 +223,10 @@ describe.each(KINDS)('a handler (%s)', (isolation) => {
     expect((await queue.errors(failed)).map(({ outcome }) => outcome)).toEqual(['warned', 'failed']);
     expect(await queue.task(interrupted)).toMatchObject({ status: 'pending', releases: 1 });
     expect((await queue.errors(interrupted)).map(({ outcome }) => outcome)).toEqual(['warned']);
+    expect(await queue.rows('select task_id from taskq.task_logs order by task_id')).toEqual([
+      { task_id: failed },
+      { task_id: interrupted },
+    ]);
   });
 });
 

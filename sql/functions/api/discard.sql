@@ -35,6 +35,7 @@ begin
   into discarded, held_keys
   from gone;
   delete from taskq.task_errors e where e.task_id = any (discarded);
+  delete from taskq.task_logs l where l.task_id = any (discarded);
   perform taskq.record_action('discard', clock_timestamp(), options, discarded);
 
   return query

@@ -1,11 +1,13 @@
 -- Stores what tasks that this worker holds report while they run, given as a JSON array of {id, lease_no, progress,
--- warnings}, each lease once. progress is {value, text}: the last one wins. warnings are [{n, error}], numbered from 1
--- in each attempt: each becomes a row of taskq.task_errors. Returns an answer for each id: `recorded`, `lost` (another
--- worker has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction: ask again), or
--- `refused`, with {error, code} in extra, if its notes alone cannot be stored.
+-- warnings, log}, each lease once. progress is {value, text}: the last one wins. warnings are [{n, error}], numbered
+-- from 1 in each attempt: each becomes a row of taskq.task_errors. log is {first, lines: [{ago_ms, level, message,
+-- fields}]}, first being the number of the first line in the attempt: a row of taskq.task_logs, unless its type keeps
+-- none. Returns an answer for each id: `recorded`, `lost` (another worker has the lease, or the row is gone: nothing is
+-- stored), `busy` (locked by another transaction: ask again), or `refused`, with {error, code} in extra, if its notes
+-- alone cannot be stored.
 --
--- Locks with `skip locked`, so it never waits. options: {"repeat": true} says that an answer was lost, so warnings that
--- are stored already are left out; {"wait_for": id}: as in taskq.settle.
+-- Locks with `skip locked`, so it never waits. options: {"repeat": true} says that an answer was lost, so what is
+-- stored already is left out; {"wait_for": id}: as in taskq.settle.
 create or replace function taskq.note(_worker integer, _notes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -74,6 +76,30 @@ begin
       where t.ctid = any (rows_at) and kept.drop_on is not null
         and (not repeats or not exists (
           select from taskq.task_errors e where e.task_id = t.id and e.lease_no = t.lease_no and e.warning = w.n
+        ));
+    end if;
+    if exists (
+      select from json_to_recordset(_notes) as n (log jsonb) where jsonb_typeof(n.log -> 'lines') = 'array'
+    ) then
+      perform taskq.ensure_place('task_logs');
+      insert into taskq.task_logs (
+        task_id, lease_no, attempt, first_line, logged_at, lease_owner, drop_on, kept_in, queue, type, lines
+      )
+      select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, (n.log ->> 'first')::integer, ts, _worker,
+        kept.drop_on, taskq.place_of('task_logs', kept.drop_on), t.queue, t.type, n.log -> 'lines'
+      from json_to_recordset(_notes) as n (id bigint, lease_no integer, log jsonb)
+      join taskq.tasks t on t.id + 0 = n.id and t.lease_no = n.lease_no
+      left join taskq.queues q on q.name = t.queue
+      left join taskq.task_types y on y.name = t.type
+      cross join taskq.defaults d
+      cross join lateral (
+        select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on offset 0
+      ) as kept
+      where t.ctid = any (rows_at) and kept.drop_on is not null and jsonb_typeof(n.log -> 'lines') = 'array'
+        and y.keep_log is distinct from 'none'
+        and (not repeats or not exists (
+          select from taskq.task_logs l
+          where l.task_id = t.id and l.lease_no = t.lease_no and l.first_line = (n.log ->> 'first')::integer
         ));
     end if;
     -- Last: it moves the rows away from where they were found.

@@ -25,6 +25,7 @@ begin
   into purged, held_keys
   from gone;
   delete from taskq.task_errors e where e.task_id = any (purged);
+  delete from taskq.task_logs l where l.task_id = any (purged);
   perform taskq.record_action('purge', clock_timestamp(), options, purged);
 
   return query

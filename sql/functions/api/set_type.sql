@@ -15,11 +15,11 @@ begin
   update taskq.task_types t
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
     backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
-    priority = effective.priority, breaker = effective.breaker
+    priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log
   from taskq.task_types old
   cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
-    priority smallint, breaker jsonb
+    priority smallint, breaker jsonb, keep_log text
   )
   where t.name = _type and old.name = _type;
   perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);

@@ -1,5 +1,6 @@
--- Returns everything known of a task, with `errors` (its failed attempts, and warnings) and `actions` (what people did
--- to it), both oldest first. Null: no such task (it never existed, was purged, or outlived its retention).
+-- Returns everything known of a task, with `errors` (its failed attempts, and warnings), `logs` (the lines of its
+-- attempts that are kept; left_out: how many came before them) and `actions` (what people did to it), all oldest first.
+-- Null: no such task (it never existed, was purged, or outlived its retention).
 create or replace function taskq.show_task(_id bigint)
 returns jsonb
 language sql stable security definer
@@ -18,6 +19,23 @@ as $$
       from taskq.task_errors e
       left join taskq.workers w on w.id = e.lease_owner
       where e.task_id = _id
+    ), '[]'),
+    'logs', coalesce((
+      select jsonb_agg(jsonb_build_object(
+        'attempt', g.attempt, 'lease_no', g.lease_no, 'left_out', g.left_out, 'lines', g.lines
+      ) order by g.logged_at)
+      from (
+        select max(l.attempt) as attempt, l.lease_no, min(l.first_line) - 1 as left_out, max(l.logged_at) as logged_at,
+          jsonb_agg(
+            line.value - 'ago_ms' || jsonb_build_object(
+              'at', l.logged_at - make_interval(secs => coalesce((line.value ->> 'ago_ms')::double precision, 0) / 1000)
+            ) order by l.first_line, line.place
+          ) as lines
+        from taskq.task_logs l
+        cross join lateral jsonb_array_elements(l.lines) with ordinality as line (value, place)
+        where l.task_id = _id
+        group by l.lease_no
+      ) as g
     ), '[]'),
     'actions', coalesce((
       select jsonb_agg(jsonb_build_object(

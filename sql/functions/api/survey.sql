@@ -1,6 +1,7 @@
 -- Returns what a worker needs to know before it claims, as one document: the queues that have a live task, and the
--- timeouts that apply to tasks without their own. options: {"queues": false} skips the search for the queues (null
--- then), which costs as much as there are dead rows held by a snapshot before their live ones.
+-- timeouts that apply to tasks without their own, and the types of which the log of every attempt is kept. options:
+-- {"queues": false} skips the search for the queues (null then), which costs as much as there are dead rows held by a
+-- snapshot before their live ones.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer
@@ -22,7 +23,10 @@ begin
     'queue_timeouts', coalesce((
       select jsonb_object_agg(name, timeout_ms) from taskq.queues where timeout_ms is not null
     ), '{}'),
-    'timeout_ms', (select timeout_ms from taskq.defaults)
+    'timeout_ms', (select timeout_ms from taskq.defaults),
+    'always_logged', to_jsonb(array(
+      select name from taskq.task_types where name = any (_types) and keep_log = 'always'
+    ))
   );
 end
 $$;

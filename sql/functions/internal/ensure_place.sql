@@ -1,4 +1,4 @@
--- Ensures that finished_tasks or task_errors (_parent) has its partition for rows without another, so that every ending
+-- Ensures that a table of history (_parent) has its partition for rows without another, so that every ending
 -- task finds a place even if someone has dropped or detached it. If it cannot be created now, nothing happens, and an
 -- insert that needs it fails.
 create or replace function taskq.ensure_place(_parent text)

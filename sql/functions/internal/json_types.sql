@@ -7,7 +7,7 @@ as $$
   select case
     when _option in (
       'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention',
-      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'rate'
+      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'rate', 'keep_log'
     ) then array['string']
     when _option in (
       'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'max_running', 'burst'

@@ -18,6 +18,7 @@ begin
       and coalesce(length(o.by) between 1 and 200, true)
       and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)
       and coalesce(group_on_dead in ('go-on', 'hold'), true) and coalesce(group_by in ('type', 'none'), true)
+      and coalesce(keep_log in ('failed', 'always', 'none'), true)
       and coalesce(max_running >= 1, true) and coalesce(burst between 1 and 100000, true)
       and (rate is null or taskq.rate_of(rate) is not null)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
@@ -32,7 +33,7 @@ begin
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text,
-      max_running integer, rate text, burst integer
+      max_running integer, rate text, burst integer, keep_log text
     )
   );
 exception when data_exception or check_violation then

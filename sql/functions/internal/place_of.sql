@@ -1,4 +1,4 @@
--- Returns the partition of finished_tasks or task_errors (_parent) that takes a row kept until that day, as its
+-- Returns the partition of a table of history (_parent) that takes a row kept until that day, as its
 -- `kept_in`: that day, or '-infinity' if the day has no partition, in which case taskq.place_history moves the row
 -- later. So every row finds a place, and a settle never waits for the creation of a partition. Null for null.
 --

@@ -3,5 +3,7 @@ create or replace function taskq.type_options()
 returns text[]
 language sql immutable parallel safe
 as $$
-  select array['max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker']
+  select array[
+    'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker', 'keep_log'
+  ]
 $$;

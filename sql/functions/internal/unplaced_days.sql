@@ -1,4 +1,4 @@
--- Returns the days on which the rows of finished_tasks or task_errors (_parent) without a partition are dropped. No
+-- Returns the days on which the rows of a table of history (_parent) without a partition are dropped. No
 -- rows: all have one. Looks each day up in an index, however many rows there are.
 create or replace function taskq.unplaced_days(_parent text)
 returns setof date

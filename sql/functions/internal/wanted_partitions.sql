@@ -19,11 +19,14 @@ begin
     select 'finished_tasks' as parent, d.retention as kept_for from taskq.defaults d
     union select 'finished_tasks', q.retention from taskq.queues q
     union select 'finished_tasks', y.retention from taskq.task_types y
-    union select 'task_errors', d.errors_retention from taskq.defaults d
-    union select 'task_errors', q.errors_retention from taskq.queues q
+    union select e.parent, k.errors_retention
+    from unnest(array['task_errors', 'task_logs']) as e (parent)
+    cross join (
+      select d.errors_retention from taskq.defaults d union select q.errors_retention from taskq.queues q
+    ) as k
   ),
   parents as (
-    select p.parent from unnest(array['finished_tasks', 'task_errors']) as p (parent)
+    select p.parent from unnest(array['finished_tasks', 'task_errors', 'task_logs']) as p (parent)
   ),
   existing as materialized (
     select h.parent, h.partition, h.days from taskq.history_partitions() as h

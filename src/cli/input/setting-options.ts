@@ -115,6 +115,12 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     about: 'stop starting its tasks after this many failures within this time: 5/1m',
     suggestions: ['5/1m'],
   },
+  keepLog: {
+    flags: '--keep-log <failed|always|none>',
+    about:
+      'of which attempts the last 100 lines of their log are kept: of those that did not complete (failed)',
+    suggestions: ['failed', 'always', 'none'],
+  },
   groupLimit: {
     flags: '--group-limit <n>',
     about: 'tasks of each group that have a slot at a time (any number); 1 runs them one after the other',

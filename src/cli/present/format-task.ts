@@ -3,7 +3,7 @@ import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
-import type { Action, AttemptError, ShownTask } from '../../queue/inspect/show-task.ts';
+import type { Action, AttemptError, AttemptLog, LogLine, ShownTask } from '../../queue/inspect/show-task.ts';
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
 import { isTimedOut, paintStatus } from './format-task-list.ts';
@@ -163,9 +163,10 @@ function tagsOf(tags: unknown): string {
     .join(' ');
 }
 
-/** Its failed attempts and the actions of operators, in the order of time. */
-function history({ errors, actions, finished_at }: ShownTask, screen: Screen): string[] {
+/** Its failed attempts, their logs and the actions of operators, in the order of time. */
+function history({ errors, logs, actions, finished_at }: ShownTask, screen: Screen): string[] {
   return [
+    ...logs.map((log) => ({ at: log.lines[0]!.at, text: attemptLog(log, screen) })),
     ...errors.map((error) => ({ at: error.failed_at, text: attempt(error, screen) })),
     ...actions.map((act) => ({ at: act.at, text: action(act, finished_at, screen) })),
   ]
@@ -205,6 +206,23 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
     failed.result_note === null ? '' : `result not stored: ${noteText(failed.result_note)}`,
   ].filter((text) => text !== '');
   return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...parts.map(indented)].join('\n');
+}
+
+function attemptLog({ attempt: number, left_out: leftOut, lines }: AttemptLog, { paint }: Screen): string {
+  const about =
+    leftOut > 0
+      ? `  ${paint.dim(`${countOf(leftOut, 'line')} before these ${leftOut === 1 ? 'is' : 'are'} not kept`)}`
+      : '';
+  return [
+    `\n${paint.bold(`attempt ${number}: log`)}${about}`,
+    ...lines.map((line) => indented(logLine(line))),
+  ].join('\n');
+}
+
+/** A line of a log for people. */
+export function logLine({ at, level, message, fields }: LogLine): string {
+  const more = isNothing(fields) ? '' : `  ${typeof fields === 'string' ? fields : stringifyExact(fields)}`;
+  return printableLines(`${localTime(at)}  ${level.padEnd(5)}  ${message}${more}`);
 }
 
 type ErrorJson = {

@@ -40,6 +40,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
         shrinksTo: 8,
         paint: (text, { breaker_opened_at: openedAt }) => (openedAt === null ? text : screen.paint.red(text)),
       },
+      { title: 'LOG', leaves: 2, cell: ({ keep_log }) => keep_log ?? '-' },
       { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },
       { title: 'PRIORITY', leaves: 4, cell: ({ priority }) => String(priority ?? '-'), align: 'right' },
       { title: 'RETENTION', leaves: 4, cell: ({ retention }) => retention ?? '-' },

@@ -20,6 +20,8 @@ export interface ListedType {
   readonly breaker_probe_at: string | null;
   /** The task that tries it now. */
   readonly breaker_probe_id: string | null;
+  /** Of which attempts the log is kept; null: `failed`. */
+  readonly keep_log: string | null;
   readonly first_seen_at: string;
   /** Null: it was added and no worker has registered it yet. */
   readonly last_seen_at: string | null;

@@ -27,9 +27,28 @@ export interface Action {
   readonly reason: string | null;
 }
 
+export interface LogLine {
+  readonly at: string;
+  readonly level: string;
+  readonly message: string;
+  /** Absent: none; text: the beginning of their JSON, which was too long. */
+  readonly fields?: unknown;
+}
+
+/** The last lines of the log of an attempt. */
+export interface AttemptLog {
+  readonly attempt: number;
+  readonly lease_no: number;
+  /** How many lines came before these, and are not kept. */
+  readonly left_out: number;
+  readonly lines: readonly LogLine[];
+}
+
 export interface ShownTask extends TaskRow {
   /** Oldest first. */
   readonly errors: readonly AttemptError[];
+  /** Oldest first. */
+  readonly logs: readonly AttemptLog[];
   /** Oldest first. */
   readonly actions: readonly Action[];
 }

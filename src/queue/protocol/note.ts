@@ -2,6 +2,7 @@ import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import type { Lease } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
+import type { Level } from '../../lib/level.ts';
 
 /** An error that a handler has reported without failing. */
 export interface Warning {
@@ -10,10 +11,27 @@ export interface Warning {
   readonly error: StoredError;
 }
 
+/** A line that a handler has logged. */
+export interface LoggedLine {
+  /** `performance.now()`. */
+  readonly at: number;
+  readonly level: Level;
+  readonly message: string;
+  /** Undefined: none; a string: the beginning of their JSON text, which is too long. */
+  readonly fields: unknown;
+}
+
+/** Lines of an attempt, with the number of the first, from 1. */
+export interface LoggedLines {
+  readonly first: number;
+  readonly lines: readonly LoggedLine[];
+}
+
 /** What a running task reports. */
 export interface Note extends Lease {
   readonly progress: Progress | undefined;
   readonly warnings: readonly Warning[];
+  readonly log: LoggedLines | undefined;
 }
 
 export interface NoteAnswer extends Lease {
@@ -43,9 +61,10 @@ export async function note(
     values: [
       workerId,
       JSON.stringify(
-        notes.map(({ id, leaseNo, progress, warnings }) => ({
+        notes.map(({ id, leaseNo, progress, warnings, log }) => ({
           ...{ id, lease_no: leaseNo, progress },
           ...(warnings.length > 0 && { warnings }),
+          ...(log !== undefined && { log: asStored(log, performance.now()) }),
         })),
       ),
       JSON.stringify({
@@ -58,6 +77,10 @@ export async function note(
     ...{ id, leaseNo, answer },
     refusal: extra === null ? null : `${extra.error} (SQLSTATE ${extra.code})`,
   }));
+}
+
+function asStored({ first, lines }: LoggedLines, now: number): object {
+  return { first, lines: lines.map(({ at, ...line }) => ({ ago_ms: Math.round(now - at), ...line })) };
 }
 
 interface Row {

@@ -8,6 +8,8 @@ export interface Survey {
   readonly queueTimeouts: Readonly<Record<string, number>>;
   /** Null: an attempt has no time limit. */
   readonly timeoutMs: number | null;
+  /** The types of which the log of every attempt is kept. */
+  readonly alwaysLogged: readonly string[];
 }
 
 /** The document that `taskq.survey` returns. */
@@ -16,6 +18,7 @@ export interface SurveyDocument {
   readonly type_timeouts: Record<string, number>;
   readonly queue_timeouts: Record<string, number>;
   readonly timeout_ms: number | null;
+  readonly always_logged: string[];
 }
 
 export interface SurveyOptions {
@@ -43,5 +46,6 @@ export function surveyOf(found: SurveyDocument): Survey {
     typeTimeouts: found.type_timeouts,
     queueTimeouts: found.queue_timeouts,
     timeoutMs: found.timeout_ms,
+    alwaysLogged: found.always_logged,
   };
 }

@@ -97,6 +97,11 @@ export class ClaimContext {
     return timeoutMs ?? found?.typeTimeouts[type] ?? found?.queueTimeouts[queue] ?? found?.timeoutMs ?? null;
   }
 
+  /** Whether the log of a task that completes is kept. */
+  keepsLogOf(type: string): boolean {
+    return this.#last?.found.alwaysLogged.includes(type) ?? false;
+  }
+
   get #servesAll(): boolean {
     return this.#worker.queues === null;
   }

@@ -1,5 +1,6 @@
 import type { Backoff } from '../../domain/backoff.ts';
 import type { Breaker } from '../../domain/breaker.ts';
+import type { KeepLog } from '../../domain/keep-log.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 
 /** Why a handler was asked to end. */
@@ -63,6 +64,8 @@ export interface HandlerOptions {
   readonly retention?: string;
   /** Stop starting its tasks when they keep failing: `'5/1m'`, or `{ failures: 5, within: '1m', probeAfter: '30s' }`. */
   readonly breaker?: string | Breaker;
+  /** Of which attempts the last 100 lines of `ctx.log` are kept: `'failed'` (default), `'always'` or `'none'`. */
+  readonly keepLog?: KeepLog;
   /** Where it runs: in the worker's process, or in its own process, which can be killed. */
   readonly isolation?: Isolation;
 }

@@ -1,6 +1,7 @@
 import { normaliseBackoff, type StoredBackoff } from '../../domain/backoff.ts';
 import { normaliseBreaker, type StoredBreaker } from '../../domain/breaker.ts';
 import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
+import { type KeepLog, parseKeepLog } from '../../domain/keep-log.ts';
 import { parseRetention, type Retention } from '../../domain/retention.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { toDurationMs } from '../../lib/duration.ts';
@@ -25,6 +26,7 @@ export interface Handler {
   readonly backoff: StoredBackoff | undefined;
   readonly retention: Retention | undefined;
   readonly breaker: StoredBreaker | undefined;
+  readonly keepLog: KeepLog | undefined;
   readonly isolation: Isolation | undefined;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
@@ -75,7 +77,8 @@ export function handlerOf(
   }
   const unknown = Object.keys(definition).find((key) => !KEYS.includes(key));
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
-  const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker } = definition;
+  const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker, keepLog } =
+    definition;
   return {
     type,
     path,
@@ -87,6 +90,7 @@ export function handlerOf(
     backoff: backoff === undefined ? undefined : normaliseBackoff(backoff),
     retention: retention === undefined ? undefined : parseRetention(retention),
     breaker: breaker === undefined ? undefined : normaliseBreaker(breaker),
+    keepLog: keepLog === undefined ? undefined : parseKeepLog(keepLog),
     isolation: isolationOf(definition.isolation),
     takes: 'value',
     run: (payload, ctx) => definition.run(payload, ctx),
@@ -120,6 +124,7 @@ const OPTIONS = [
   'backoff',
   'retention',
   'breaker',
+  'keepLog',
   'isolation',
 ];
 const KEYS = [...OPTIONS, 'run'];

@@ -46,17 +46,20 @@ export async function loadFound(type: string, { path, fault }: HandlerFile): Pro
 /** The handlers' settings for their types, as the database stores them. */
 export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
   return Object.fromEntries(
-    [...handlers.values()].map(({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker }) => [
-      type,
-      {
-        ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
-        ...(expiresMs !== undefined && { expires_ms: expiresMs }),
-        ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
-        ...(backoff !== undefined && { backoff }),
-        ...(retention !== undefined && { retention }),
-        ...(breaker !== undefined && { breaker }),
-      },
-    ]),
+    [...handlers.values()].map(
+      ({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker, keepLog }) => [
+        type,
+        {
+          ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+          ...(expiresMs !== undefined && { expires_ms: expiresMs }),
+          ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
+          ...(backoff !== undefined && { backoff }),
+          ...(retention !== undefined && { retention }),
+          ...(breaker !== undefined && { breaker }),
+          ...(keepLog !== undefined && { keep_log: keepLog }),
+        },
+      ],
+    ),
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import { leaseKey } from '../../domain/task.ts';
+import type { Level } from '../../lib/level.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import { note } from '../../queue/protocol/note.ts';
@@ -13,6 +14,8 @@ export interface NoteHooks {
   /** The database refuses the notes of this task; they are dropped. */
   readonly onNoteRefused: (held: HeldTask, refusal: string) => void;
   readonly onStatementFailed: (error: unknown) => void;
+  /** Whether the log of a task that completes is kept. */
+  readonly keepsLogOf: (type: string) => boolean;
 }
 
 /** Notes of all tasks are stored this often at most. */
@@ -48,6 +51,13 @@ export class NoteRecorder {
     this.#notesOf(held)?.warn(error);
   }
 
+  /** A line of its log: kept in memory, and stored only when the attempt does not complete. */
+  log(held: StartedTask, level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
+    if (!isNoting(held)) return;
+    held.attempt.notes ??= new Notes();
+    held.attempt.notes.log(level, message, fields);
+  }
+
   /** Store notes once a second until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const pause = new Wakeup();
@@ -68,10 +78,8 @@ export class NoteRecorder {
     ended: readonly HeldTask[],
     { waitFor }: { readonly waitFor?: string | undefined } = {},
   ): Promise<void> {
-    if (this.#unstored.size === 0) return;
-    const some = ended.filter((held) => this.#unstored.has(held));
+    const some = ended.filter((held) => this.#hasLeft(held));
     if (some.length === 0) return;
-    for (const held of some) held.attempt?.notes?.end();
     const isSecond = some.some((held) => this.#unanswered.has(held));
     try {
       await this.#record(some, { waitFor });
@@ -81,9 +89,18 @@ export class NoteRecorder {
     }
   }
 
+  /** End the notes of a task, and return whether some are left to store, or on their way. */
+  #hasLeft(held: HeldTask): boolean {
+    const notes = held.attempt?.notes;
+    if (notes === undefined) return false;
+    const isCompleted = held.outcome?.kind === 'completed';
+    notes.end({ keepLog: !isCompleted || this.#hooks.keepsLogOf(held.task.type) });
+    return !notes.isEmpty || this.#unstored.has(held);
+  }
+
   /** Undefined: the attempt has ended, and stores nothing more. */
   #notesOf(held: StartedTask): Notes | undefined {
-    if (held.state !== 'running' || held.attempt.aborted === 'lost') return undefined;
+    if (!isNoting(held)) return undefined;
     held.attempt.notes ??= new Notes();
     if (this.#unstored.size === 0) this.#arrived.trigger();
     this.#unstored.add(held);
@@ -132,6 +149,11 @@ export class NoteRecorder {
       if (refusal !== null) this.#hooks.onNoteRefused(held, refusal);
     }
   }
+}
+
+/** What an attempt reports after its end, or after its lease was lost, is not stored. */
+function isNoting(held: StartedTask): boolean {
+  return held.state === 'running' && held.attempt.aborted !== 'lost';
 }
 
 /** A task whose notes are in a statement. */

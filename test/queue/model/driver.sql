@@ -8,6 +8,7 @@ begin
   delete from taskq.finished_tasks;
   delete from taskq.dead_tasks;
   delete from taskq.task_errors;
+  delete from taskq.task_logs;
   delete from taskq.workers;
   insert into taskq.workers (
     id, name, host, pid, unique_part, started_at, heartbeat_at, steady_since, lease_ms, concurrency, types
