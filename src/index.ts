@@ -26,6 +26,13 @@ export type {
   TypeOf,
   UnknownHandlers,
 } from './domain/handler-map.ts';
+export type {
+  Overlap,
+  ScheduleInput,
+  ScheduleInputs,
+  ScheduleOptions,
+} from './domain/schedule/definition.ts';
+export type { Missed } from './domain/schedule/missed-policy.ts';
 export {
   Again,
   type AgainOptions,
@@ -63,6 +70,13 @@ export type {
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
 export type { MigrateSettings } from './library/migrate-for.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
+export type {
+  PreviewSettings,
+  SchedulePauseSettings,
+  ScheduleRecord,
+  ScheduleSettings,
+  Schedules,
+} from './library/schedules.ts';
 export type { TaskEnd, TaskEndOf } from './library/task-end.ts';
 export type {
   BulkSettings,

@@ -36,6 +36,7 @@ const WORKER_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execute: ['attempt', 'handlers', 'isolation', 'lease', 'log'],
   heartbeat: ['isolation', 'lease', 'log'],
   maintain: ['lease', 'log'],
+  schedule: ['lease', 'log'],
   supervise: ['log'],
 };
 

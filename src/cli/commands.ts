@@ -86,6 +86,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/groups.ts')).groups,
       },
       {
+        name: 'schedule',
+        summary: 'list, add, preview, pause and run what is enqueued again and again',
+        load: async () => (await import('./commands/schedule.ts')).schedule,
+      },
+      {
         name: 'keys',
         summary: 'list, show and release keys held beyond the end of their tasks',
         load: async () => (await import('./commands/keys.ts')).keys,

@@ -7,7 +7,7 @@ import { didYouMean } from '../lib/nearest.ts';
 import { type ConfigFile, findConfigFile } from './find-config-file.ts';
 import type { SettingSource } from './setting.ts';
 import { type Config, SETTING_FIELDS, type SettingField, settingOf } from './settings.ts';
-import { checkQueueSettings, checkTaskTypes } from './task-settings.ts';
+import { checkQueueSettings, checkSchedules, checkTaskTypes } from './task-settings.ts';
 
 export interface ConfigSources {
   readonly cwd: string;
@@ -79,13 +79,14 @@ function checkKeys({ path, content }: ConfigFile): void {
 
 /** Checks what needs other settings or the domain's rules. */
 function checkValues(loaded: LoadedConfig): void {
-  const { backoff, retention, taskTypes, queueSettings, leaseMs, heartbeatMs } = loaded.values;
+  const { backoff, retention, taskTypes, queueSettings, schedules, leaseMs, heartbeatMs } = loaded.values;
   if (backoff !== null) attributed(loaded, 'backoff', () => normaliseBackoff(backoff));
   if (retention !== null) attributed(loaded, 'retention', () => parseRetention(retention));
   if (taskTypes !== null) attributed(loaded, 'taskTypes', () => checkTaskTypes(taskTypes));
   if (queueSettings !== null) {
     attributed(loaded, 'queueSettings', () => checkQueueSettings(queueSettings));
   }
+  if (schedules !== null) attributed(loaded, 'schedules', () => checkSchedules(schedules));
   if (loaded.sources.heartbeatMs !== 'default' && heartbeatMs > leaseMs / 3) {
     const third = `a third of the lease, which is ${formatDuration(leaseMs)} (${loaded.sources.leaseMs})`;
     throw bad('heartbeatMs', loaded.sources.heartbeatMs, `expected at most ${third}`);

@@ -1,3 +1,4 @@
+import type { ScheduleInputs } from '../domain/schedule/definition.ts';
 import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
 import { LEVELS } from '../lib/level.ts';
 import { redactUrl } from '../lib/redact-url.ts';
@@ -230,6 +231,13 @@ export const SETTINGS = {
     flag: null,
     help: `options by queue, which workers register for all producers: ${namesOf(QUEUE_SETTINGS)}`,
     expects: 'an object such as {"mail": {"retention": "30d"}}',
+  }),
+  schedules: objectSetting<'schedules', ScheduleInputs>({
+    key: 'schedules',
+    env: [],
+    flag: null,
+    help: 'schedules by name, with expression, type, payload and options; workers add those that do not exist, and taskq schedule sync makes them as they are here',
+    expects: 'an object such as {"nightly": {"expression": "30 2 * * *", "type": "report"}}',
   }),
   logLevel: choiceSetting({
     key: 'logLevel',

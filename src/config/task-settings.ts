@@ -1,4 +1,5 @@
 import { checkedName } from '../domain/names.ts';
+import { newScheduleOf, type ScheduleInputs } from '../domain/schedule/definition.ts';
 import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
@@ -76,6 +77,17 @@ export interface QueueInput {
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;
+
+/** Checks the schedules. Throws TaskqError, which names the schedule and what is wrong. */
+export function checkSchedules(schedules: ScheduleInputs): void {
+  for (const [name, schedule] of Object.entries(schedules)) {
+    try {
+      newScheduleOf(name, schedule);
+    } catch (error) {
+      throw error instanceof TaskqError ? refused(name, error.message) : error;
+    }
+  }
+}
 
 /** Checks the options of types. Throws TaskqError, which names the type and the option. */
 export function checkTaskTypes(types: TaskTypeInputs): void {

@@ -59,6 +59,7 @@ import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
 import { reviveOptions } from './revive-options.ts';
+import { Schedules } from './schedules.ts';
 import { SelectedTasks } from './selected-tasks.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
 import type { TaskList } from './task-list.ts';
@@ -84,6 +85,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   readonly #options: ConnectionOptions;
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
+  /** What workers enqueue again and again. */
+  readonly schedules = new Schedules<TypeOf<Handlers>>({
+    withDatabase: (work) => this.#withDatabase(work),
+    refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
+  });
 
   /** Opens no connection. Throws TaskqError for an invalid option. */
   constructor(options: TaskQueueOptions<Handlers>) {

@@ -1,12 +1,14 @@
 import { type SettingField, settingOf } from '../config/settings.ts';
 import {
   checkQueueSettings,
+  checkSchedules,
   checkTaskTypes,
   type QueueInputs,
   type TaskTypeInputs,
 } from '../config/task-settings.ts';
 import type { Backoff } from '../domain/backoff.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
+import { newScheduleOf, type ScheduleInputs } from '../domain/schedule/definition.ts';
 import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import { TaskqError } from '../lib/errors.ts';
@@ -80,6 +82,8 @@ export interface CreateWorkerOptions {
   readonly taskTypes?: TaskTypeInputs;
   /** The same options by queue; also how long errors of attempts and dead letters are kept. */
   readonly queueSettings?: QueueInputs;
+  /** Schedules by name: the worker adds those that do not exist, and changes none. */
+  readonly schedules?: ScheduleInputs;
   /** Start paused: claim nothing until resumed. */
   readonly paused?: true;
   /** End when no task is running, due or waiting for a retry. */
@@ -121,6 +125,9 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
     killAfterMs: read(options, 'killAfterMs', 'killAfter') as number,
     name,
     configured: configuredOf(options),
+    schedules: Object.entries(sectionOf('schedules', options.schedules, checkSchedules) ?? {}).map(
+      ([scheduleName, schedule]) => newScheduleOf(scheduleName, schedule),
+    ),
     paused: options.paused === true,
     untilIdle: options.untilIdle === true,
     maxTasks: maxTasks === undefined ? null : maxTasksOf(maxTasks),
@@ -190,6 +197,7 @@ const KEYS: readonly string[] = [
   'retention',
   'taskTypes',
   'queueSettings',
+  'schedules',
   'paused',
   'untilIdle',
   'maxTasks',

@@ -1,5 +1,6 @@
 import type { Database } from '../lib/database.ts';
 import { every } from '../lib/every.ts';
+import { addSchedules } from './add-schedules.ts';
 import type { ConnectionState } from './connection-state.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { Housekeeper } from './maintain/housekeeper.ts';
@@ -49,6 +50,8 @@ export function startLoops(
   return [
     state.reporter.run(ended.signal),
     new Rescuer(db, state, events).run(ended.signal),
+    addSchedules(pool, state),
+    state.scheduler.run(stop),
     watchRelease(db, release, state),
     untilEnded(STALE_MS, async () => state.executor.releaseStale()),
     untilEnded(PROGRESS_MS, async () => state.logProgress()),

@@ -24,6 +24,9 @@ export function onHeartbeatMessage(
     case 'orders':
       applyOrders(state, message.orders);
       break;
+    case 'schedules':
+      state.scheduler.learn(message.upcoming, message.readAt);
+      break;
     case 'lease':
       void state.lease
         .change(message.leaseMs, message.heartbeatMs)

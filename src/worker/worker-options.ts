@@ -1,3 +1,4 @@
+import type { NewSchedule } from '../domain/schedule/definition.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
 import type { DefaultSettings, TypeSettings } from '../queue/protocol/register-worker.ts';
@@ -21,6 +22,8 @@ export interface WorkerOptions {
   readonly handlers: Handlers;
   /** Undefined: there is no configuration. */
   readonly configured?: ConfiguredSettings | undefined;
+  /** The schedules of the configuration: the worker adds those that do not exist. */
+  readonly schedules?: readonly NewSchedule[];
   /** Reloads handlers whose files have changed; undefined: handlers are never reloaded. */
   readonly watched?: WatchedHandlers | undefined;
   readonly concurrency: number;

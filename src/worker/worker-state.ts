@@ -5,6 +5,7 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import { describeDatabaseError } from '../lib/server-trouble.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
+import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
@@ -20,10 +21,11 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import { HeartbeatState } from './heartbeat/heartbeat-state.ts';
 import type { EndedTask, HeldTask, StartedTask } from './lease/held-task.ts';
 import { LeaseLength } from './lease/lease-length.ts';
-import { type HeldLease, LeaseTable } from './lease/lease-table.ts';
+import { type HeldLease, LeaseTable, wallClock } from './lease/lease-table.ts';
 import { Ledger } from './lease/ledger.ts';
 import { RefusedTasks } from './log/refused-tasks.ts';
 import type { RescuingWorker } from './maintain/rescuer.ts';
+import { Scheduler } from './schedule/scheduler.ts';
 import { describeRefusal } from './settle/classify-refusal.ts';
 import { EndLog } from './settle/end-log.ts';
 import { Reporter } from './settle/reporter.ts';
@@ -53,6 +55,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** How long it leases the tasks it claims. */
   readonly lease: LeaseLength;
   readonly shutdown: Shutdown;
+  readonly scheduler: Scheduler;
   /** Triggered when there may be room for more tasks. */
   readonly slotFreed = new Wakeup();
   /** Triggered when there may be tasks to claim. */
@@ -113,6 +116,11 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
         this.#leaveOutRefused();
         slotFreed.trigger();
       },
+    });
+    this.scheduler = new Scheduler({
+      ...{ db, events },
+      onFired: () => this.workArrived.trigger(),
+      onStatementFailed: (error) => this.onStatementFailed(error),
     });
     this.executor = new Executor(this.ledger, options, this, slotFreed);
   }
@@ -201,6 +209,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.cursor.rewind(queue, fromUs);
     this.claimContext.add(queue);
     this.workArrived.trigger();
+  }
+
+  onUpcoming(upcoming: readonly UpcomingSchedule[]): void {
+    this.scheduler.learn(upcoming, wallClock());
   }
 
   /** The database refuses to renew the lease of a held task, which runs on under the lease that it has. */

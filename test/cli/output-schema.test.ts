@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import type { CommandEntry } from '../../src/cli/run/command.ts';
@@ -113,6 +114,18 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'types resume': [['double']],
   'types remove': [['triple', 'nowhere', 'double']],
+  'schedule add': [
+    ['nightly', '30 2 * * *', 'double', '{"n":1}', '--tz', 'Europe/Berlin', '--overlap', 'skip'],
+    ['nightly', '@every 1h', 'double', '--missed', 'all', '--jitter', '30s', '--tag', 'a=b'],
+  ],
+  'schedule list': [[]],
+  'schedule show': [['nightly']],
+  'schedule run': [['nightly']],
+  'schedule preview': [['nightly'], ['@daily', '--count', '2']],
+  'schedule pause': [['nightly', '--reason', 'deploy']],
+  'schedule resume': [['nightly'], ['nightly']],
+  'schedule remove': [['nightly']],
+  'schedule sync': [['--config', '$schedules', '--prune']],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],
   'keys show': [['kept']],
   'keys release': [['kept', 'nowhere']],
@@ -174,6 +187,9 @@ describe('--json', () => {
       );
       return String(rows[0]!.worker_id);
     };
+    tasks.$schedules = join(await temporaryDirectory(), 'schedules.json');
+    const weekly = { expression: '@weekly', type: 'double' };
+    await writeFile(tasks.$schedules, JSON.stringify({ schedules: { weekly } }));
     tasks.$worker = await register();
     tasks.$ended = await register();
     await project.client.query('select taskq.unregister_worker($1)', [tasks.$ended]);

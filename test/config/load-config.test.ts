@@ -62,6 +62,7 @@ test('with nothing set, every value is the default', async () => {
     name: null,
     taskTypes: null,
     queueSettings: null,
+    schedules: null,
     logLevel: 'info',
   });
   expect(new Set(Object.values(sources))).toEqual(new Set(['default']));

@@ -3,6 +3,7 @@ import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
+import { schedules } from './schedules.ts';
 
 /** What `npm run faults -- <name>` runs. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = { breaker, groups, keys, limits };
+export const SCENARIOS: Readonly<Record<string, Scenario>> = { breaker, groups, keys, limits, schedules };

@@ -69,7 +69,12 @@ begin
     perform taskq.refuse_option('set_schedule', 'next_at', options -> 'next_at');
   end if;
 
-  perform from taskq.schedules s where s.name = _name for no key update;
+  if options -> 'if_absent' = 'true' then
+    -- A worker does not wait for long.
+    perform set_config('lock_timeout', '1s', true);
+  else
+    perform from taskq.schedules s where s.name = _name for no key update;
+  end if;
   ts := clock_timestamp();
   insert into taskq.schedules as s (
     name, expression, tz, type, payload, task_options, missed, overlap, jitter_ms, next_at, created_at, changed_at,

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { PRIORITY_NAMES } from '../../domain/priority.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { parseDuration } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
+import { declareTaskOptions, TASK_SUGGESTIONS } from '../enqueue/declare-task-options.ts';
 import type { TaskOptions } from '../enqueue/task-options.ts';
 import type { CliCommand } from '../run/command.ts';
-import { collect } from '../select/task-filter.ts';
 
 interface EnqueueOptions extends TaskOptions {
   readonly file?: string;
@@ -18,14 +17,7 @@ interface EnqueueOptions extends TaskOptions {
 
 /** `taskq enqueue`: one task, or all of a file. */
 export const enqueue: CliCommand<EnqueueOptions> = {
-  suggestions: {
-    priority: [...'0123456789', ...Object.keys(PRIORITY_NAMES)],
-    keyFor: ['live', '24h', 'ever'],
-    onHeld: ['ignore', 'replace', 'preserve'],
-    backoff: ['fixed,10m', 'exponential,5s,max=1h'],
-    maxAttempts: ['unlimited'],
-    retention: ['none', 'ever'],
-  },
+  suggestions: TASK_SUGGESTIONS,
   declare,
   async run(context, { args, options }) {
     const [type, payload] = args;
@@ -75,33 +67,10 @@ function declare(command: Command): void {
       '--envelope',
       'lines are {"payload": …} and may have "type" and options: queue, priority, delay, at, group, key, tags, …',
     )
-    .option('--skip-bad', 'skip bad lines; without this, one bad line means nothing is enqueued')
-    .option('--queue <queue>', 'queue to put the task into (default)')
-    .option('--priority <0-9>', '0 (most urgent) to 9, or critical, high, medium, low (2)')
-    .option('--delay <duration>', 'wait this long first: 500ms, 30s, 10m, 2h, 7d')
+    .option('--skip-bad', 'skip bad lines; without this, one bad line means nothing is enqueued');
+  declareTaskOptions(command);
+  command
     .option('--at <time>', 'wait until this time: 2030-01-31T09:00:00+01:00')
-    .option('--max-attempts <n|unlimited>', 'attempts before the task becomes a dead letter')
-    .option('--timeout <duration>', 'time limit of an attempt')
-    .option(
-      '--backoff <kind,base,…>',
-      'wait after a failed attempt: exponential,5s,factor=2,max=1h,jitter=0.2',
-    )
-    .option('--expires <duration>', 'do not start the task once it has been due for this long')
-    .option('--group <group>', 'group of tasks that share a limit or run in order: see taskq queues set')
-    .option('--key <key>', 'unique key: at most one task of the queue holds it at a time')
-    .option(
-      '--key-for <period>',
-      'how long the key is held: live (until the task ends), a duration such as 3d, or ever',
-    )
-    .option(
-      '--on-held <policy>',
-      'if the key is held: ignore (default), replace the task that holds it, or preserve its time when replacing',
-    )
-    .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
-    .option(
-      '--retention <period>',
-      'how long to keep the task after it has finished: none, 7d, ever; above 60 days, until the end of the month',
-    )
     .option(
       '--wait [duration]',
       'wait until the task ends, without a duration for ever, and print its result',

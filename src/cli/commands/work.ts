@@ -91,6 +91,7 @@ async function run(context: Context, { options }: Call<WorkOptions>): Promise<nu
       directUrl: database.directUrl,
       handlers,
       configured: configuredSettings(taskSettingsOf(config.values)),
+      schedules: await configuredSchedules(config.values),
       watched,
       maxTasks,
       untilIdle: options.untilIdle === true,
@@ -186,6 +187,13 @@ function afterHurry(hurry: AbortSignal): Promise<'late'> {
   return new Promise((resolve) => {
     hurry.addEventListener('abort', () => setTimeout(resolve, HURRIED_MS, 'late').unref());
   });
+}
+
+/** Those of the configuration. */
+async function configuredSchedules({ schedules }: Config) {
+  if (schedules === null) return [];
+  const { newScheduleOf } = await import('../../domain/schedule/definition.ts');
+  return Object.entries(schedules).map(([name, schedule]) => newScheduleOf(name, schedule));
 }
 
 /** The settings for tasks in the configuration. */

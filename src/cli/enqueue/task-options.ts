@@ -5,6 +5,7 @@ import {
   parseMaxAttempts,
   type StoredEnqueueOptions,
 } from '../../domain/enqueue-options.ts';
+import type { ScheduleOptions } from '../../domain/schedule/definition.ts';
 import { parseTags } from '../select/task-filter.ts';
 
 /** The options of `taskq enqueue` that describe a task. */
@@ -28,6 +29,15 @@ export interface TaskOptions {
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
 export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines'): Record<string, unknown> {
+  const flags = flagsOf(options);
+  // For the lines of a file, these apply to their own keys: check them as with one.
+  const isForKeys = options.keyFor !== undefined || options.onHeld !== undefined;
+  normaliseEnqueueOptions(keys === 'in lines' && isForKeys ? { ...flags, key: 'of a line' } : flags, flagOf);
+  return flags;
+}
+
+/** Convert the task options of the command line to the form they have elsewhere. */
+export function flagsOf(options: TaskOptions): Record<string, unknown> {
   const {
     queue,
     priority,
@@ -43,7 +53,7 @@ export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines')
     tag,
     retention,
   } = options;
-  const flags = {
+  return {
     ...{ queue, priority, delay, at, timeout, backoff, expires, group, key, keyFor, onHeld, retention },
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
@@ -51,14 +61,10 @@ export function optionsOfFlags(options: TaskOptions, keys: 'typed' | 'in lines')
     }),
     ...(tag !== undefined && { tags: parseTags(tag) }),
   };
-  // For the lines of a file, these apply to their own keys: check them as with one.
-  const isForKeys = keyFor !== undefined || onHeld !== undefined;
-  normaliseEnqueueOptions(keys === 'in lines' && isForKeys ? { ...flags, key: 'of a line' } : flags, flagOf);
-  return flags;
 }
 
 /** `--max-attempts`. */
-function flagOf(option: keyof EnqueueOptions): string {
+export function flagOf(option: keyof EnqueueOptions | keyof ScheduleOptions): string {
   if (option === 'tags') return '--tag';
   return `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -7,7 +7,10 @@ import {
   normaliseEnqueueOptions,
   type StoredEnqueueOptions,
 } from '../enqueue-options.ts';
-import { type Missed, parseMissed } from './missed.ts';
+import { checkedName } from '../names.ts';
+import { storedPayload } from '../payload.ts';
+import { type Expression, parseExpression } from './expression.ts';
+import { type Missed, parseMissed } from './missed-policy.ts';
 import { checkedZone } from './zone.ts';
 
 /** What happens when a tick comes while the task of an earlier one is live: both run, none is added, or it is replaced. */
@@ -73,4 +76,41 @@ function jitterMsOf(value: unknown, what: string): number {
   const ms = toDurationMs(value, what);
   if (ms <= MOST_JITTER_MS) return ms;
   throw badOption(`${what} ${shown(value)}: expected at most a day`);
+}
+
+/** A schedule, as a configuration file and the library have it. */
+export interface ScheduleInput extends ScheduleOptions {
+  /** When it fires: cron of 5 or 6 fields (seconds first), `@daily` and the like, or `@every 90s`. */
+  readonly expression: string;
+  /** The type of its tasks. */
+  readonly type: string;
+  /** Their payload; default `{}`. */
+  readonly payload?: unknown;
+}
+
+/** Schedules by name. */
+export type ScheduleInputs = Readonly<Record<string, ScheduleInput>>;
+
+/** A schedule to be set, all of it checked. */
+export interface NewSchedule {
+  readonly name: string;
+  readonly expression: Expression;
+  readonly type: string;
+  /** JSON text. */
+  readonly payload: string;
+  readonly options: StoredScheduleOptions;
+}
+
+/** Checks a schedule, which may be untrusted. Throws TaskqError, which names what is wrong. */
+export function newScheduleOf(name: string, input: unknown): NewSchedule {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    throw badOption(`schedule ${shown(name)}: expected an object with expression and type`);
+  const { expression, type, payload, ...options } = input as Readonly<Record<string, unknown>>;
+  return {
+    name: checkedName('schedule', name),
+    expression: parseExpression(expression),
+    type: checkedName('type', type),
+    payload: storedPayload(`schedule ${name}`, payload ?? {}).text,
+    options: normaliseScheduleOptions(options),
+  };
 }

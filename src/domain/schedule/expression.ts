@@ -107,21 +107,18 @@ const ELEMENT = /^(?:(\*)|([A-Z]{3}|\d{1,2})(?:-([A-Z]{3}|\d{1,2}))?)(?:\/(\d{1,
 
 /** The values that a field has. */
 function valuesOf(field: string, of: Field, what: string, input: unknown): readonly number[] {
-  return field
-    .toUpperCase()
-    .split(',')
-    .flatMap((element) => {
-      const bad = () => refused(what, input, `${of.name} ${shown(element)}: ${expectedOf(of)}`);
-      const [, star, first, last, step] = ELEMENT.exec(element) ?? [];
-      if (star === undefined && first === undefined) throw bad();
-      // A step needs a range: `5/15` means different things to different programs.
-      if (step !== undefined && star === undefined && last === undefined) throw bad();
-      const from = star === undefined ? numberOf(first!, of) : of.least;
-      const to = star === undefined ? (last === undefined ? from : numberOf(last, of)) : of.most;
-      const by = step === undefined ? 1 : Number(step);
-      if (from === undefined || to === undefined || from > to || by < 1 || by > of.most) throw bad();
-      return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, nth) => from + nth * by);
-    });
+  return field.split(',').flatMap((element) => {
+    const bad = () => refused(what, input, `${of.name} ${shown(element)}: ${expectedOf(of)}`);
+    const [, star, first, last, step] = ELEMENT.exec(element.toUpperCase()) ?? [];
+    if (star === undefined && first === undefined) throw bad();
+    // A step needs a range: `5/15` means different things to different programs.
+    if (step !== undefined && star === undefined && last === undefined) throw bad();
+    const from = star === undefined ? numberOf(first!, of) : of.least;
+    const to = star === undefined ? (last === undefined ? from : numberOf(last, of)) : of.most;
+    const by = step === undefined ? 1 : Number(step);
+    if (from === undefined || to === undefined || from > to || by < 1 || by > of.most) throw bad();
+    return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, nth) => from + nth * by);
+  });
 }
 
 function numberOf(value: string, { least, most, names }: Field): number | undefined {

@@ -1,6 +1,6 @@
 import type { StoredEnqueueOptions } from '../../domain/enqueue-options.ts';
 import type { Overlap } from '../../domain/schedule/definition.ts';
-import type { Missed } from '../../domain/schedule/missed.ts';
+import type { Missed } from '../../domain/schedule/missed-policy.ts';
 import type { TaskStatus } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 

@@ -1,19 +1,10 @@
-import type { StoredScheduleOptions } from '../../domain/schedule/definition.ts';
-import { type Expression, parseExpression } from '../../domain/schedule/expression.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { NewSchedule } from '../../domain/schedule/definition.ts';
+import { parseExpression } from '../../domain/schedule/expression.ts';
 import { nextTick } from '../../domain/schedule/next-tick.ts';
 import type { Queryable } from '../../lib/database.ts';
-import { listSchedules } from '../inspect/list-schedules.ts';
+import { type ListedSchedule, listSchedules } from '../inspect/list-schedules.ts';
 import type { Acting } from './acting.ts';
-
-/** A schedule to be set, all of it checked. */
-export interface NewSchedule {
-  readonly name: string;
-  readonly expression: Expression;
-  readonly type: string;
-  /** JSON text. */
-  readonly payload: string;
-  readonly options: StoredScheduleOptions;
-}
 
 export interface SetScheduleOptions extends Acting {
   /** Do not ask whether the type is known. */
@@ -123,4 +114,82 @@ export async function databaseTime(db: Queryable): Promise<number> {
     text: 'select (extract(epoch from clock_timestamp()) * 1000)::double precision as ms',
   });
   return rows[0]!.ms;
+}
+
+/** Add the schedules that do not exist, and leave the others as they are. Returns the names of those added. */
+export async function addMissingSchedules(
+  db: Queryable,
+  schedules: readonly NewSchedule[],
+): Promise<readonly string[]> {
+  const added: string[] = [];
+  for (const schedule of schedules) {
+    if ((await listSchedules(db, { name: schedule.name })).length > 0) continue;
+    const { created } = await setSchedule(db, schedule, { allowUnknown: true, ifAbsent: true });
+    if (created) added.push(schedule.name);
+  }
+  return added;
+}
+
+/** How a schedule of a configuration differed from the database. */
+export type SyncAnswer = 'added' | 'changed' | 'unchanged' | 'removed' | 'left';
+
+/**
+ * Make the schedules of the database those of a configuration: add and change, and remove the others, or leave them.
+ */
+export async function syncSchedules(
+  db: Queryable,
+  schedules: readonly NewSchedule[],
+  { others, by }: Acting & { readonly others: 'remove' | 'leave' },
+): Promise<ReadonlyMap<string, SyncAnswer>> {
+  const existing = new Map((await allSchedules(db)).map((schedule) => [schedule.name, schedule]));
+  const answers = new Map<string, SyncAnswer>();
+  for (const schedule of schedules) {
+    const { name } = schedule;
+    const before = existing.get(name);
+    existing.delete(name);
+    const isSame = before !== undefined && isSameSchedule(schedule, before);
+    if (!isSame) await setSchedule(db, schedule, { by, allowUnknown: true });
+    answers.set(name, before === undefined ? 'added' : isSame ? 'unchanged' : 'changed');
+  }
+  for (const name of existing.keys()) {
+    if (others === 'remove') await removeSchedule(db, name, { by });
+    answers.set(name, others === 'remove' ? 'removed' : 'left');
+  }
+  return answers;
+}
+
+const PAGE = 1000;
+
+/** Every schedule, by name. */
+export async function allSchedules(db: Queryable): Promise<ListedSchedule[]> {
+  const all: ListedSchedule[] = [];
+  for (let page: ListedSchedule[] | undefined; page === undefined || page.length === PAGE; ) {
+    page = await listSchedules(db, { after: all.at(-1)?.name ?? '', limit: PAGE });
+    all.push(...page);
+  }
+  return all;
+}
+
+function isSameSchedule(
+  { expression, type, payload, options }: NewSchedule,
+  listed: ListedSchedule,
+): boolean {
+  const { tz, missed, overlap, jitter_ms, ...task_options } = options;
+  return isDeepStrictEqual(
+    JSON.parse(
+      JSON.stringify({
+        ...{ expression: expression.text, type, payload: JSON.parse(payload) },
+        ...{ tz, missed, overlap, jitter_ms, task_options },
+      }),
+    ),
+    {
+      ...{
+        expression: listed.expression,
+        type: listed.type,
+        payload: JSON.parse(JSON.stringify(listed.payload)),
+      },
+      ...{ tz: listed.tz, missed: listed.missed, overlap: listed.overlap, jitter_ms: listed.jitter_ms },
+      task_options: JSON.parse(JSON.stringify(listed.task_options)),
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import type { Missed } from '../../domain/schedule/missed.ts';
+import type { Missed } from '../../domain/schedule/missed-policy.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 /** A schedule that will fire, as the database returns it. */
@@ -43,7 +43,9 @@ export interface FireRequest {
 export interface FireAnswer {
   /** `changed`: it is another, or paused; `busy`: another transaction has it locked, ask again. */
   readonly answer: 'fired' | 'early' | 'changed' | 'busy' | 'gone';
-  /** Milliseconds until its tick; null: unknown. */
+  /** The tick that it fires next, as the database writes it; null: unknown. */
+  readonly nextAt: string | null;
+  /** Milliseconds until then; null: unknown, or there is none. */
   readonly inMs: number | null;
   /** The last task. */
   readonly id: string | null;
@@ -60,12 +62,14 @@ export async function fireSchedule(db: Queryable, request: FireRequest): Promise
   );
   const rows = await db.query<{
     answer: FireAnswer['answer'];
+    next_at: string | null;
     in_ms: number | null;
     id: string | null;
     extra: { readonly tasks: number } | null;
   }>({
     name: 'taskq_fire_schedule',
-    text: 'select answer, in_ms, id, extra from taskq.fire_schedule($1, $2, $3, $4)',
+    text: `select answer, to_jsonb(next_at) #>> '{}' as next_at, in_ms, id, extra
+      from taskq.fire_schedule($1, $2, $3, $4)`,
     values: [
       name,
       expected,
@@ -73,6 +77,6 @@ export async function fireSchedule(db: Queryable, request: FireRequest): Promise
       JSON.stringify({ expression, tz, ticks }),
     ],
   });
-  const { answer, in_ms: inMs, id, extra } = rows[0]!;
-  return { answer, inMs, id, tasks: extra?.tasks ?? 0 };
+  const { answer, next_at: nextAt, in_ms: inMs, id, extra } = rows[0]!;
+  return { answer, nextAt, inMs, id, tasks: extra?.tasks ?? 0 };
 }

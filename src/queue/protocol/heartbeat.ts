@@ -1,5 +1,6 @@
 import type { Lease } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
+import type { UpcomingSchedule } from './fire-schedule.ts';
 import { type Orders, ordersOf, type StoredOrders } from './orders.ts';
 
 export interface HeldTask extends Lease {
@@ -37,6 +38,8 @@ export interface Heartbeat {
   readonly answers: readonly HeartbeatAnswer[];
   /** What operators want of the worker; undefined: its row is gone. */
   readonly orders: Orders | undefined;
+  /** The schedules that fire next. */
+  readonly upcoming: readonly UpcomingSchedule[];
   /** The lease by which others judged it until this heartbeat; undefined: its row is gone. */
   readonly judgedByMs: number | undefined;
 }
@@ -84,5 +87,10 @@ export async function heartbeat(db: Queryable, request: HeartbeatRequest): Promi
         },
   );
   const stored = rows[0]!.orders;
-  return { answers, orders: ordersOf(stored), judgedByMs: stored?.in_force_ms };
+  return {
+    answers,
+    orders: ordersOf(stored),
+    upcoming: stored?.schedules ?? [],
+    judgedByMs: stored?.in_force_ms,
+  };
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
+import type { UpcomingSchedule } from './fire-schedule.ts';
 import { type Survey, type SurveyDocument, surveyOf } from './survey.ts';
 
 export interface Idle {
@@ -7,6 +8,8 @@ export interface Idle {
    */
   readonly dueMs: number | null;
   readonly survey: Survey;
+  /** The schedules that fire next. */
+  readonly upcoming: readonly UpcomingSchedule[];
 }
 
 export interface IdleWorker {
@@ -26,12 +29,17 @@ export async function markIdle(
   { workerId, queues, types, ...options }: IdleWorker,
   ms: number,
 ): Promise<Idle> {
-  const rows = await db.query<{ due_ms: number | null; survey: SurveyDocument }>({
+  const rows = await db.query<{
+    due_ms: number | null;
+    survey: SurveyDocument;
+    extra: { readonly schedules: readonly UpcomingSchedule[] | null } | null;
+  }>({
     name: 'taskq_mark_idle',
-    text: 'select due_ms, survey from taskq.mark_idle($1, $2, $3, $4, $5)',
+    text: 'select due_ms, survey, extra from taskq.mark_idle($1, $2, $3, $4, $5)',
     values: [workerId, queues, Math.ceil(ms), types, JSON.stringify(options)],
   });
-  return { dueMs: rows[0]!.due_ms, survey: surveyOf(rows[0]!.survey) };
+  const { due_ms: dueMs, survey, extra } = rows[0]!;
+  return { dueMs, survey: surveyOf(survey), upcoming: extra?.schedules ?? [] };
 }
 
 /** Remove the mark: the worker is awake. */

@@ -1,3 +1,5 @@
+import type { UpcomingSchedule } from './fire-schedule.ts';
+
 /** A paused queue, with who paused it, why, and until when (ISO 8601; null: until resumed). */
 export interface PausedQueue {
   readonly queue: string;
@@ -36,6 +38,8 @@ export interface Orders {
 
 /** Orders in the form that the database returns. */
 export interface StoredOrders {
+  /** Those that fire next; null: none. Not an order: see `Heartbeat`. */
+  readonly schedules: readonly UpcomingSchedule[] | null;
   readonly paused: boolean;
   readonly paused_by: string | null;
   readonly stop: boolean;

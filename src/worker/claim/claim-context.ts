@@ -162,7 +162,8 @@ export class ClaimContext {
     const began = performance.now();
     try {
       const idle = { ...worker, ...(!finds && { known }), ...(!asks && { due: false as const }) };
-      const { dueMs, survey: found } = await markIdle(db, idle, ms);
+      const { dueMs, survey: found, upcoming } = await markIdle(db, idle, ms);
+      this.#worker.onUpcoming(upcoming);
       const now = performance.now();
       // If only one of the two is done next time, that shows which of them was slow.
       if (finds) this.#finds.done(now - began, now);

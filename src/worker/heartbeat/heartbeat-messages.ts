@@ -1,3 +1,4 @@
+import type { UpcomingSchedule } from '../../queue/protocol/fire-schedule.ts';
 import type { Orders } from '../../queue/protocol/orders.ts';
 import type { WatchdogSetup } from '../isolation/watchdog.ts';
 import type { HeldLease, LeaseMemory } from '../lease/lease-table.ts';
@@ -26,6 +27,12 @@ export type FromHeartbeat =
   | { readonly kind: 'unrenewed'; readonly lease: HeldLease; readonly refusal: string }
   /** The operators' orders, after each heartbeat. */
   | { readonly kind: 'orders'; readonly orders: Orders }
+  /** The schedules that fire next, as they were read at `readAt` (`wallClock`). */
+  | {
+      readonly kind: 'schedules';
+      readonly upcoming: readonly UpcomingSchedule[];
+      readonly readAt: number;
+    }
   /** Lease tasks for `leaseMs` from now on, and answer `leaseSwitched`. */
   | { readonly kind: 'lease'; readonly leaseMs: number; readonly heartbeatMs: number }
   /** Every lease now has this length. */

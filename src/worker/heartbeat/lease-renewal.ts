@@ -104,7 +104,7 @@ export class LeaseRenewal {
   #answered(
     rows: readonly LeaseRow[],
     lengths: LeaseLengths,
-    { answers, orders, judgedByMs = 0 }: Heartbeat,
+    { answers, orders, upcoming, judgedByMs = 0 }: Heartbeat,
   ): Beat {
     const { table, wakeup, send } = this.#options;
     this.#cancels = cancelsAmong(answers, this.#cancels, wallClock());
@@ -113,6 +113,7 @@ export class LeaseRenewal {
     const isAnyBusy = answers.some(({ answer }) => answer === 'busy');
     this.#continueChange(lengths, !isAnyBusy, judgedByMs);
     if (orders !== undefined) {
+      send({ kind: 'schedules', upcoming, readAt: wallClock() });
       send({ kind: 'orders', orders });
       if (this.#lengths.request(orders.leaseMs)) wakeup.trigger();
     }

@@ -59,6 +59,22 @@ export const EVENTS = {
     ['concurrency', 'poll_ms', 'lease_ms', 'batch', 'queues'],
   ],
   'lease.changed': ['info', 'the lease an operator set is in force for every task it holds', ['lease_ms']],
+  'schedule.added': ['info', 'a schedule of the configuration did not exist', ['schedule']],
+  'schedule.fired': [
+    'debug',
+    'the tick of a schedule has come: its task is enqueued, or the one that holds its key is live (`tasks` is 0)',
+    ['schedule', 'tick', 'task_id', 'tasks'],
+  ],
+  'schedule.passed': [
+    'info',
+    'ticks that no worker could fire in time, and that `missed` of the schedule does not ask for',
+    ['schedule', 'passed'],
+  ],
+  'schedule.failed': [
+    'error',
+    'a schedule cannot be fired, and is tried again; logged once a minute',
+    ['schedule', 'error'],
+  ],
   'worker.maintained': [
     'debug',
     'housekeeping finished',
@@ -283,6 +299,10 @@ export interface EventFields {
   readonly expired: number;
   readonly dead_discarded: number;
   readonly duty: string;
+  readonly schedule: string;
+  readonly tick: string;
+  /** Ticks without a task. */
+  readonly passed: number;
   readonly holder: unknown;
   readonly took_ms: number;
   readonly setting: string;

@@ -1,0 +1,20 @@
+import { badOption } from '../../lib/bad-option.ts';
+import { shown } from '../../lib/shown.ts';
+
+/**
+ * Which ticks fire late, once workers are back after none could fire them: none (`skip`), the last one (`latest`), or
+ * the last n (`all:n`).
+ */
+export type Missed = 'skip' | 'latest' | `all:${number}`;
+
+/** Parses `skip`, `latest`, `all` (100), or `all:n`. Throws TaskqError `bad_option`. */
+export function parseMissed(input: unknown, what = 'missed'): Missed {
+  if (input === 'skip' || input === 'latest') return input;
+  if (input === 'all') return `all:${MOST_LATE}`;
+  const all = typeof input === 'string' ? /^all:([1-9]\d{0,3})$/.exec(input) : null;
+  if (all !== null) return `all:${Number(all[1])}`;
+  throw badOption(`${what} ${shown(input)}: expected skip, latest, all, or all:n with n from 1 to 9999`);
+}
+
+/** How many late ticks `all` fires. */
+const MOST_LATE = 100;

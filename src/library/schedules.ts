@@ -1,0 +1,187 @@
+import type { StoredEnqueueOptions } from '../domain/enqueue-options.ts';
+import { checkedName } from '../domain/names.ts';
+import { newScheduleOf, type Overlap, type ScheduleOptions } from '../domain/schedule/definition.ts';
+import { parseExpression } from '../domain/schedule/expression.ts';
+import type { Missed } from '../domain/schedule/missed-policy.ts';
+import { checkedZone } from '../domain/schedule/zone.ts';
+import type { TaskStatus } from '../domain/task.ts';
+import { badOption } from '../lib/bad-option.ts';
+import type { Queryable } from '../lib/database.ts';
+import type { ListedSchedule } from '../queue/inspect/list-schedules.ts';
+
+/** A schedule to be set. */
+export interface ScheduleSettings<Type extends string = string> extends ScheduleOptions {
+  /** When it fires: cron of 5 or 6 fields (seconds first), `@daily` and the like, or `@every 90s`. */
+  readonly expression: string;
+  /** The type of its tasks. */
+  readonly type: Type;
+  /** Their payload, which the schema of the type's handler must accept; default `{}`. */
+  readonly payload?: unknown;
+  /** Accept a type that no worker has registered. */
+  readonly allowUnknown?: boolean;
+  /** Name to record beside the session's role. */
+  readonly by?: string;
+}
+
+/** A schedule. */
+export interface ScheduleRecord {
+  readonly name: string;
+  readonly expression: string;
+  /** Its time zone. */
+  readonly tz: string;
+  /** The type of its tasks. */
+  readonly type: string;
+  readonly payload: unknown;
+  /** The options of its tasks, as the database stores them. */
+  readonly options: StoredEnqueueOptions;
+  readonly missed: Missed;
+  readonly overlap: Overlap;
+  readonly jitterMs: number;
+  /** The tick that fires next; null: a worker will compute it, or there is none. */
+  readonly nextAt: Date | null;
+  /** Null: it is not paused. */
+  readonly pause: { readonly since: Date; readonly by: string | null; readonly reason: string | null } | null;
+  /** The last tick that has fired, and its task; null: none has. */
+  readonly lastTick: Date | null;
+  readonly lastTaskId: string | null;
+  /** Null: nothing is known of that task. */
+  readonly lastStatus: TaskStatus | null;
+}
+
+export interface PreviewSettings {
+  /** Time zone; default `UTC`. */
+  readonly tz?: string;
+  /** Ticks after this instant; default: now. */
+  readonly from?: Date;
+  /** How many, up to 1000; default 5. */
+  readonly count?: number;
+}
+
+export interface SchedulePauseSettings {
+  /** Reason for the record, shown with the schedule. */
+  readonly reason?: string;
+  /** Name to record beside the session's role. */
+  readonly by?: string;
+}
+
+/** What checks and runs the statements of a queue. */
+export interface SchedulesHost {
+  withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T>;
+  /** Throws InvalidPayloadError if the schema of the type refuses the payload. */
+  refuseMisfit(type: string, payload: unknown): Promise<void>;
+}
+
+/** The schedules of a queue: what workers enqueue again and again. */
+export class Schedules<Type extends string = string> {
+  readonly #host: SchedulesHost;
+
+  constructor(host: SchedulesHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Creates a schedule, or replaces what it enqueues and when; a pause stays. Returns whether it is new, and when it
+   * fires next. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid name, expression or option.
+   */
+  async set(
+    name: string,
+    { by, allowUnknown, ...settings }: ScheduleSettings<Type>,
+  ): Promise<{ readonly created: boolean; readonly nextAt: Date | null }> {
+    const schedule = newScheduleOf(name, settings);
+    await this.#host.refuseMisfit(schedule.type, JSON.parse(schedule.payload));
+    const { setSchedule } = await operations();
+    const options = { by, ...(allowUnknown !== undefined && { allowUnknown }) };
+    const { created, nextAt } = await this.#host.withDatabase((db) => setSchedule(db, schedule, options));
+    return { created, nextAt: dateOf(nextAt) };
+  }
+
+  /** Returns every schedule, by name. */
+  async list(): Promise<readonly ScheduleRecord[]> {
+    const { allSchedules } = await operations();
+    return (await this.#host.withDatabase(allSchedules)).map(recordOf);
+  }
+
+  /** Returns a schedule; undefined: there is none of this name. */
+  async get(name: string): Promise<ScheduleRecord | undefined> {
+    checkedName('schedule', name);
+    const { listSchedules } = await import('../queue/inspect/list-schedules.ts');
+    const [schedule] = await this.#host.withDatabase((db) => listSchedules(db, { name }));
+    return schedule && recordOf(schedule);
+  }
+
+  /** Pauses a schedule: its ticks until it is resumed never fire. Returns false if there is none of this name. */
+  async pause(name: string, { reason, by }: SchedulePauseSettings = {}): Promise<boolean> {
+    checkedName('schedule', name);
+    const { pauseSchedule } = await operations();
+    return this.#host.withDatabase((db) => pauseSchedule(db, name, { by, reason: reason ?? null }));
+  }
+
+  /** Resumes a paused schedule from its next tick on. Returns false if it was not paused. */
+  async resume(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    checkedName('schedule', name);
+    const { resumeSchedule } = await operations();
+    return this.#host.withDatabase((db) => resumeSchedule(db, name, { by }));
+  }
+
+  /** Removes a schedule; its tasks stay. Returns false if there is none of this name. */
+  async remove(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    checkedName('schedule', name);
+    const { removeSchedule } = await operations();
+    return this.#host.withDatabase((db) => removeSchedule(db, name, { by }));
+  }
+
+  /**
+   * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
+   * the schedule allows no other: `id` is that task. Returns undefined if there is no schedule of this name.
+   */
+  async run(
+    name: string,
+    { by }: { readonly by?: string } = {},
+  ): Promise<{ readonly id: string; readonly created: boolean } | undefined> {
+    checkedName('schedule', name);
+    const { runSchedule } = await operations();
+    return this.#host.withDatabase((db) => runSchedule(db, name, { by }));
+  }
+
+  /** Returns the next ticks of an expression, without a database. Throws TaskqError for an invalid one. */
+  async preview(expression: string, { tz = 'UTC', from, count = 5 }: PreviewSettings = {}): Promise<Date[]> {
+    const parsed = parseExpression(expression);
+    const zone = checkedZone(tz);
+    if (!Number.isInteger(count) || count < 1 || count > 1000)
+      throw badOption(`count ${count}: expected a whole number from 1 to 1000`);
+    const { nextTick } = await import('../domain/schedule/next-tick.ts');
+    const ticks: Date[] = [];
+    for (let at: number | undefined = (from ?? new Date()).getTime(); ticks.length < count; ) {
+      at = nextTick(parsed, zone, at);
+      if (at === undefined) break;
+      ticks.push(new Date(at));
+    }
+    return ticks;
+  }
+}
+
+/** Imported when first used: an application without schedules loads nothing for them. */
+function operations() {
+  return import('../queue/operate/schedules.ts');
+}
+
+function recordOf(schedule: ListedSchedule): ScheduleRecord {
+  const { name, expression, tz, type, payload, missed, overlap, paused_at: since } = schedule;
+  return {
+    ...{ name, expression, tz, type, payload, missed, overlap },
+    options: schedule.task_options,
+    jitterMs: schedule.jitter_ms,
+    nextAt: dateOf(schedule.next_at),
+    pause:
+      since === null
+        ? null
+        : { since: new Date(since), by: schedule.paused_by, reason: schedule.pause_reason },
+    lastTick: dateOf(schedule.last_tick),
+    lastTaskId: schedule.last_task_id,
+    lastStatus: schedule.last_status,
+  };
+}
+
+function dateOf(text: string | null): Date | null {
+  return text === null || text === 'infinity' ? null : new Date(text);
+}

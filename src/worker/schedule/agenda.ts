@@ -1,0 +1,126 @@
+import { type Expression, parseExpression } from '../../domain/schedule/expression.ts';
+import { type Firing, firingOf } from '../../domain/schedule/late-ticks.ts';
+import { nextTick } from '../../domain/schedule/next-tick.ts';
+import { type FireAnswer, MOST_UPCOMING, type UpcomingSchedule } from '../../queue/protocol/fire-schedule.ts';
+
+/** A schedule whose tick has come, or is to be computed, and what to do about it. */
+export interface DueFiring extends Firing {
+  readonly schedule: UpcomingSchedule;
+}
+
+interface Entry {
+  readonly schedule: UpcomingSchedule;
+  /** When `schedule.now_ms` was read, on this process's clock. */
+  readonly readAt: number;
+  /** When to fire it, on this process's clock. */
+  readonly fireAt: number;
+  readonly failures: number;
+}
+
+/** Wait this long for the clock of the database when it says that a tick has not come. */
+const EARLY_MS = 2;
+const FIRST_RETRY_MS = 50;
+const MOST_RETRY_MS = 10_000;
+
+/**
+ * Which schedules fire next, as far as a worker knows, and when by its own clock, which need not agree with the
+ * database's. Reads no clock and calls nothing.
+ */
+export class Agenda {
+  #entries = new Map<string, Entry>();
+  #isCut = false;
+  #isOutdated = false;
+
+  /** Take what the database answered at `readAt`: the schedules that fire next. */
+  learn(upcoming: readonly UpcomingSchedule[], readAt: number): void {
+    const before = this.#entries;
+    this.#isCut = upcoming.length >= MOST_UPCOMING;
+    this.#isOutdated = false;
+    this.#entries = new Map(
+      upcoming.map((schedule) => {
+        // A schedule that cannot be fired now is not tried more often because it is read again.
+        const { failures = 0, fireAt = 0 } = before.get(schedule.name) ?? {};
+        const dueAt = readAt + Math.max(0, schedule.in_ms ?? 0);
+        return [
+          schedule.name,
+          { schedule, readAt, failures, fireAt: failures > 0 ? Math.max(fireAt, dueAt) : dueAt },
+        ];
+      }),
+    );
+  }
+
+  /** It knows a schedule, so that it has to be told when there is none. */
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  /** When the next schedule is to be fired; infinity: none is known. */
+  get nextAt(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { fireAt } of this.#entries.values()) next = Math.min(next, fireAt);
+    return next;
+  }
+
+  /** The database knows more than was learned: it returns only the next hundred, or one is not what it was. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
+  }
+
+  /** The schedules to be fired now. */
+  due(now: number): readonly UpcomingSchedule[] {
+    const due = [...this.#entries.values()].filter(({ fireAt }) => fireAt <= now);
+    if (this.#isCut && due.length > 0) this.#isOutdated = true;
+    return due.map(({ schedule }) => schedule);
+  }
+
+  /** Decides what a schedule fires. Throws TaskqError for an expression that cannot be read. */
+  firing({ name }: UpcomingSchedule, now: number): DueFiring | undefined {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return undefined;
+    const { schedule, readAt } = entry;
+    const expression: Expression = parseExpression(schedule.expression);
+    const { tz, missed, next_at } = schedule;
+    const databaseNow = schedule.now_ms + (now - readAt);
+    if (next_at === null)
+      return { schedule, ticks: [], next: nextTick(expression, tz, databaseNow), passed: 0 };
+    const tick = Date.parse(next_at);
+    // The clock of the database decides whether it has come.
+    return { schedule, ...firingOf({ expression, tz, missed, tick }, Math.max(databaseNow, tick)) };
+  }
+
+  /** Take what the database answered to the firing of a schedule. */
+  answered({ name }: UpcomingSchedule, { answer, nextAt, inMs }: FireAnswer, readAt: number): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    const isMoved = nextAt !== null && inMs !== null && nextAt !== entry.schedule.next_at;
+    if (answer === 'busy') this.#retry(entry, readAt);
+    else if (answer === 'early' && inMs !== null)
+      this.#place(entry, entry.schedule.next_at!, inMs, readAt, EARLY_MS);
+    else if (isMoved) this.#place(entry, nextAt, inMs, readAt, 0);
+    else {
+      // Removed, paused, changed, or without another tick.
+      this.#entries.delete(name);
+      if (answer === 'changed') this.#isOutdated = true;
+    }
+  }
+
+  /** The firing of a schedule failed: try again later, and ever later. */
+  failed({ name }: UpcomingSchedule, now: number): void {
+    const entry = this.#entries.get(name);
+    if (entry !== undefined) this.#retry(entry, now);
+  }
+
+  #place({ schedule }: Entry, nextAt: string, inMs: number, readAt: number, leastMs: number): void {
+    const now_ms = Date.parse(nextAt) - inMs;
+    this.#entries.set(schedule.name, {
+      schedule: { ...schedule, next_at: nextAt, in_ms: inMs, now_ms },
+      ...{ readAt, fireAt: readAt + Math.max(leastMs, inMs), failures: 0 },
+    });
+  }
+
+  #retry(entry: Entry, now: number): void {
+    const failures = entry.failures + 1;
+    const fireAt = now + Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
+    this.#entries.set(entry.schedule.name, { ...entry, fireAt, failures });
+  }
+}

@@ -1,0 +1,109 @@
+import { backingOffMs } from '../../lib/backing-off.ts';
+import { isUnanswered, type Queryable } from '../../lib/database.ts';
+import { messageOf } from '../../lib/thrown.ts';
+import { Wakeup } from '../../lib/wakeup.ts';
+import {
+  type FireAnswer,
+  fireSchedule,
+  type UpcomingSchedule,
+  upcomingSchedules,
+} from '../../queue/protocol/fire-schedule.ts';
+import { wallClock } from '../lease/lease-table.ts';
+import type { EventLog } from '../log/events.ts';
+import { OnceAMinute } from '../log/once-a-minute.ts';
+import { Agenda, type DueFiring } from './agenda.ts';
+
+export interface SchedulerOptions {
+  readonly db: Queryable;
+  readonly events: EventLog;
+  /** A task was enqueued. */
+  readonly onFired: () => void;
+  readonly onStatementFailed: (error: unknown) => void;
+}
+
+/** Without a schedule, wait to be told of one. */
+const MOST_WAIT_MS = 86_400_000;
+
+/**
+ * Fires schedules when their ticks come. Every worker does, and the database decides which of them is first: the others
+ * learn from its answer what comes next.
+ */
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #agenda = new Agenda();
+  readonly #wakeup = new Wakeup();
+  readonly #logged = new OnceAMinute();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Take the schedules that fire next, which came at `readAt` (`wallClock`) with the answer to another statement. */
+  learn(upcoming: readonly UpcomingSchedule[], readAt: number): void {
+    if (upcoming.length === 0 && this.#agenda.isEmpty) return;
+    this.#agenda.learn(upcoming, readAt);
+    this.#wakeup.trigger();
+  }
+
+  /** Fire what is due, until `stop`. */
+  async run(stop: AbortSignal): Promise<void> {
+    for (let failures = 0; !stop.aborted; ) {
+      const waitMs = Math.ceil(Math.min(this.#agenda.nextAt - wallClock(), MOST_WAIT_MS));
+      if (waitMs > 0) await this.#wakeup.wait(waitMs, stop);
+      if (stop.aborted) return;
+      try {
+        await this.#fireDue(stop);
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        this.#options.onStatementFailed(error);
+        await this.#wakeup.wait(backingOffMs(failures, Math.random()), stop);
+      }
+    }
+  }
+
+  async #fireDue(stop: AbortSignal): Promise<void> {
+    // Each worker in an order of its own, so that they share what is due at once.
+    for (const schedule of shuffled(this.#agenda.due(wallClock()))) {
+      if (stop.aborted) return;
+      await this.#fire(schedule);
+    }
+    if (this.#agenda.isOutdated) this.#agenda.learn(await upcomingSchedules(this.#options.db), wallClock());
+  }
+
+  async #fire(schedule: UpcomingSchedule): Promise<void> {
+    try {
+      const firing = this.#agenda.firing(schedule, wallClock());
+      if (firing === undefined) return;
+      const { name, expression, tz, next_at: expected } = firing.schedule;
+      const { ticks, next } = firing;
+      const answer = await fireSchedule(this.#options.db, { name, expression, tz, expected, next, ticks });
+      this.#agenda.answered(schedule, answer, wallClock());
+      if (answer.answer === 'fired') this.#log(firing, answer);
+    } catch (error) {
+      if (isUnanswered(error)) throw error;
+      this.#agenda.failed(schedule, wallClock());
+      const message = messageOf(error);
+      if (this.#logged.pass(`${schedule.name}\n${message}`))
+        this.#options.events.event('schedule.failed', { schedule: schedule.name, error: { message } });
+    }
+  }
+
+  #log({ schedule: { name }, ticks, passed }: DueFiring, { id, tasks }: FireAnswer): void {
+    const { events, onFired } = this.#options;
+    const tick = ticks.at(-1);
+    if (passed > 0) events.event('schedule.passed', { schedule: name, passed });
+    if (tick === undefined || id === null) return;
+    events.event('schedule.fired', {
+      ...{ schedule: name, tick: new Date(tick).toISOString(), task_id: id, tasks },
+    });
+    onFired();
+  }
+}
+
+function shuffled<T>(all: readonly T[]): readonly T[] {
+  return all
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}

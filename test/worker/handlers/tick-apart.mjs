@@ -1,0 +1,1 @@
+export default { isolation: 'process', run: (_payload, ctx) => ({ tick: ctx.tick }) };

@@ -1,0 +1,1 @@
+export default (_payload, ctx) => ({ tick: ctx.tick });

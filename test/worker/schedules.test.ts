@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import { event, eventsOf, until, useWorkers } from './support/workers.ts';
+
+const queue = useWorkers();
+
+interface Ended {
+  readonly source: string;
+  readonly result: unknown;
+  readonly late_ms: number;
+}
+
+function set(name: string, expression: string, type = 'tick', options: object = {}) {
+  return queue.rows(
+    'select * from taskq.set_schedule($1, $2, $3, $4, $5)',
+    ...[name, expression, type, '{}'],
+    {
+      allow_unknown: true,
+      ...options,
+    },
+  );
+}
+
+/** The completed tasks of a schedule, by tick. */
+function ended(name: string): Promise<Ended[]> {
+  return queue.rows<Ended>(
+    `select source, result, extract(epoch from started_at - split_part(source, '@', 2)::timestamptz) * 1000 as late_ms
+     from taskq.finished_tasks where source like $1 and status = 'completed' order by source`,
+    `schedule:${name}@%`,
+  );
+}
+
+const atLeast = (name: string, count: number) =>
+  until(
+    async () => (await ended(name)).length >= count,
+    async () => `${(await ended(name)).length} of ${count} ticks of ${name}`,
+  );
+
+const tickOf = ({ source }: Ended) => source.split('@')[1]!;
+
+/** The seconds from the first tick to the last, each once. */
+function secondsOf(all: readonly Ended[]): string[] {
+  const [first, last] = [Date.parse(tickOf(all[0]!)), Date.parse(tickOf(all.at(-1)!))];
+  return Array.from({ length: (last - first) / 1000 + 1 }, (_, nth) =>
+    new Date(first + nth * 1000).toISOString(),
+  );
+}
+
+test('each tick has one task while three workers fire, one of which is killed', async () => {
+  const workers = [queue.work(), queue.work(), queue.work()];
+  await Promise.all(workers.map((worker) => worker.waitForLog(event('worker.started'))));
+  await set('beat', '* * * * * *', 'tick', { missed: 'all' });
+  await atLeast('beat', 2);
+  workers[0]!.kill('SIGKILL');
+  await atLeast('beat', 5);
+  await queue.rows("select taskq.pause_schedule('beat')");
+  await until(
+    async () => (await queue.value<string>('select count(*) from taskq.tasks')) === '0',
+    async () => 'a task is left',
+  );
+  const all = await ended('beat');
+  expect(all.map(tickOf)).toEqual(secondsOf(all));
+  for (const { source, result } of all) expect(result).toEqual({ tick: source.split('@')[1] });
+});
+
+test('a schedule set elsewhere is fired by an idle worker, without waiting for its heartbeat', async () => {
+  const worker = queue.work([], { env: { TASKQ_HEARTBEAT: '20s', TASKQ_LEASE: '60s', TASKQ_POLL: '20s' } });
+  await worker.waitForLog(event('worker.started'));
+  await until(
+    async () => (await queue.rows('select from taskq.idle_marks')).length > 0,
+    async () => 'the worker is not idle',
+  );
+  const began = performance.now();
+  await set('soon', '@every 1s');
+  await atLeast('soon', 1);
+  expect(performance.now() - began).toBeLessThan(15_000);
+});
+
+describe('ticks that came while no worker ran', () => {
+  test.each([
+    ['skip', 0],
+    ['latest', 1],
+    ['all:3', 3],
+    ['all:100', 6],
+  ])('with --missed %s, %i tasks are enqueued', async (missed, count) => {
+    const tick = new Date(Date.now() - 5.5 * 3_600_000).toISOString();
+    await set('late', '@every 1h', 'tick', { missed, next_at: tick });
+    const worker = queue.work();
+    await until(
+      async () => (await queue.value<Date>('select next_at from taskq.schedules')) > new Date(),
+      async () => 'it has not moved on',
+    );
+    await atLeast('late', count);
+    expect(await queue.value('select count(*)::integer from taskq.all_tasks')).toBe(count);
+    const passed = eventsOf(worker, 'schedule.passed').map((line) => line.passed);
+    expect(passed).toEqual(count === 6 ? [] : [6 - count]);
+  });
+});
+
+test.each(['tick', 'tick-apart', 'tick-program'])('%s gets the tick', async (type) => {
+  const tick = '2026-01-31T02:30:00.000Z';
+  await set('past', '@every 10000d', type, { next_at: tick });
+  queue.work();
+  await atLeast('past', 1);
+  expect((await ended('past'))[0]!.result).toEqual(type === 'tick-program' ? tick : { tick });
+});
+
+test('a schedule keeps no worker from being idle, and needs none that is not paused', async () => {
+  await set('beat', '* * * * * *', 'nobody-handles-this');
+  await queue.rows("select taskq.pause_schedule('beat')");
+  expect(await queue.work(['--until-idle']).exit).toEqual({ code: 0, signal: null });
+  await queue.rows(`select taskq.resume_schedule('beat')`);
+  queue.work(['--paused']);
+  await until(
+    async () => (await queue.rows('select from taskq.tasks')).length > 0,
+    async () => 'no tick has fired',
+  );
+});
+
+test('one that cannot be fired is logged, tried again, and stops no other', async () => {
+  await queue.rows(`create function refuse() returns trigger language plpgsql as
+    $$ begin if new.type = 'refused' then raise 'not this one'; end if; return new; end $$`);
+  await queue.rows(
+    'create trigger refuse before insert on taskq.tasks for each row execute function refuse()',
+  );
+  await set('refused', '@every 1s', 'refused');
+  await queue.rows(
+    "insert into taskq.schedules (name, expression, tz, type) values ('odd', '@daily', 'Mars', 'tick')",
+  );
+  await set('beat', '@every 1s');
+  const worker = queue.work();
+  await atLeast('beat', 2);
+  await worker.waitForLog((line) => line.event === 'schedule.failed' && line.schedule === 'refused');
+  await worker.waitForLog((line) => line.event === 'schedule.failed' && line.schedule === 'odd');
+  expect(eventsOf(worker, 'schedule.failed').length).toBe(2);
+  await queue.rows('drop trigger refuse on taskq.tasks');
+  await until(
+    async () => (await queue.rows("select from taskq.tasks where type = 'refused'")).length > 0,
+    async () => 'it has not been fired again',
+  );
+});
+
+test('at rest it costs no statement: what fires next comes with the heartbeat and the idle mark', async () => {
+  await queue.rows(
+    "do $$ begin execute format('alter database %I set track_functions = pl', current_database()); end $$",
+  );
+  await set('later', '@daily');
+  queue.work();
+  const calls = async () =>
+    Object.fromEntries(
+      (
+        await queue.rows<{ funcname: string; calls: string }>(
+          "select funcname, calls from pg_stat_user_functions where schemaname = 'taskq'",
+        )
+      ).map(({ funcname, calls: number }) => [funcname, Number(number)]),
+    );
+  await until(
+    async () => ((await calls()).get_orders ?? 0) >= 5 && ((await calls()).mark_idle ?? 0) >= 5,
+    async () => JSON.stringify(await calls()),
+  );
+  const { upcoming_schedules, get_orders, mark_idle, fire_schedule = 0 } = await calls();
+  expect(upcoming_schedules).toBe(get_orders! + mark_idle!);
+  // Of a schedule without a tick, once: its first one was computed.
+  expect(fire_schedule).toBeLessThanOrEqual(1);
+});
