@@ -35,6 +35,7 @@ const POOLED = [
   'test/queue/{housekeeper,partitions,session-settings,two-phase,vacuum}.test.ts',
   'test/library/{enqueue,keys,server-trouble,testing,wait,worker}.test.ts',
   'test/cli/{cancel,enqueue-file,enqueue-wait,keys,migrate}.test.ts',
+  'test/worker/own-transactions.test.ts',
 ];
 
 const system = findSystemPostgres(process.env.PATH ?? '');

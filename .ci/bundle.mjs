@@ -59,7 +59,11 @@ await build({
           priority: 5,
         },
         { name: 'handlers', test: /\/handlers\/load-handlers\.js|\/lib\/load-module\.js/, priority: 4 },
-        { name: 'attempt', test: /\/attempt\/(attempt|context|run-inline|uncaught-errors)\.js/, priority: 3 },
+        {
+          name: 'attempt',
+          test: /\/attempt\/(attempt|context|handler-transactions|run-inline|uncaught-errors)\.js/,
+          priority: 3,
+        },
         { name: 'connection', test: /\/library\/open-connection\.js/, priority: 2 },
         { name: 'worker', test: /\/worker\/run-worker\.js/, priority: 1 },
       ],

@@ -12,6 +12,7 @@ const PROTOCOL = [
   'claim',
   'claim_one',
   'complete',
+  'complete_transaction',
   'count_unfinished',
   'due_vacuum',
   'end_rescue',

@@ -1,8 +1,11 @@
 import type { HandlerMap } from './domain/handler-map.ts';
 import { openDatabase, type Queryable } from './lib/database.ts';
 import { type PgClient, queryableOf } from './lib/pg-client.ts';
+import { TransactionPool } from './lib/transaction-pool.ts';
+import { beginNested } from './library/nested-transaction.ts';
 import type { ShownTaskOf } from './library/task-record.ts';
 import { TestRun } from './library/test-run.ts';
+import type { Transactions } from './worker/attempt/transact.ts';
 
 export type { PgClient } from './lib/pg-client.ts';
 export { rolledBack } from './library/rolled-back.ts';
@@ -50,21 +53,28 @@ async function withRun<Handlers extends HandlerMap, T>(
   { handlers, databaseUrl, client }: TestOptions<Handlers>,
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
-  if (client !== undefined) return onceBegun(queryableOf(client), handlers, work);
-  const database = openDatabase({ databaseUrl, maxConnections: 1, applicationName: 'taskq testing' });
+  if (client !== undefined)
+    return onceBegun(
+      { db: queryableOf(client), begin: (...mark) => beginNested(client, ...mark) },
+      handlers,
+      work,
+    );
+  const applicationName = 'taskq testing';
+  const database = openDatabase({ databaseUrl, maxConnections: 1, applicationName });
+  const pool = new TransactionPool({ databaseUrl, applicationName, deadlineMs: 30_000 });
   try {
-    return await onceBegun(database, handlers, work);
+    return await onceBegun({ db: database, begin: (...mark) => pool.begin(...mark) }, handlers, work);
   } finally {
-    await database.close();
+    await Promise.all([database.close(), pool.close()]);
   }
 }
 
 async function onceBegun<T>(
-  db: Queryable,
+  { db, begin }: { readonly db: Queryable; readonly begin: Transactions['begin'] },
   handlers: HandlerMap | string,
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
-  const run = await TestRun.begin(db, handlers);
+  const run = await TestRun.begin(db, handlers, begin);
   let result: T;
   try {
     result = await work(run);

@@ -209,6 +209,15 @@ export const ERROR_CODES = described({
     meaning: 'the pooler takes no transactions',
     remedy: 'set it to transaction or session pooling',
   },
+  transaction_misused: {
+    meaning:
+      'a handler used `ctx.transaction` in a way that it refuses: a statement that ends the transaction, one after its end, or a second transaction beside it or after it',
+    remedy: 'correct the handler as the message says',
+  },
+  transaction_unanswered: {
+    meaning: 'the connection was lost while `ctx.transaction` committed: it may be committed',
+    remedy: 'nothing: the worker asks the database, and retries the task only if nothing was committed',
+  },
   unknown_type: {
     meaning: 'no handler here and no worker knows the type',
     remedy: 'correct it; start a worker that handles it; `taskq types add`; or allow unknown types',

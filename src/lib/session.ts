@@ -96,16 +96,29 @@ function preludeOf(settings: Settings, options: SessionOptions): string {
  */
 function setAll(
   settings: Settings,
-  { synchronousCommit = 'on', until }: SessionOptions & { readonly until: 'session' | 'commit' },
+  { synchronousCommit, until }: SessionOptions & { readonly until: 'session' | 'commit' },
 ): string {
-  const set = (name: string, value: string) => `set_config('${name}', '${value}', ${until === 'commit'})`;
-  const sure = set('synchronous_commit', synchronousCommit);
-  const isStronger = "current_setting('synchronous_commit') = 'remote_apply'";
+  const set = (name: string, value: string) => setOne(name, value, until);
   return `array[${[
     ...Object.entries(settings).map(([name, value]) => set(name, value)),
     `case when current_setting('transaction_timeout', true) <> '0' then ${set('transaction_timeout', '0')} end`,
-    synchronousCommit === 'on' ? `case when not ${isStronger} then ${sure} end` : sure,
+    setDurability({ synchronousCommit, until }),
   ].join(', ')}]`;
+}
+
+/** Returns an expression that sets `synchronous_commit`. */
+export function setDurability({
+  synchronousCommit = 'on',
+  until,
+}: SessionOptions & { readonly until: 'session' | 'commit' }): string {
+  const set = setOne('synchronous_commit', synchronousCommit, until);
+  return synchronousCommit === 'on'
+    ? `case when pg_catalog.current_setting('synchronous_commit') operator(pg_catalog.<>) 'remote_apply' then ${set} end`
+    : set;
+}
+
+function setOne(name: string, value: string, until: 'session' | 'commit'): string {
+  return `pg_catalog.set_config('${name}', '${value}', ${until === 'commit'})`;
 }
 
 /** Sends several statements in one message, which is one transaction. Returns the rows of the last. */

@@ -20,6 +20,7 @@ import { Context } from '../worker/attempt/context.ts';
 import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
 import { Notes } from '../worker/attempt/notes.ts';
 import { runInline } from '../worker/attempt/run-inline.ts';
+import type { Transactions } from '../worker/attempt/transact.ts';
 import type { Handler } from '../worker/handlers/load-handler.ts';
 import { type Handlers, settingsOf } from '../worker/handlers/load-handlers.ts';
 import { loadGiven } from './load-given.ts';
@@ -36,15 +37,21 @@ export class TestRun {
   readonly #db: Queryable;
   readonly #handlers: Handlers;
   readonly #workerId: number;
+  readonly #begin: Transactions['begin'];
 
-  private constructor(db: Queryable, handlers: Handlers, workerId: number) {
+  private constructor(db: Queryable, handlers: Handlers, workerId: number, begin: Transactions['begin']) {
     this.#db = db;
     this.#handlers = handlers;
     this.#workerId = workerId;
+    this.#begin = begin;
   }
 
-  /** Loads the handlers and registers them in the database as a worker does. */
-  static async begin(db: Queryable, given: string | HandlerMap): Promise<TestRun> {
+  /** Loads the handlers and registers them in the database as a worker does. `begin`: see `Transactions`. */
+  static async begin(
+    db: Queryable,
+    given: string | HandlerMap,
+    begin: Transactions['begin'],
+  ): Promise<TestRun> {
     const handlers = await loadGiven(given, null, 'inline');
     await checkSchema(db);
     const { workerId } = await registerWorker(db, {
@@ -58,7 +65,7 @@ export class TestRun {
       queues: null,
       paused: true,
     });
-    return new TestRun(db, handlers, workerId);
+    return new TestRun(db, handlers, workerId, begin);
   }
 
   /** Unregisters, so that no worker remains that appears to have gone silent. */
@@ -98,11 +105,16 @@ export class TestRun {
     const attempt = new Attempt(task, timeoutMs);
     const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));
     const notes = new Notes();
-    const outcome = await runInline(attempt, handler, new Context(attempt, outputTo(notes)));
+    const transactions: Transactions = {
+      workerId: this.#workerId,
+      begin: this.#begin,
+      beforeCommit: (completed) => this.#note(task, notes, completed),
+    };
+    const outcome = await runInline(attempt, handler, new Context(attempt, outputTo(notes), transactions));
     callOff();
-    await this.#note(task, notes, outcome);
+    if (attempt.recorded === undefined) await this.#note(task, notes, outcome);
     const conclusion = attempt.conclude(outcome);
-    if (typeof conclusion === 'string') return;
+    if (typeof conclusion === 'string' || attempt.recorded !== undefined) return;
     const ranMs = performance.now() - attempt.startedAt;
     const settlement = { id: task.id, leaseNo: task.leaseNo, outcome: conclusion, ranMs };
     await settle(this.#db, this.#workerId, [settlement]);

@@ -69,6 +69,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
       (why) => state.shutdown.retire(`its heartbeats have ended: ${why}`),
     );
     endings.push(() => heartbeats.stop());
+    endings.push(() => within(CLOSE_MS, state.transactions.close()));
     showCurrentLease((attempt) => ledger.started().find((held) => held.attempt === attempt));
     if (options.process === 'own') endings.push(...watchProcess(state, options));
     announce(state, registered);

@@ -1,4 +1,4 @@
-import { NOT_STORED } from '../domain/outcome.ts';
+import { NOT_STORED, type Outcome } from '../domain/outcome.ts';
 import type { ClaimedTask } from '../domain/task.ts';
 import { isServerError, isUnanswered, type Queryable } from '../lib/database.ts';
 import { SerialQueue } from '../lib/serial-queue.ts';
@@ -10,6 +10,8 @@ import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
 import type { HandlerOutput } from './attempt/handler-output.ts';
+import { HandlerTransactions } from './attempt/handler-transactions.ts';
+import type { Transactions } from './attempt/transact.ts';
 import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
 import { MOST_AHEAD, MOST_SLOTS } from './claim/claim-room.ts';
@@ -48,6 +50,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   /** The tasks it holds. */
   readonly ledger = new Ledger(this.table);
   readonly executor: Executor;
+  /** Those that handlers begin in this process. */
+  readonly transactions: HandlerTransactions;
   readonly reporter: Reporter;
   readonly ends: EndLog;
   readonly refused: RefusedTasks;
@@ -122,6 +126,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onFired: () => this.workArrived.trigger(),
       onStatementFailed: (error) => this.onStatementFailed(error),
     });
+    const { databaseUrl, synchronousCommit } = options;
+    this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId });
     this.executor = new Executor(this.ledger, options, this, slotFreed);
   }
 
@@ -150,6 +156,18 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     });
   }
 
+  transactionsOf(held: StartedTask): Transactions {
+    return {
+      workerId: this.workerId,
+      begin: (setting, value) => this.transactions.begin(setting, value),
+      // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
+      beforeCommit: (outcome) =>
+        this.reporter.notes
+          .recordLast([held], { outcome })
+          .catch((error: unknown) => this.onStatementFailed(error)),
+    };
+  }
+
   outputOf(held: StartedTask): HandlerOutput {
     const { notes } = this.reporter;
     const { events } = this.options;
@@ -173,6 +191,11 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
 
   onLost(held: HeldTask): void {
     this.ends.lost(held);
+  }
+
+  onRecorded(held: StartedTask & EndedTask, ended: Outcome): void {
+    this.#onSettled(held, { answer: 'recorded', consequence: null });
+    this.ends.endedAfter(held, ended);
   }
 
   /** Look everywhere again: what happened during an outage is unknown. */

@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import type { AbortReason, Isolation } from '../handlers/handler.ts';
 import type { Notes } from './notes.ts';
 
 /** The task of an attempt. */
 export interface AttemptTask {
   readonly id: string;
+  readonly leaseNo: number;
   readonly type: string;
   readonly queue: string;
   /** JSON text. */
@@ -29,6 +31,13 @@ export type Conclusion =
   /** Another worker has the lease: there is nothing to report. */
   | 'lost';
 
+/** What a handler's own transaction makes of its task. */
+export type Completion =
+  /** It is open, or there is none, or it was rolled back. */
+  | { readonly state: 'open' | 'none' }
+  /** It has sent its commit, which had no answer so far, or was committed. */
+  | { readonly state: 'sent' | 'recorded'; readonly outcome: Completed };
+
 /** The attempt that the running code belongs to, to which uncaught errors are traced back. */
 export const currentAttempt = new AsyncLocalStorage<Attempt>();
 
@@ -45,6 +54,9 @@ export class Attempt {
   killed = false;
   /** What its handler has reported meanwhile; undefined: nothing, as most do. */
   notes: Notes | undefined = undefined;
+  completion: Completion = { state: 'none' };
+  /** Resolves when the handler's transaction is over; undefined: none is open. */
+  transacting: Promise<void> | undefined = undefined;
   #controller: AbortController | undefined;
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
   #uncaught: { thrown: unknown } | undefined;
@@ -58,6 +70,16 @@ export class Attempt {
   /** Whether it runs in a child process, where it cannot block or crash this one. */
   get isIsolated(): boolean {
     return this.isolation !== 'inline';
+  }
+
+  /** Whether the task may have been completed already, by the handler's own transaction. */
+  get isCompleting(): boolean {
+    return this.completion.state === 'sent' || this.completion.state === 'recorded';
+  }
+
+  /** The completion that the handler's own transaction has committed; undefined: none that is known of. */
+  get recorded(): Completed | undefined {
+    return this.completion.state === 'recorded' ? this.completion.outcome : undefined;
   }
 
   /** Why it was asked to end; undefined: it was not. */
@@ -90,9 +112,13 @@ export class Attempt {
   }
 
   /** Conclude the attempt, from how the handler ended and what it was asked before. */
-  conclude(outcome: Outcome): Conclusion {
+  conclude(ended: Outcome): Conclusion {
+    if (this.recorded !== undefined) return this.recorded;
+    const { state } = this.completion;
     const aborted = this.#aborted;
-    if (aborted?.reason === 'lost') return 'lost';
+    if (aborted?.reason === 'lost' && state !== 'sent') return 'lost';
+    // It must not complete without what its transaction wrote. If that was committed, this report is a repeat.
+    const outcome = state === 'sent' && ended.kind === 'completed' ? UNANSWERED : ended;
     if (this.#uncaught !== undefined) return outcomeOf({ kind: 'threw', thrown: this.#uncaught.thrown });
     if (aborted === undefined) return outcome;
     switch (aborted.reason) {
@@ -103,11 +129,21 @@ export class Attempt {
         return outcomeOf({ kind: 'cancelled', reason: aborted.cancelReason, killed: this.killed });
       case 'shutdown':
         return isPlainFailure(outcome) ? 'given back' : outcome;
+      case 'lost':
+        return outcome; // also the heartbeats' answer for a task that its transaction has completed
       default:
         return aborted.reason satisfies never;
     }
   }
 }
+
+const UNANSWERED = outcomeOf({
+  kind: 'threw',
+  thrown: new TaskqError(
+    'transaction_unanswered',
+    'the handler ended before its ctx.transaction had an answer to its commit',
+  ),
+});
 
 /** Whether a handler that was interrupted may have thrown this, rather than ended on purpose. */
 function isPlainFailure(outcome: Outcome): boolean {

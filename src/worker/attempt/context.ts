@@ -6,15 +6,18 @@ import { read } from '../../lib/thrown.ts';
 import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
 import type { HandlerOutput } from './handler-output.ts';
+import { type Transactions, transact } from './transact.ts';
 
 /** The context a handler receives for its task. */
 export class Context implements TaskContext {
   readonly #attempt: Attempt;
   readonly #output: HandlerOutput;
+  readonly #transactions: Transactions;
 
-  constructor(attempt: Attempt, output: HandlerOutput) {
+  constructor(attempt: Attempt, output: HandlerOutput, transactions: Transactions) {
     this.#attempt = attempt;
     this.#output = output;
+    this.#transactions = transactions;
   }
 
   get id(): string {
@@ -63,6 +66,10 @@ export class Context implements TaskContext {
 
   get warn(): TaskContext['warn'] {
     return (error) => this.#output.warn(storableError(error));
+  }
+
+  get transaction(): TaskContext['transaction'] {
+    return (work) => transact(this.#attempt, this.#transactions, work);
   }
 }
 

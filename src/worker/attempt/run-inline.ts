@@ -1,11 +1,27 @@
 import { checkPayload } from '../../domain/check-payload.ts';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { refused } from '../../lib/open-transaction.ts';
 import type { TaskContext } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
 
 /** Run a handler in this process. Never rejects. */
 export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
+  const outcome = await outcomeOfRun(attempt, handler, ctx);
+  return attempt.transacting === undefined ? outcome : afterTransaction(attempt, outcome);
+}
+
+/** The handler did not wait for its transaction: that is over first, and no task completes without it. */
+async function afterTransaction(attempt: Attempt, outcome: Outcome): Promise<Outcome> {
+  await attempt.transacting;
+  if (outcome.kind !== 'completed' || attempt.isCompleting) return outcome;
+  return outcomeOf({
+    kind: 'threw',
+    thrown: refused('the handler did not wait for its ctx.transaction, which was rolled back'),
+  });
+}
+
+async function outcomeOfRun(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
   try {
     const { payload: text } = attempt.task;
     const payload: unknown = handler.takes === 'text' ? text : JSON.parse(text);

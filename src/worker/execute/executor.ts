@@ -3,11 +3,13 @@ import type { ClaimedTask } from '../../domain/task.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
 import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
+import type { HandlerTransactions } from '../attempt/handler-transactions.ts';
+import type { Transactions } from '../attempt/transact.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { Handlers } from '../handlers/load-handlers.ts';
 import { HandlerProcesses, isLoaded } from '../isolation/handler-processes.ts';
-import type { HeldTask, StartedTask } from '../lease/held-task.ts';
+import type { EndedTask, HeldTask, StartedTask } from '../lease/held-task.ts';
 import type { HeldLease } from '../lease/lease-table.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import { isSuspect, mayStart } from '../lease/suspects.ts';
@@ -40,6 +42,11 @@ export interface ExecutorHost {
   onReport(): void;
   /** Another worker has the lease of a task. */
   onLost(held: HeldTask): void;
+  /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
+  onRecorded(held: StartedTask & EndedTask, ended: Outcome): void;
+  /** Where the handler of this task opens its own transactions. */
+  transactionsOf(held: StartedTask): Transactions;
+  readonly transactions: HandlerTransactions;
 }
 
 /**
@@ -78,8 +85,9 @@ export class Executor {
     this.#timers = new AttemptTimers(graceMs, (held) => this.#abandon(held));
     this.#attempts = {
       markRunning: (held) => host.markRunning(held),
-      processes: new HandlerProcesses(killAfterMs),
+      processes: new HandlerProcesses(killAfterMs, host.transactions.settings),
       outputOf: (held) => host.outputOf(held),
+      transactionsOf: (held) => host.transactionsOf(held),
       onEnded: (held, outcome) => this.#end(held, outcome),
     };
   }
@@ -170,7 +178,8 @@ export class Executor {
    */
   lose(lease: HeldLease): void {
     const held = this.#ledger.find(lease);
-    if (held === undefined) return;
+    // A task that its handler's own transaction has completed is no longer ours either.
+    if (held === undefined || (isRunning(held) && held.attempt.isCompleting)) return;
     if (isRunning(held)) this.#timers.askToEnd(held, 'lost');
     else if (this.#ledger.lost(held)) this.#host.onLost(held);
   }
@@ -227,7 +236,8 @@ export class Executor {
     this.#meanRunMs =
       this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
     if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport();
-    else this.#host.onLost(held);
+    else if (held.attempt.recorded === undefined) this.#host.onLost(held);
+    else this.#host.onRecorded(held as StartedTask & EndedTask, outcome);
     this.fill();
     this.#slotFreed.trigger();
   }

@@ -2,6 +2,7 @@ import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { Context } from '../attempt/context.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import { runInline } from '../attempt/run-inline.ts';
+import type { Transactions } from '../attempt/transact.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { HandlerProcesses, LoadedHandler } from '../isolation/handler-processes.ts';
 import type { StartedTask } from '../lease/held-task.ts';
@@ -15,6 +16,8 @@ export interface AttemptHost {
   readonly processes: HandlerProcesses;
   /** Where everything goes that a handler reports while it runs. */
   outputOf(held: StartedTask): HandlerOutput;
+  /** Where a handler opens its own transactions. */
+  transactionsOf(held: StartedTask): Transactions;
   /** The handler has ended: conclude the attempt. */
   readonly onEnded: (held: StartedTask, outcome: Outcome) => void;
 }
@@ -38,9 +41,10 @@ async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost
 function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
   const { attempt } = held;
   const output = host.outputOf(held);
+  const transactions = host.transactionsOf(held);
   return attempt.isIsolated
-    ? host.processes.run(attempt, handler as LoadedHandler, output)
-    : runInline(attempt, handler, new Context(attempt, output));
+    ? host.processes.run(attempt, handler as LoadedHandler, { output, transactions })
+    : runInline(attempt, handler, new Context(attempt, output, transactions));
 }
 
 /** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */
@@ -53,6 +57,8 @@ export function conclude(ledger: Ledger, held: StartedTask, outcome: Outcome, ra
     case 'given back':
       return ledger.release(held);
     default:
-      return ledger.report(held, conclusion, ranMs);
+      if (conclusion !== held.attempt.recorded) return ledger.report(held, conclusion, ranMs);
+      ledger.recorded(held, conclusion, ranMs);
+      return false;
   }
 }

@@ -2,6 +2,7 @@ import type { Backoff } from '../../domain/backoff.ts';
 import type { Breaker } from '../../domain/breaker.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
+import type { TransactionClient } from '../../lib/open-transaction.ts';
 
 /** Why a handler was asked to end. */
 export type AbortReason = 'timeout' | 'cancelled' | 'lost' | 'shutdown';
@@ -17,6 +18,9 @@ export interface TaskLog {
   /** Something that failed although the attempt continues. */
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
 }
+
+/** What a handler does in its transaction; the value that it returns is the task's result. */
+export type TransactionWork<T> = (client: TransactionClient) => T | Promise<T>;
 
 /** What a handler receives besides its payload. */
 export interface TaskContext {
@@ -43,6 +47,12 @@ export interface TaskContext {
   progress(value: number, text?: string): void;
   /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
   warn(error: unknown): void;
+  /**
+   * Runs `work` in a transaction of the task's database whose last statement completes the task: what it has written
+   * and the completion are committed together, or neither is. To be returned: what the handler does afterwards changes
+   * nothing. Rolled back, and rejected, if `work` throws or the attempt has to end.
+   */
+  transaction<T>(work: TransactionWork<T>): Promise<T>;
 }
 
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */

@@ -1,8 +1,9 @@
-import type { Outcome } from '../../domain/outcome.ts';
+import type { Completed, Outcome } from '../../domain/outcome.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
-import type { AttemptTask } from '../attempt/attempt.ts';
+import type { AttemptTask, Completion } from '../attempt/attempt.ts';
+import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { HandlerLine } from '../log/events.ts';
 
@@ -15,14 +16,19 @@ export interface RunRequest {
 
 /** A message to a handler's process. `key`: see `Keyed`. */
 export type ToChild =
+  /** The first one: where its handlers open transactions. */
+  | { readonly kind: 'settings'; readonly transactions: TransactionSettings }
   | ({ readonly kind: 'run'; readonly key: string } & RunRequest)
+  | { readonly kind: 'commit' }
   | { readonly kind: 'abort'; readonly reason: AbortReason };
 
 /** A message from a handler's process. */
 export type FromChild =
   /** It has taken its task: from here on its death is a failed attempt. */
   | { readonly kind: 'taken' }
-  | { readonly kind: 'outcome'; readonly outcome: Outcome }
+  | { readonly kind: 'outcome'; readonly outcome: Outcome; readonly completion: Completion }
+  /** The handler's transaction is about to commit, once the worker has answered. */
+  | { readonly kind: 'committing'; readonly outcome: Completed }
   /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }
   | {

@@ -1,11 +1,14 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { Progress } from '../../domain/progress.ts';
 import { Latest } from '../../lib/latest.ts';
+import { refused } from '../../lib/open-transaction.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import { Attempt } from '../attempt/attempt.ts';
 import { Context } from '../attempt/context.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
+import { HandlerTransactions } from '../attempt/handler-transactions.ts';
 import { runInline } from '../attempt/run-inline.ts';
+import type { Transactions } from '../attempt/transact.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
 import { type Handler, loadHandler } from '../handlers/load-handler.ts';
 import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
@@ -43,21 +46,38 @@ function outputOf(attempt: Attempt): HandlerOutput {
 const loaded = new Map<string, Promise<Handler>>();
 let current: Attempt | undefined;
 let key = '';
+let transactions: HandlerTransactions;
+let mayCommit = () => {};
 
 process.on('message', (message: ToChild) => {
-  if (message.kind === 'abort') current?.abort(message.reason);
-  else {
-    key = message.key;
-    take(message);
+  switch (message.kind) {
+    case 'settings':
+      transactions = new HandlerTransactions(message.transactions);
+      break;
+    case 'commit':
+      mayCommit();
+      break;
+    case 'abort':
+      current?.abort(message.reason);
+      break;
+    case 'run':
+      key = message.key;
+      take(message);
+      break;
+    default:
+      message satisfies never;
   }
 });
 catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
   if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
   else
-    new Context(culprit, outputOf(culprit)).log.warn('an operation this task left running has failed', {
-      error: messageOf(thrown),
-    });
+    new Context(culprit, outputOf(culprit), transactions).log.warn(
+      'an operation this task left running has failed',
+      {
+        error: messageOf(thrown),
+      },
+    );
 });
 
 /** Report that the task is taken, and only then run its handler, which may end the process at once. */
@@ -71,18 +91,35 @@ async function run(attempt: Attempt, path: string): Promise<void> {
   if (current !== attempt) return; // an uncaught error has ended it
   const { task } = attempt;
   const outcome = await load(task.type, path).then(
-    (handler) => runInline(attempt, handler, new Context(attempt, outputOf(attempt))),
+    (handler) => runInline(attempt, handler, new Context(attempt, outputOf(attempt), watched(attempt))),
     (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),
   );
   if (current === attempt) report(outcome);
+}
+
+/** Transactions of an attempt: before a commit is sent, the worker must know of it. */
+function watched(attempt: Attempt): Transactions {
+  return {
+    workerId: transactions.workerId,
+    begin: (setting, value) => transactions.begin(setting, value),
+    async beforeCommit(outcome) {
+      if (attempt !== current) throw refused('the transaction was rolled back: the attempt has ended');
+      progress.flush();
+      await new Promise<void>((resolve) => {
+        mayCommit = resolve;
+        send({ kind: 'committing', outcome });
+      });
+    },
+  };
 }
 
 /** Send the outcome of the running task. Later outcomes of the same task are ignored. */
 function report(outcome: Outcome): void {
   if (current === undefined) return;
   progress.flush();
+  const { completion } = current;
   current = undefined;
-  send({ kind: 'outcome', outcome });
+  send({ kind: 'outcome', outcome, completion });
 }
 
 function load(type: string, path: string): Promise<Handler> {

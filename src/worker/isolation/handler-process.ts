@@ -1,8 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { Completion } from '../attempt/attempt.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
+import type { TransactionSettings } from '../attempt/handler-transactions.ts';
+import type { Transactions } from '../attempt/transact.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 
@@ -15,17 +18,26 @@ export interface EndOfRun {
   readonly isTaken: boolean;
 }
 
+/** What a run in a process requires of the worker. */
+export interface RunHost {
+  readonly output: HandlerOutput;
+  /** Called before a transaction of the handler commits. */
+  readonly transactions: Pick<Transactions, 'beforeCommit'>;
+  /** What becomes of the handler's transaction, as far as is known. */
+  readonly onCompletion: (completion: Completion) => void;
+}
+
 /** A child process, leader of its own process group, in which handlers run one task at a time. */
 export class HandlerProcess {
   readonly #child: ChildProcess;
   readonly #key = randomUUID();
-  #output: HandlerOutput | undefined;
+  #host: RunHost | undefined;
   #end: ((how: EndOfRun) => void) | undefined;
   #runs = 0;
   #isTaken = false;
   #spent = false;
 
-  constructor() {
+  constructor(transactions: TransactionSettings) {
     this.#child = fork(CHILD, { serialization: 'advanced', detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child.on('message', (sent) => {
       if (isKeyed(sent, this.#key)) this.#onMessage(sent.message);
@@ -34,6 +46,7 @@ export class HandlerProcess {
     this.#child.on('exit', (exitCode, signal) =>
       this.#died(outcomeOf({ kind: 'childDied', exitCode, signal })),
     );
+    this.#send({ kind: 'settings', transactions });
   }
 
   /** How many tasks it has started to run. */
@@ -47,8 +60,8 @@ export class HandlerProcess {
   }
 
   /** Run a handler. Anything that happens to the process becomes an outcome; never rejects. */
-  run(request: RunRequest, output: HandlerOutput): Promise<EndOfRun> {
-    this.#output = output;
+  run(request: RunRequest, host: RunHost): Promise<EndOfRun> {
+    this.#host = host;
     this.#runs += 1;
     this.#isTaken = false;
     this.#child.ref();
@@ -88,19 +101,23 @@ export class HandlerProcess {
   #onMessage(message: FromChild): void {
     switch (message.kind) {
       case 'outcome':
+        if (this.#end !== undefined) this.#host?.onCompletion(message.completion);
         this.#ended(message.outcome);
         break;
       case 'taken':
         this.#isTaken = true;
         break;
+      case 'committing':
+        void this.#letCommit(message.outcome);
+        break;
       case 'log':
-        this.#output?.write(message.level, message.message, message.line);
+        this.#host?.output.write(message.level, message.message, message.line);
         break;
       case 'progress':
-        this.#output?.progress(message.progress);
+        this.#host?.output.progress(message.progress);
         break;
       case 'warning':
-        this.#output?.warn(message.error);
+        this.#host?.output.warn(message.error);
         break;
       case 'spoilt':
         this.#spent = true;
@@ -108,6 +125,15 @@ export class HandlerProcess {
       default:
         message satisfies never;
     }
+  }
+
+  /** From here on its death says nothing about the task: only the database knows whether it was completed. */
+  async #letCommit(outcome: Completed): Promise<void> {
+    const [host, end] = [this.#host, this.#end];
+    await host?.transactions.beforeCommit?.(outcome);
+    if (end === undefined || this.#end !== end) return; // it has ended meanwhile
+    host?.onCompletion({ state: 'sent', outcome });
+    this.#send({ kind: 'commit' });
   }
 
   #died(outcome: Outcome): void {

@@ -1,8 +1,8 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import type { Attempt } from '../attempt/attempt.ts';
-import type { HandlerOutput } from '../attempt/handler-output.ts';
+import type { Attempt, Completion } from '../attempt/attempt.ts';
+import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { Handler } from '../handlers/load-handler.ts';
-import { type EndOfRun, HandlerProcess } from './handler-process.ts';
+import { type EndOfRun, HandlerProcess, type RunHost } from './handler-process.ts';
 import { KillTimer } from './kill-timer.ts';
 
 /** A handler that was loaded from a file, so that another process can load it too. */
@@ -11,6 +11,9 @@ export type LoadedHandler = Handler & { readonly path: string };
 export function isLoaded(handler: Handler): handler is LoadedHandler {
   return handler.path !== null;
 }
+
+/** What a handler's process requires of the worker. */
+export type HandlerHost = Omit<RunHost, 'onCompletion'>;
 
 /** A process without a task for this long is ended. */
 const IDLE_MS = 30_000;
@@ -21,12 +24,14 @@ const IDLE_MS = 30_000;
  */
 export class HandlerProcesses {
   readonly #killAfterMs: number;
+  readonly #transactions: TransactionSettings;
   /** Processes without a task, the most recently used last. */
   #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
   readonly #busy = new Set<HandlerProcess>();
 
-  constructor(killAfterMs: number) {
+  constructor(killAfterMs: number, transactions: TransactionSettings) {
     this.#killAfterMs = killAfterMs;
+    this.#transactions = transactions;
   }
 
   /**
@@ -36,12 +41,12 @@ export class HandlerProcesses {
    * A process that has run other tasks may be dead before it takes this one: then a fresh process takes it. A death
    * after that is a failed attempt, whatever the cause.
    */
-  async run(attempt: Attempt, handler: LoadedHandler, output: HandlerOutput): Promise<Outcome> {
+  async run(attempt: Attempt, handler: LoadedHandler, host: HandlerHost): Promise<Outcome> {
     try {
       const process = attempt.isolation === 'fresh process' ? this.#startForOne() : this.#take();
-      const { outcome, isTaken } = await this.#runIn(process, attempt, handler, output);
+      const { outcome, isTaken } = await this.#runIn(process, attempt, handler, host);
       if (isTaken || process.runs === 1 || attempt.aborted !== undefined) return outcome;
-      return (await this.#runIn(this.#startForOne(), attempt, handler, output)).outcome;
+      return (await this.#runIn(this.#startForOne(), attempt, handler, host)).outcome;
     } catch (thrown) {
       // For example, there is no memory for another process.
       return outcomeOf({ kind: 'threw', thrown });
@@ -68,9 +73,9 @@ export class HandlerProcesses {
     process: HandlerProcess,
     attempt: Attempt,
     handler: LoadedHandler,
-    output: HandlerOutput,
+    host: HandlerHost,
   ): Promise<EndOfRun> {
-    const { id, type, queue, payload, attempts, traceparent, tick } = attempt.task;
+    const { id, leaseNo, type, queue, payload, attempts, traceparent, tick } = attempt.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
     const killTimer = new KillTimer(killAfterMs, () => {
       attempt.killed = true;
@@ -81,8 +86,11 @@ export class HandlerProcesses {
       killTimer.start(reason);
     };
     this.#busy.add(process);
-    const task = { id, type, queue, payload, attempts, traceparent, tick };
-    const running = process.run({ path, task }, output);
+    const task = { id, leaseNo, type, queue, payload, attempts, traceparent, tick };
+    const onCompletion = (completion: Completion) => {
+      attempt.completion = completion;
+    };
+    const running = process.run({ path, task }, { ...host, onCompletion });
     if (attempt.aborted !== undefined) attempt.onAbort(attempt.aborted);
     const end = await running;
     killTimer.clear();
@@ -94,7 +102,7 @@ export class HandlerProcesses {
 
   /** Start a process for exactly one task. */
   #startForOne(): HandlerProcess {
-    const process = new HandlerProcess();
+    const process = new HandlerProcess(this.#transactions);
     process.spend();
     return process;
   }
@@ -105,7 +113,7 @@ export class HandlerProcesses {
       if (last.process.isReusable) return last.process;
       last.process.kill();
     }
-    return new HandlerProcess();
+    return new HandlerProcess(this.#transactions);
   }
 
   #putBack(process: HandlerProcess): void {

@@ -9,7 +9,8 @@ import type { HeldLease } from './lease-table.ts';
  *     reserved ─answered─▶ waiting ─start─▶ running ─report, release─▶ reporting ─settled, given back, lost─▶ gone
  *                             └──────────────report, release───────────────▲
  *
- * A waiting or running task may also be lost, which leaves nothing to report.
+ * A waiting or running task may also be lost, and a running one be recorded by its handler's own transaction, which
+ * leaves nothing to report.
  */
 export type HeldState = 'waiting' | 'running' | 'reporting' | 'gone';
 

@@ -186,6 +186,16 @@ export class Ledger {
     return true;
   }
 
+  /** The handler's own transaction has recorded this outcome: nothing is left to report. */
+  recorded(held: HeldTask, outcome: Outcome, ranMs: number): boolean {
+    const entry = held as HeldEntry;
+    if (!this.#withdraw(entry)) return false;
+    entry.outcome = outcome;
+    entry.ranMs = ranMs;
+    this.#leave(entry);
+    return true;
+  }
+
   /** A task has no outcome: it must be given back to the queue. */
   release(held: HeldTask): boolean {
     return this.#leaveForReport(held as HeldEntry);

@@ -208,6 +208,11 @@ export const EVENTS = {
     'the database did not answer a claim until the worker ended; tasks it may have leased run again when their leases have run out',
     [],
   ],
+  'outcome.ignored': [
+    'warn',
+    'ctx.transaction had completed the task; how its handler ended after that changes nothing',
+    ['task_id', 'type', 'attempt', 'reason', 'error'],
+  ],
   'outcome.not_stored': [
     'error',
     'the database could not store the outcome; the task became a dead letter',

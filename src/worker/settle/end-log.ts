@@ -1,3 +1,4 @@
+import type { Completed, Outcome } from '../../domain/outcome.ts';
 import type { SettleAnswer } from '../../queue/protocol/settle.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { EventLog } from '../log/events.ts';
@@ -11,6 +12,7 @@ export class EndLog {
   readonly #events: EventLog;
   /** By type. */
   readonly #notStored = new OnceAMinute();
+  readonly #notCounted = new OnceAMinute();
 
   constructor(events: EventLog) {
     this.#events = events;
@@ -19,6 +21,19 @@ export class EndLog {
   /** The database has answered its outcome. */
   settled(held: EndedTask, answer: SettleAnswer): void {
     this.counts.count(logOutcome(this.#events, this.#notStored, held, answer));
+  }
+
+  /**
+   * A handler whose transaction had completed the task has ended in another way, which changes nothing. Logged once a
+   * minute at most for its type.
+   */
+  endedAfter({ task: { id, type, attempts }, outcome }: EndedTask, ended: Outcome): void {
+    const isExpected =
+      ended.kind === 'completed' && (ended.result === null || isSameResult(ended, outcome as Completed));
+    if (isExpected || !this.#notCounted.pass(type)) return;
+    const error = 'error' in ended && ended.error !== null ? { error: ended.error } : {};
+    const reason = ended.kind === 'completed' ? 'it returned another result' : ended.kind;
+    this.#events.event('outcome.ignored', { task_id: id, type, attempt: attempts + 1, reason, ...error });
   }
 
   /** The task waits in the queue again. */
@@ -33,4 +48,8 @@ export class EndLog {
     this.#events.event('lease.lost', { task_id: id, type, attempt: attempts + 1 });
     this.counts.count('lost');
   }
+}
+
+function isSameResult({ result, again }: Completed, recorded: Completed): boolean {
+  return result === recorded.result && JSON.stringify(again) === JSON.stringify(recorded.again);
 }

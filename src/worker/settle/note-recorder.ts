@@ -1,3 +1,4 @@
+import type { Outcome } from '../../domain/outcome.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import { leaseKey } from '../../domain/task.ts';
@@ -71,14 +72,15 @@ export class NoteRecorder {
   }
 
   /**
-   * Store what is left of tasks whose outcomes come next; `waitFor` as in `settle`. Throws if the database does not
-   * answer, but only once for the same notes: nothing may keep an outcome for long.
+   * Store what is left of tasks whose outcomes come next (`outcome`, if they do not have it yet); `waitFor` as in
+   * `settle`. Throws if the database does not answer, but only once for the same notes: nothing may keep an outcome for
+   * long.
    */
   async recordLast(
     ended: readonly HeldTask[],
-    { waitFor }: { readonly waitFor?: string | undefined } = {},
+    { waitFor, outcome }: { readonly waitFor?: string | undefined; readonly outcome?: Outcome } = {},
   ): Promise<void> {
-    const some = ended.filter((held) => this.#hasLeft(held));
+    const some = ended.filter((held) => this.#hasLeft(held, outcome ?? held.outcome));
     if (some.length === 0) return;
     const isSecond = some.some((held) => this.#unanswered.has(held));
     try {
@@ -90,10 +92,10 @@ export class NoteRecorder {
   }
 
   /** End the notes of a task, and return whether some are left to store, or on their way. */
-  #hasLeft(held: HeldTask): boolean {
+  #hasLeft(held: HeldTask, outcome: Outcome | null): boolean {
     const notes = held.attempt?.notes;
     if (notes === undefined) return false;
-    const isCompleted = held.outcome?.kind === 'completed';
+    const isCompleted = outcome?.kind === 'completed';
     notes.end({ keepLog: !isCompleted || this.#hooks.keepsLogOf(held.task.type) });
     return !notes.isEmpty || this.#unstored.has(held);
   }

@@ -150,9 +150,13 @@ export class OutcomeRecorder {
 
   #finish(held: EndedTask, answer: SettleAnswer): void {
     const { hooks } = this.#options;
-    const { delivery } = held;
-    const isRepeat = answer.answer === 'lost' && delivery?.isRepeat === true;
-    hooks.onSettled(held, isRepeat ? { ...answer, answer: 'already' } : answer);
+    const { delivery, attempt } = held;
+    // The handler's own transaction may have recorded it, and its answer was lost.
+    const completion = attempt?.completion.state === 'sent' ? attempt.completion : undefined;
+    const isRepeat = answer.answer === 'lost' && (delivery?.isRepeat === true || completion !== undefined);
+    const known = isRepeat ? { ...answer, answer: 'already' as const } : answer;
+    const isCommitted = completion !== undefined && known.answer === 'already';
+    hooks.onSettled(isCommitted ? { ...held, outcome: completion.outcome } : held, known);
     if (delivery?.refusal !== undefined && (isRepeat || answer.answer !== 'lost'))
       hooks.onNotStored(held, delivery.refusal);
   }

@@ -13,7 +13,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   kills = 0;
   timer = new KillTimer(KILL_AFTER_MS, () => (kills += 1));
-  const about = { id: '1', type: 'work', queue: 'default', payload: '{}' };
+  const about = { id: '1', leaseNo: 1, type: 'work', queue: 'default', payload: '{}' };
   const task: AttemptTask = { ...about, attempts: 0, traceparent: null, tick: null };
   attempt = new Attempt(task, null, 'process');
   attempt.onAbort = (reason) => timer.start(reason);

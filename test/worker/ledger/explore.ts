@@ -170,6 +170,7 @@ function keyOf(world: World): string {
     isAlone,
     held.slot,
     held.attempt?.aborted,
+    held.attempt?.completion.state,
     held.delivery?.isRepeat,
   ]);
   const ofScan = scan === undefined ? 'none' : scan === lost ? 'of the last' : 'of one before';

@@ -121,6 +121,21 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
     to: 'this.#withdraw(entry);\n        this.#leave(entry);',
   },
   {
+    name: 'a task that its own transaction completed stays held',
+    from: 'entry.ranMs = ranMs;\n        this.#leave(entry);',
+    to: 'entry.ranMs = ranMs;',
+  },
+  {
+    name: 'it is counted as running on',
+    from: 'if (!this.#withdraw(entry))\n            return false;\n        entry.outcome = outcome;\n        entry.ranMs = ranMs;\n        this.#leave(entry);',
+    to: 'entry.outcome = outcome;\n        entry.ranMs = ranMs;\n        this.#leave(entry);',
+  },
+  {
+    name: 'it leaves without its outcome',
+    from: 'entry.outcome = outcome;\n        entry.ranMs = ranMs;\n        this.#leave(entry);',
+    to: 'entry.ranMs = ranMs;\n        this.#leave(entry);',
+  },
+  {
     name: 'an older lease of a task that a claim brings goes on',
     from: "entry.state !== 'reporting' && ids.has(entry.id)",
     to: 'false',

@@ -1,4 +1,4 @@
-import { outcomeOf } from '../../../src/domain/outcome.ts';
+import { type Completed, outcomeOf } from '../../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../../src/domain/task.ts';
 import { Attempt } from '../../../src/worker/attempt/attempt.ts';
 import { conclude, INTERRUPTED } from '../../../src/worker/execute/run-attempt.ts';
@@ -106,6 +106,8 @@ export interface Step {
 }
 
 const SUCCESS = outcomeOf({ kind: 'returned', value: null });
+/** What a handler's own transaction has committed. */
+const RECORDED = outcomeOf({ kind: 'returned', value: 'by itself' }) as Completed;
 const FAILURE = outcomeOf({ kind: 'threw', thrown: new Error('no') });
 
 function claimed(index: number): ClaimedTask {
@@ -171,13 +173,22 @@ function lose(world: World, seen: Seen): void {
 
 /** Conclude an attempt as the executor does, for whatever reason its handler ended. */
 function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
-  const { aborted } = seen.held.attempt!;
+  const { aborted, completion } = seen.held.attempt!;
   const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1);
-  const isReport = seen.state === 'running' && aborted !== 'lost';
+  const isRecorded = completion.state === 'recorded';
+  const isLost = aborted === 'lost' && completion.state === 'none';
+  const isReport = seen.state === 'running' && !isLost && !isRecorded;
   world.expect(`the end of ${seen.held.id}`, counted, isReport);
   if (seen.state !== 'running') return;
-  if (aborted === 'lost') seen.state = 'gone';
-  else toReport(seen, aborted === 'shutdown' && outcome.kind === 'failed' ? 'release' : 'outcome');
+  if (isRecorded && seen.held.outcome !== RECORDED)
+    world.complaints.push(`${seen.held.id} leaves without what its transaction recorded`);
+  if (completion.state === 'sent' && seen.held.outcome?.kind === 'completed')
+    world.complaints.push(`${seen.held.id} completes without its transaction`);
+  if (isLost || isRecorded) seen.state = 'gone';
+  else {
+    const isFailure = outcome.kind === 'failed' || completion.state === 'sent';
+    toReport(seen, aborted === 'shutdown' && isFailure ? 'release' : 'outcome');
+  }
 }
 
 function sent(world: World): Seen[] {
@@ -355,6 +366,34 @@ const taskSteps = (index: number): Step[] => [
   ),
 ];
 
+/** The steps of a handler's own transaction. */
+const commitSteps = (index: number): Step[] => [
+  ofTask(
+    index,
+    'the commit sent by',
+    ({ state, held }) => state === 'running' && held.attempt!.completion.state === 'none',
+    ({ held }) => {
+      held.attempt!.completion = { state: 'sent', outcome: RECORDED };
+    },
+  ),
+  ofTask(
+    index,
+    'the answer to the commit of',
+    ({ held }) => held.attempt?.completion.state === 'sent',
+    ({ held }) => {
+      held.attempt!.completion = { state: 'recorded', outcome: RECORDED };
+    },
+  ),
+  ofTask(
+    index,
+    'the refusal of the commit of',
+    ({ state, held }) => state === 'running' && held.attempt!.completion.state === 'sent',
+    ({ held }) => {
+      held.attempt!.completion = { state: 'none' };
+    },
+  ),
+];
+
 const send = (most: number): Step => ({
   name: most === 1 ? 'one report is sent' : 'all reports are sent',
   isPossible: (world) => world.tasks.some(({ state }) => state === 'to report'),
@@ -437,6 +476,8 @@ export const STEPS: readonly Step[] = [
   CLAIM,
   ...[0, 1].flatMap(claimSteps),
   ...[0, 1, 2].flatMap(taskSteps),
+  // Of one task: those of another would multiply the states, and show nothing more.
+  ...commitSteps(0),
   ...WHOLE,
   GIVE_UP,
 ];

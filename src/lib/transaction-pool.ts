@@ -1,0 +1,170 @@
+import pg from 'pg';
+import { openDatabase } from './database.ts';
+import { destroy, withDeadline } from './driver.ts';
+import { TaskqError } from './errors.ts';
+import { withLiterals } from './literal.ts';
+import { GuardedClient, type LastStatement, type OpenTransaction } from './open-transaction.ts';
+import { redactUrl } from './redact-url.ts';
+import { hintToConnect } from './server-trouble.ts';
+import { setDurability } from './session.ts';
+import type { SessionOptions } from './session-types.ts';
+import { messageOf } from './thrown.ts';
+import { within } from './within.ts';
+
+export interface TransactionPoolOptions extends SessionOptions {
+  readonly databaseUrl: string;
+  /** Name of the connections in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** Milliseconds that our own statements may take. */
+  readonly deadlineMs: number;
+}
+
+/** How long to wait for the request to cancel a statement before its connection is broken. */
+const CANCEL_MS = 1000;
+
+/**
+ * Connections for transactions of an application's own code, each made when there is no idle one. Their sessions keep
+ * the settings that the role and the database give them.
+ */
+export class TransactionPool {
+  readonly #options: TransactionPoolOptions;
+  readonly #pool: pg.Pool;
+  /** For requests to cancel. */
+  readonly #beside: ReturnType<typeof openDatabase>;
+  readonly #open = new Set<PooledTransaction>();
+
+  constructor(options: TransactionPoolOptions) {
+    const { databaseUrl, applicationName } = options;
+    this.#options = options;
+    this.#pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max: Number.MAX_SAFE_INTEGER, // callers hold one each
+      application_name: applicationName,
+      connectionTimeoutMillis: 10_000,
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+      keepAlive: true,
+    });
+    this.#pool.on('error', () => {});
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
+    this.#beside = openDatabase({ databaseUrl, applicationName, maxConnections: 1, deadlineMs: CANCEL_MS });
+  }
+
+  /** Begins a transaction, at read committed, with this setting of its own. */
+  async begin(setting: string, value: string): Promise<OpenTransaction> {
+    const client = await this.#connect();
+    const mark = pg.escapeLiteral(value);
+    const text = `begin isolation level read committed;
+      select pg_catalog.set_config('${setting}', ${mark}, true), pg_catalog.pg_backend_pid() as pid`;
+    try {
+      const results = await withDeadline(client, this.#options.deadlineMs, () => client.query(text));
+      const { pid } = (results as unknown as readonly pg.QueryResult<{ pid: number }>[])[1]!.rows[0]!;
+      const transaction: PooledTransaction = new PooledTransaction(client, {
+        commitText: `select ${setDurability({ ...this.#options, until: 'commit' })};`,
+        deadlineMs: this.#options.deadlineMs,
+        cancel: () => this.#beside.query({ text: 'select pg_cancel_backend($1)', values: [pid] }),
+        onEnd: (how) => {
+          this.#open.delete(transaction);
+          for (const event of ['notice', 'notification']) client.removeAllListeners(event);
+          client.release(how === 'broken');
+        },
+      });
+      this.#open.add(transaction);
+      return transaction;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** Breaks the connections of transactions that are open, and closes the others. */
+  async close(): Promise<void> {
+    for (const transaction of this.#open) transaction.break();
+    await Promise.all([this.#pool.end(), this.#beside.close()]);
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (cause) {
+      if (cause instanceof pg.DatabaseError) throw cause;
+      const why = (cause as NodeJS.ErrnoException).code ?? messageOf(cause);
+      const where = redactUrl(this.#options.databaseUrl);
+      throw new TaskqError('connection_failed', `cannot reach the database ${where}: ${why}`, {
+        hint: hintToConnect(why),
+        cause,
+      });
+    }
+  }
+}
+
+interface Host {
+  /** Sent with the last statement. */
+  readonly commitText: string;
+  readonly deadlineMs: number;
+  /** Asks the server to cancel the running statement. */
+  readonly cancel: () => Promise<unknown>;
+  readonly onEnd: (how: 'reusable' | 'broken') => void;
+}
+
+class PooledTransaction implements OpenTransaction {
+  readonly #client: pg.PoolClient;
+  readonly #host: Host;
+  readonly #guarded: GuardedClient;
+  #isOver = false;
+
+  constructor(client: pg.PoolClient, host: Host) {
+    this.#client = client;
+    this.#host = host;
+    this.#guarded = new GuardedClient(client);
+  }
+
+  get client(): OpenTransaction['client'] {
+    return this.#guarded.client;
+  }
+
+  /** In one message: a process that stops between the two would keep locked what the last statement locks. */
+  async commit({ text, values }: LastStatement): Promise<void> {
+    this.#guarded.close('the transaction is over');
+    await this.#finish(`${this.#host.commitText}${withLiterals(text, values)};commit`);
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#guarded.closed !== undefined) return;
+    this.#guarded.close('the transaction was rolled back');
+    // A connection that breaks is rolled back as well.
+    await this.#finish('rollback').catch(() => {});
+  }
+
+  cut(why: string): void {
+    if (this.#guarded.closed !== undefined) return;
+    this.#guarded.close(why);
+    void within(CANCEL_MS, this.#host.cancel())
+      .catch(() => {})
+      .finally(() => this.break());
+  }
+
+  /** Breaks its connection without waiting for the server, which undoes what is not committed. */
+  break(): void {
+    this.#guarded.close('the transaction was rolled back');
+    destroy(this.#client);
+    this.#end('broken');
+  }
+
+  async #finish(text: string): Promise<void> {
+    try {
+      await withDeadline(this.#client, this.#host.deadlineMs, () => this.#client.query(text));
+      this.#end('reusable');
+    } catch (error) {
+      // After a refusal, too: the transaction is still open, and its end rolls it back.
+      this.#end('broken');
+      throw error;
+    }
+  }
+
+  #end(how: 'reusable' | 'broken'): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#host.onEnd(how);
+  }
+}

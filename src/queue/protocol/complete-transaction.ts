@@ -1,0 +1,18 @@
+import type { Completed } from '../../domain/outcome.ts';
+import type { LastStatement } from '../../lib/open-transaction.ts';
+import { asJson, type Settlement } from './settle.ts';
+
+/** The setting that tells the transaction of a handler from any that the handler begins itself. */
+export const MARK = 'taskq.transaction';
+
+/** The completion of a task: the last statement of its handler's transaction, in which `MARK` has this value. */
+export function completeTransaction(
+  workerId: number,
+  completion: Settlement & { readonly outcome: Completed },
+  mark: string,
+): LastStatement {
+  return {
+    text: 'select taskq.complete_transaction($1, $2, $3)',
+    values: [workerId, asJson(completion), mark],
+  };
+}

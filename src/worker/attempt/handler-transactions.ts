@@ -1,0 +1,47 @@
+import type { OpenTransaction } from '../../lib/open-transaction.ts';
+import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
+import type { TransactionPool } from '../../lib/transaction-pool.ts';
+import type { Transactions } from './transact.ts';
+
+export interface TransactionSettings {
+  readonly databaseUrl: string;
+  readonly synchronousCommit: SynchronousCommit;
+  readonly workerId: number;
+}
+
+/** How long `begin`, and the completion with its commit, may take, in milliseconds. */
+const DEADLINE_MS = 30_000;
+
+/** The transactions of this process's handlers. Connects, and loads the driver, when the first one begins. */
+export class HandlerTransactions implements Transactions {
+  readonly settings: TransactionSettings;
+  #pool: Promise<TransactionPool> | undefined;
+
+  constructor(settings: TransactionSettings) {
+    this.settings = settings;
+  }
+
+  get workerId(): number {
+    return this.settings.workerId;
+  }
+
+  async begin(setting: string, value: string): Promise<OpenTransaction> {
+    this.#pool ??= openPool(this.settings);
+    return (await this.#pool).begin(setting, value);
+  }
+
+  /** Undo what is open, and close every connection. */
+  async close(): Promise<void> {
+    await (await this.#pool)?.close();
+  }
+}
+
+async function openPool({ databaseUrl, synchronousCommit }: TransactionSettings): Promise<TransactionPool> {
+  const { TransactionPool } = await import('../../lib/transaction-pool.ts');
+  return new TransactionPool({
+    databaseUrl,
+    synchronousCommit,
+    applicationName: 'taskq handlers',
+    deadlineMs: DEADLINE_MS,
+  });
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import { type Completed, outcomeOf } from '../../domain/outcome.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import { type OpenTransaction, refused } from '../../lib/open-transaction.ts';
+import { isAnyServerError, isUndone } from '../../lib/server-trouble.ts';
+import { messageOf } from '../../lib/thrown.ts';
+import { completeTransaction, MARK } from '../../queue/protocol/complete-transaction.ts';
+import type { TransactionWork } from '../handlers/handler.ts';
+import type { Attempt } from './attempt.ts';
+
+/** Where handlers open transactions. */
+export interface Transactions {
+  /** The worker that holds the tasks. */
+  readonly workerId: number;
+  /** Begins a transaction, with this setting of its own. */
+  begin(setting: string, value: string): Promise<OpenTransaction>;
+  /** Called before the completion is sent with the commit: from then on, only the database knows what becomes of it. */
+  beforeCommit?(completed: Completed): Promise<void>;
+}
+
+/**
+ * Run a handler's work in a transaction whose last statement completes the task. Returns what the work returned: then
+ * both are committed, unless it is a signal that does not complete the task, which undoes the work. Throws what the work
+ * throws, or why nothing was committed; `transaction_unanswered` if that is unknown.
+ */
+export async function transact<T>(
+  attempt: Attempt,
+  transactions: Transactions,
+  work: TransactionWork<T>,
+): Promise<T> {
+  if (attempt.isCompleting) throw refused('the task was completed by its first ctx.transaction');
+  if (attempt.completion.state === 'open') throw refused('another ctx.transaction of this task is open');
+  attempt.completion = { state: 'open' };
+  const { promise, resolve } = withResolvers();
+  attempt.transacting = promise;
+  try {
+    return await inTransaction(attempt, transactions, work);
+  } finally {
+    if (!attempt.isCompleting) attempt.completion = { state: 'none' };
+    attempt.transacting = undefined;
+    resolve();
+  }
+}
+
+function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = () => {};
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve };
+}
+
+async function inTransaction<T>(
+  attempt: Attempt,
+  transactions: Transactions,
+  work: TransactionWork<T>,
+): Promise<T> {
+  const { signal, task } = attempt;
+  if (signal.aborted) throw interrupted(signal);
+  const mark = randomUUID();
+  const transaction = await transactions.begin(MARK, mark);
+  const onAbort = () => transaction.cut(interrupted(signal).message);
+  signal.addEventListener('abort', onAbort);
+  try {
+    if (signal.aborted) onAbort();
+    const value = await work(transaction.client);
+    if (signal.aborted) throw interrupted(signal);
+    const outcome = outcomeOf({ kind: 'returned', value });
+    if (outcome.kind === 'completed') {
+      const ranMs = performance.now() - attempt.startedAt;
+      const completed = { id: task.id, leaseNo: task.leaseNo, outcome, ranMs };
+      const last = completeTransaction(transactions.workerId, completed, mark);
+      await transactions.beforeCommit?.(outcome);
+      if (signal.aborted) throw interrupted(signal);
+      signal.removeEventListener('abort', onAbort);
+      attempt.completion = { state: 'sent', outcome };
+      await commit(attempt, () => transaction.commit(last));
+      attempt.completion = { state: 'recorded', outcome };
+    }
+    return value;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    await transaction.rollback(); // does nothing if it is over
+  }
+}
+
+async function commit(attempt: Attempt, send: () => Promise<void>): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    if (!isUndone(error))
+      throw new TaskqError(
+        'transaction_unanswered',
+        `the connection was lost at the commit of ctx.transaction: ${messageOf(error)}`,
+        { cause: error },
+      );
+    attempt.completion = { state: 'none' };
+    if (isAnyServerError(error) && error.code === IN_FAILED_TRANSACTION)
+      throw refused('the transaction was rolled back: a statement in it had failed, and the handler went on');
+    throw error;
+  }
+}
+
+/** SQLSTATE of any statement after one that failed. */
+const IN_FAILED_TRANSACTION = '25P02';
+
+function interrupted(signal: AbortSignal): TaskqError {
+  return refused(`the transaction was rolled back: the attempt has to end (${String(signal.reason)})`);
+}

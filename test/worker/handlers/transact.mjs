@@ -1,0 +1,3 @@
+import { transact } from './_transact.mjs';
+
+export default transact;
