@@ -92,6 +92,8 @@ create table taskq.queues (
   errors_retention taskq.retention,
   dead_retention taskq.retention,
   group_limit integer,
+  group_rate text,
+  group_burst integer,
   group_order text,
   group_on_dead text,
   group_by text,
@@ -110,7 +112,8 @@ create table taskq.queues (
   constraint a_group_goes_on_or_stops_at_a_dead_letter check (group_on_dead in ('go-on', 'hold')),
   constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none')),
   constraint a_queue_runs_at_least_one check (max_running >= 1),
-  constraint a_burst_is_1_to_100000 check (burst between 1 and 100000)
+  constraint a_burst_is_1_to_100000 check (burst between 1 and 100000),
+  constraint a_burst_of_a_group_is_1_to_100000 check (group_burst between 1 and 100000)
 );
 
 -- The limits of the queues that have any, and where they stand. taskq.apply_queues keeps the rows and their settings;
@@ -396,11 +399,30 @@ create table taskq.groups (
   queue text collate "C" not null,
   key text collate "C" not null,
   group_limit integer,
+  rate text,
+  burst integer,
   paused_at timestamptz,
   paused_by text,
   pause_reason text,
   primary key (queue, key),
-  constraint a_group_runs_at_least_one check (group_limit >= 1)
+  constraint a_group_runs_at_least_one check (group_limit >= 1),
+  constraint a_burst_is_1_to_100000 check (burst between 1 and 100000)
+);
+
+-- Up to when the rates of groups are used up: each slot that is given out moves it by the time that the rate allows for
+-- one, and it may be ahead of the clock by `burst` slots. No row: nothing is used up. Written only under the mutex of
+-- the group.
+create table taskq.group_rates (
+  queue text collate "C" not null,
+  key text collate "C" not null,
+  used_to timestamptz not null,
+  primary key (queue, key)
+)
+with (
+  fillfactor = 45,
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0
 );
 
 -- The values of a field of a cron expression, between its least and its most; names are those of values, from the least

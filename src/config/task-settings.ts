@@ -62,6 +62,10 @@ export interface QueueInput {
   readonly deadRetention?: string;
   /** Tasks of each group that have a slot at a time; 1 runs them one after the other. */
   readonly groupLimit?: number;
+  /** Tasks of each group that get a slot in a time, such as `'10/1s'`. */
+  readonly groupRate?: string;
+  /** How many of a group may get one at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
+  readonly groupBurst?: number;
   /** Whether a task that waits for a retry keeps its slot, so that none of its group passes; default `strict`. */
   readonly groupOrder?: 'strict' | 'relaxed';
   /** Whether a group stops at a dead letter, until it is revived or discarded; default `go-on`. */

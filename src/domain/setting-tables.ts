@@ -72,6 +72,8 @@ export const QUEUE_SETTINGS = {
   timeout,
   backoff,
   groupLimit: setting('group_limit', parseGroupLimit),
+  groupRate: setting('group_rate', parseRate),
+  groupBurst: setting('group_burst', parseBurst),
   groupOrder: setting('group_order', parseGroupOrder),
   groupOnDead: setting('group_on_dead', parseGroupOnDead),
   groupBy: setting('group_by', parseGroupBy),
@@ -83,6 +85,8 @@ export const QUEUE_SETTINGS = {
 /** Settings of a group of a queue. */
 export const GROUP_SETTINGS = {
   limit: setting('limit', parseGroupLimit),
+  rate: setting('rate', parseRate),
+  burst: setting('burst', parseBurst),
 };
 
 /** Converts settings, which have been checked for unknown ones, to columns. Null counts as absent. Throws TaskqError. */

@@ -14,6 +14,10 @@ export interface GroupRecord {
   readonly limit: number | null;
   /** Tasks that may have a slot now: the limit in force, 0 while the group is stopped; null: any number. */
   readonly slots: number | null;
+  /** The rate in force, its own or its queue's; null: none. */
+  readonly rate: string | null;
+  /** How many may get a slot at once after a pause by that rate; null: it has none. */
+  readonly burst: number | null;
   /** Tasks that have a slot. */
   readonly holding: number;
   /** Tasks that wait for a slot. */
@@ -35,6 +39,8 @@ export interface GroupPause {
 export interface GroupDetails extends GroupRecord {
   /** The settings in effect, each with its origin. */
   readonly applies: GroupApplies;
+  /** When its rate allows the next slot; null: now, or it has no rate. */
+  readonly nextSlotAt: Date | null;
   /** What stops it: a pause, a dead letter, or a task that put it off; empty: nothing. */
   readonly stops: readonly GroupStop<Date>[];
   /** The tasks that have a slot, at most ten, by id. */
@@ -46,6 +52,8 @@ export interface GroupDetails extends GroupRecord {
 export interface GroupApplies {
   /** Null: no limit. */
   readonly limit: GroupApplying<number | null>;
+  /** Null: no rate. */
+  readonly rate: GroupApplying<string | null>;
   readonly order: GroupApplying<'strict' | 'relaxed'>;
   readonly onDead: GroupApplying<'go-on' | 'hold'>;
 }
@@ -81,6 +89,10 @@ export interface SlotCandidate {
 export interface GroupChanges {
   /** Tasks of the group that have a slot at a time; null: as its queue sets. */
   readonly limit?: number | null;
+  /** Tasks of the group that get a slot in a time, such as `'10/1s'`; null: as its queue sets, without a burst of its own. */
+  readonly rate?: string | null;
+  /** How many may get one at once after a pause; needs a rate. Null: what that allows in a tenth of a second. */
+  readonly burst?: number | null;
 }
 
 export interface GroupPauseSettings {
@@ -108,18 +120,19 @@ export async function* groupRecords(
 }
 
 function recordOf(queue: string, group: ListedGroup): GroupRecord {
-  const { name, group_limit: limit, slots, holding, waiting, delayed, paused_at: since } = group;
+  const { name, group_limit: limit, slots, rate, burst, holding, waiting, delayed, paused_at: since } = group;
   const pause =
     since === null ? null : { since: new Date(since), by: group.paused_by, reason: group.pause_reason };
-  return { queue, name, limit, slots, holding, waiting, delayed, pause };
+  return { queue, name, limit, slots, rate, burst, holding, waiting, delayed, pause };
 }
 
 /** Converts the answer of `taskq.show_group`. */
 export function groupDetailsOf(group: ShownGroup): GroupDetails {
-  const { limit, order, on_dead: onDead } = group.applies;
+  const { limit, rate, order, on_dead: onDead } = group.applies;
   return {
     ...recordOf(group.queue, group),
-    applies: { limit, order, onDead },
+    applies: { limit, rate, order, onDead },
+    nextSlotAt: timeOf(group.next_slot_at),
     stops: group.stops.map((stop) => causeOf(stop) as GroupStop<Date>),
     holders: group.holders.map(({ since, due, ...same }) => ({
       ...same,

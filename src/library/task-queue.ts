@@ -291,7 +291,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     await this.#withDatabase((db) => setType(db, name, changes, { by }));
   }
 
-  /** Iterates over the groups of a queue that have a live task, a limit of their own or a pause, in order. */
+  /** Iterates over the groups of a queue that have a live task, a setting of their own or a pause, in order. */
   listGroups(queue: string): AsyncIterable<GroupRecord> {
     return groupRecords((work) => this.#withDatabase(work), queue);
   }
@@ -305,7 +305,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return this.#withDatabase(async (db) => groupDetailsOf(await showGroup(db, inQueue, name)));
   }
 
-  /** Sets the limit of a group, overriding its queue; `null` removes it. A group needs no task to be set. */
+  /** Sets the limit and the rate of a group, overriding its queue; `null` removes one. A group needs no task to be set. */
   async setGroup(
     queue: string,
     group: string,

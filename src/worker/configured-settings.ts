@@ -40,7 +40,11 @@ function byName<Table extends SettingTable>(
 }
 
 /** An operator may give the rate later, a configuration may not. */
-function refuseBurstAlone(queue: string, { burst, rate }: QueueSettings): void {
-  if (burst === undefined || rate !== undefined) return;
-  throw badOption(`queueSettings: ${queue}: burst ${burst}: expected a rate beside it`);
+function refuseBurstAlone(queue: string, settings: QueueSettings): void {
+  const { burst, rate, group_burst: groupBurst, group_rate: groupRate } = settings;
+  const refuse = (name: string, value: unknown) => {
+    throw badOption(`queueSettings: ${queue}: ${name} ${value}: expected a rate beside it`);
+  };
+  if (burst !== undefined && rate === undefined) refuse('burst', burst);
+  if (groupBurst !== undefined && groupRate === undefined) refuse('groupBurst', groupBurst);
 }

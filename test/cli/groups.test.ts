@@ -9,7 +9,9 @@ beforeAll(async () => {
   project = await createProject();
 });
 beforeEach(() =>
-  project.client.query('truncate taskq.tasks, taskq.dead_tasks, taskq.queues, taskq.groups, taskq.asks'),
+  project.client.query(
+    'truncate taskq.tasks, taskq.dead_tasks, taskq.queues, taskq.groups, taskq.group_rates, taskq.asks',
+  ),
 );
 afterAll(() => project.drop());
 
@@ -75,6 +77,18 @@ describe('taskq groups show', () => {
     expect(lines.at(-1)).toBe(`  ${ids[1]}  double  due TIME`);
   });
 
+  test('says which rate applies, and when it allows the next slot', async () => {
+    await project.run(['queues', 'set', 'mail', '--group-rate', '1/1h', '--group-burst', '2']);
+    for (let n = 0; n < 3; n++) await inMail('ann');
+    expect((await shown('ann'))[3]).toBe('  rate     1/1h + 2 (queue)');
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    expect(await worker.claim({ queues: ['mail'], types: ['double'], start: 3 })).toHaveLength(2);
+    expect((await shown('ann'))[3]).toMatch(/^ {2}rate {5}1\/1h \+ 2 \(queue\), next slot in (?:59m|1h)/);
+    await project.run(['groups', 'set', 'mail', 'ann', '--rate', '5/1s']);
+    expect((await shown('ann'))[3]).toContain('  rate     5/1s + 1 (group)');
+    expect((await project.run(['groups', 'list', 'mail'])).stdout).toMatch(/ann +- +5\/1s \+ 1 /);
+  });
+
   test('a group without tasks is shown with what would apply, and a note', async () => {
     await project.run(['queues', 'set', 'mail', '--group-limit', '1']);
     expect(await project.run(['groups', 'show', 'mail', 'nobody'])).toMatchObject({
@@ -84,6 +98,41 @@ describe('taskq groups show', () => {
     });
     const { stderr } = await project.run(['groups', 'show', 'mial', 'ann']);
     expect(stderr).toContain('queue "mial" has had no tasks so far (did you mean "mail"?)');
+  });
+});
+
+describe('taskq groups set', () => {
+  test('says what it has set, and --json has that', async () => {
+    const set = async (...args: string[]) =>
+      (await project.run(['groups', 'set', 'mail', 'ann', ...args])).stdout;
+    expect(await set('--limit', '3', '--rate', '100/1m', '--burst', '20')).toBe(
+      `group ann of queue mail has a limit of 3
+group ann of queue mail has a rate of 100/1m
+group ann of queue mail has a burst of 20
+`,
+    );
+    expect(await set('--burst', 'default')).toBe(
+      'group ann of queue mail has the burst that its rate allows by default\n',
+    );
+    expect(await set('--rate', 'default')).toBe('the rate of queue mail applies to group ann\n');
+    expect(await project.json(['groups', 'set', 'mail', 'ann', '--rate', '60 / 1m'])).toEqual({
+      ...{ queue: 'mail', group: 'ann', rate: '60/1m' },
+    });
+  });
+
+  test.each([
+    [['--rate', 'often'], '--rate "often": expected n/duration such as 100/1m'],
+    [['--rate', '0/1s'], '--rate "0/1s": expected n/duration'],
+    [['--rate', '1/0s'], '--rate "1/0s": expected n/duration'],
+    [['--rate', '5/1s', '--burst', '0'], '--burst "0": expected a whole number from 1 to 100000'],
+    [['--burst', '5'], 'burst 5: expected a rate beside it'],
+    [[], 'nothing to set: give --limit 1 or --rate 10/1s'],
+  ])('%j is refused in one line, and nothing is stored', async (args, message) => {
+    const { code, stdout, stderr } = await project.run(['groups', 'set', 'mail', 'ann', ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect((await project.client.query('select from taskq.groups')).rows).toEqual([]);
   });
 });
 

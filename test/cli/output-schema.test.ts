@@ -73,7 +73,10 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'groups list': [['default']],
   'groups show': [['default', 'ann']],
   'groups resume': [['default', 'ann']],
-  'groups set': [['default', 'ann', '--limit', '2']],
+  'groups set': [
+    ['default', 'ann', '--limit', '2', '--rate', '10/1s', '--burst', '3'],
+    ['default', 'ann', '--rate', 'default'],
+  ],
   'queues set': [
     [
       'mail',

@@ -45,7 +45,14 @@ const QUEUE: ListedQueue = {
   ...{ name: LONG, paused_at: AT, paused_until: null, paused_by: LONG, pause_reason: LONG, max_attempts: 20 },
   ...{ timeout_ms: 1000, expires_ms: 1000, backoff: { kind: 'fixed', base_ms: 1 }, retention: '365d' },
   ...{ errors_retention: '365d', dead_retention: '365d', waiting: 1_000_000, at_least: true },
-  ...{ group_limit: 100, group_order: 'relaxed', group_on_dead: 'go-on', group_by: 'type' },
+  ...{
+    group_limit: 100,
+    group_rate: '1000/1s',
+    group_burst: 100,
+    group_order: 'relaxed',
+    group_on_dead: 'go-on',
+    group_by: 'type',
+  },
   ...{ max_running: 100, rate: '1000/1h', burst: 100 },
 };
 const TYPE: ListedType = {

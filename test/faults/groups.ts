@@ -15,16 +15,21 @@ import {
 import type { Found, Testbed } from './scenario.ts';
 
 const PRODUCERS = 5;
-/** Groups of each queue. `strict` runs one at a time, in order; `wide` up to 3, less from time to time. */
+/**
+ * Groups of each queue. `strict` runs one at a time, in order; `wide` up to 3, less from time to time; so does `rated`,
+ * which has a rate as well.
+ */
 const GROUPS = 6;
+const MOST = 3;
+const RATE = { starts: 8, burst: 2 };
 const TOO_MANY = 'moments when a group had more slots than its limit';
 
 /**
  * Producers enqueue tasks of a few groups, in bulks and in transactions that stay open or are rolled back, while tasks
  * are cancelled, revived and edited, limits change, a claim stays open, sessions are terminated, workers killed and the
  * server crashes. The handlers are the witness: no group may ever have run more tasks at once than its limit, none of a
- * group that runs in order may have begun before one that was committed before and comes first, and at the end every task
- * has ended, once.
+ * group that runs in order may have begun before one that was committed before and comes first, none that has a rate may
+ * have begun more tasks in any time than that allows, and at the end every task has ended, once.
  */
 export function groups(testbed: Testbed, seconds: number): Promise<Found> {
   return runChaos(testbed, seconds, CHAOS);
@@ -41,11 +46,14 @@ const CHAOS: Chaos = {
     [
       500,
       (client, reach) =>
-        leaveClaimOpen(client, reach, { queues: ['strict', 'wide'], ms: 2000, end: 'rollback' }),
+        leaveClaimOpen(client, reach, { queues: ['strict', 'wide', 'rated'], ms: 2000, end: 'rollback' }),
     ],
     [5, watchSlots],
   ],
-  toReach: ['cancels', 'revived', 'edits', 'changes of a limit', 'claims left open'],
+  toReach: [
+    ...['cancels', 'revived', 'edits', 'changes of a limit', 'claims left open'],
+    'groups that wait for their rate',
+  ],
   notToReach: [TOO_MANY],
   check,
 };
@@ -67,7 +75,10 @@ async function prepare(client: pg.Client): Promise<void> {
     for each row when (old.lease_owner is null and new.lease_owner is not null and old.started_at is null)
     execute function witness.note_claim();
     select taskq.set_queue('strict', '{"group_limit": 1}');
-    select taskq.set_queue('wide', '{"group_limit": 3, "group_order": "relaxed"}');
+    select taskq.set_queue('wide', '{"group_limit": ${MOST}, "group_order": "relaxed"}');
+    select taskq.set_queue('rated', '{
+      "group_limit": ${MOST}, "group_order": "relaxed", "group_rate": "${RATE.starts}/1s", "group_burst": ${RATE.burst}
+    }');
   `);
 }
 
@@ -76,7 +87,7 @@ function produce(client: pg.Client, reach: Reach): Promise<void> {
     ...witnessTask(),
     group: `g${upTo(GROUPS)}`,
   }));
-  return enqueueBulk(client, reach, { queue: oneOf(['strict', 'wide']), tasks });
+  return enqueueBulk(client, reach, { queue: oneOf(['strict', 'strict', 'wide', 'wide', 'rated']), tasks });
 }
 
 async function reviveSome(client: pg.Client, reach: Reach): Promise<void> {
@@ -89,7 +100,10 @@ async function reviveSome(client: pg.Client, reach: Reach): Promise<void> {
 }
 
 async function changeLimits(client: pg.Client, reach: Reach): Promise<void> {
-  await client.query("select taskq.set_queue('wide', $1)", [JSON.stringify({ group_limit: 1 + upTo(3) })]);
+  await client.query('select taskq.set_queue($1, $2)', [
+    oneOf(['wide', 'rated']),
+    JSON.stringify({ group_limit: 1 + upTo(MOST) }),
+  ]);
   reach('changes of a limit');
 }
 
@@ -113,9 +127,14 @@ async function editForTwoSeconds(client: pg.Client, reach: Reach): Promise<void>
 async function watchSlots(client: pg.Client, reach: Reach): Promise<void> {
   const { rows } = await client.query<{ queue: string; slots: number }>(
     `select queue, count(*)::integer as slots from taskq.tasks where gate in ('h', 's')
-     group by queue, group_key having count(*) > case queue when 'strict' then 1 else 3 end`,
+     group by queue, group_key having count(*) > case queue when 'strict' then 1 else ${MOST} end`,
   );
   if (rows.length > 0) reach(TOO_MANY, rows.length);
+  const { rows: waiting } = await client.query(
+    `select from taskq.asks a join taskq.group_rates r on r.queue = a.queue and r.key = a.key
+     where a.due_at between clock_timestamp() and r.used_to`,
+  );
+  if (waiting.length > 0) reach('groups that wait for their rate', waiting.length);
 }
 
 async function check(_client: pg.Client, find: Find): Promise<void> {
@@ -125,7 +144,25 @@ async function check(_client: pg.Client, find: Find): Promise<void> {
      join witness.spans o on o.queue = s.queue and o.task -> 'group' = s.task -> 'group' and o.run <> s.run
        and o.began_at <= s.began_at and o.ended_at > s.began_at
      group by s.run, s.queue, key
-     having count(*) >= case s.queue when 'strict' then 1 else 3 end`,
+     having count(*) >= case s.queue when 'strict' then 1 else ${MOST} end`,
+  );
+  // Of all times that end with this run, that in which the most is above the rate: beside what the rate allows, those
+  // begin that had a slot when the time began.
+  await find(
+    'runs above the rate of their group',
+    `select task_id, key, above - least_before + 1 as above
+     from (
+       select task_id, key, above, min(above) over (partition by key order by began_at, nth) as least_before
+       from (
+         select s.task_id, s.began_at, s.task ->> 'group' as key, s.nth,
+           s.nth - ${RATE.starts} * extract(epoch from s.began_at) as above
+         from (
+           select *, row_number() over (partition by task ->> 'group' order by began_at) as nth
+           from witness.spans where queue = 'rated'
+         ) as s
+       ) as runs
+     ) as spans
+     where above - least_before + 1 > ${RATE.burst + MOST}`,
   );
   await find(
     'tasks out of order',

@@ -27,7 +27,7 @@ describe('groups', () => {
     expect(groups[7]).toEqual({
       queue: 'mail',
       name: 'g007',
-      ...{ limit: 3, slots: 3, holding: 0, waiting: 1, delayed: 0, pause: null },
+      ...{ limit: 3, slots: 3, rate: null, burst: null, holding: 0, waiting: 1, delayed: 0, pause: null },
     });
     expect(groups[8]).toMatchObject({
       limit: null,
@@ -48,6 +48,30 @@ describe('groups', () => {
       { verb: 'resume group', by: null },
       { verb: 'set group', settings: { group: 'g007', limit: null } },
     ]);
+  });
+
+  test('may have a rate, of their own or of their queue', async () => {
+    const queue = library.open();
+    await queue.setQueue('mail', { groupRate: '10/1s', groupBurst: 20 });
+    await queue.setGroup('mail', 'ann', { rate: '1/1h' });
+    await queue.enqueue('work', {}, { queue: 'mail', group: 'bob' });
+    expect(await listed(queue, 'mail')).toMatchObject([
+      { name: 'ann', rate: '1/1h', burst: 1 },
+      { name: 'bob', rate: '10/1s', burst: 20 },
+    ]);
+    expect(await queue.showGroup('mail', 'ann')).toMatchObject({
+      applies: { rate: { value: '1/1h', from: 'group' } },
+      nextSlotAt: null,
+    });
+    await queue.enqueue('work', {}, { queue: 'mail', group: 'ann' });
+    await (await registerWorker(library.admin)).claim({ queues: ['mail'] });
+    const { nextSlotAt } = await queue.showGroup('mail', 'ann');
+    expect(nextSlotAt!.getTime() - Date.now()).toBeGreaterThan(3_000_000);
+    await queue.setGroup('mail', 'ann', { rate: null });
+    expect(await queue.showGroup('mail', 'ann')).toMatchObject({
+      applies: { rate: { value: '10/1s', from: 'queue' } },
+    });
+    await expect(queue.setGroup('mail', 'ann', { burst: 2 })).rejects.toThrow('expected a rate beside it');
   });
 
   test('are shown with their settings, what stops them, who has their slots and who is next', async () => {

@@ -149,6 +149,28 @@ describe('of its group', () => {
   const setQueue = (settings: object) =>
     queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
   const inGroup = (options: object = {}) => enqueue(queue.admin, { group: 'ann', ...options });
+
+  test('rate: until it allows a slot for this task, after those that come first', async () => {
+    const worker = await registerWorker(queue.admin);
+    await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"rate": "1/1h", "burst": 2}')`);
+    const ids = [];
+    for (let n = 0; n < 4; n++) ids.push(await inGroup());
+    expect(await startsNow(ids[1]!)).toBe(true);
+    expect(await causesOf(ids[2]!)).toMatchObject([{ cause: 'rate', group: 'ann', rate: '1/1h', burst: 2 }]);
+    await worker.claim({ start: 5 });
+    for (const [nth, hours] of [
+      [2, 1],
+      [3, 2],
+    ] as const) {
+      const { causes, may_start_at: at } = await explain(ids[nth]!);
+      expect(causes).toEqual([{ cause: 'rate', group: 'ann', rate: '1/1h', burst: 2, until: at }]);
+      expect((Date.parse(at!) - Date.now()) / 3_600_000).toBeCloseTo(hours, 1);
+    }
+    await queue.admin.rows("update taskq.group_rates set used_to = used_to - interval '2 hours'");
+    expect(await startsNow(ids[2]!)).toBe(true);
+    await queue.admin.rows(`select taskq.set_group('default', 'ann', '{"rate": null}')`);
+    expect(await startsNow(ids[3]!)).toBe(true);
+  });
   const stop = { group: 'ann', until: null };
 
   test('a pause until it is resumed: who, why, since when; also of a task that has a slot', async () => {

@@ -99,6 +99,8 @@ describe('an option that cannot be is refused with its name and its value, where
 describe('a setting of groups that cannot be is refused with its name and its value', () => {
   const bad: readonly (readonly [setting: string, ...values: unknown[]])[] = [
     ['group_limit', 0, -1, 1.5, 2_147_483_648, 'one', [1]],
+    ['group_rate', '5', '0/1s', '1/0s', '1/1w', '1000001/1s', '1/367d', 5, ''],
+    ['group_burst', 0, -1, 1.5, 100_001, 'one'],
     ['group_order', 'fifo', '', 'Strict', true],
     ['group_on_dead', 'stop', 'goon', 1],
     ['group_by', 'tenant', '', true],
@@ -132,12 +134,21 @@ describe('a setting of groups that cannot be is refused with its name and its va
     },
   );
 
-  test('of a single group: its limit, its name and that of its queue', async () => {
+  test('of a single group: its settings, its name and that of its queue', async () => {
     const long = 'g'.repeat(201);
-    for (const value of [0, -1, 1.5, 2_147_483_648, 'one'])
-      expect(await refusal("select taskq.set_group('q', 'ann', $1)", { limit: value })).toEqual(
-        expected('set_group', 'limit', value),
-      );
+    for (const [setting, ...values] of [
+      ['limit', 0, -1, 1.5, 2_147_483_648, 'one'],
+      ['rate', '5', '0/1s', '1/0s', 'often', 5, ''],
+      ['burst', 0, -1, 1.5, 100_001, 'one', 5],
+    ] as const)
+      for (const value of values)
+        expect(await refusal("select taskq.set_group('q', 'ann', $1)", { [setting]: value })).toEqual(
+          expected('set_group', setting, value),
+        );
+    expect(await refusal("select taskq.set_queue('q', $1)", { group_burst: 5 })).toEqual(
+      expected('set_queue', 'group_burst', 5),
+    );
+    expect(await queue.admin.rows('select from taskq.groups union all select from taskq.queues')).toEqual([]);
     for (const verb of ['set_group', 'pause_group', 'resume_group', 'show_group']) {
       const settings = verb === 'set_group' ? `, '{"limit": 1}'` : '';
       for (const name of ['', long, null]) {

@@ -94,6 +94,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.held_keys;
     delete from taskq.asks;
     delete from taskq.groups;
+    delete from taskq.group_rates;
     delete from taskq.breakers;
     delete from taskq.breaker_events;
     delete from taskq.queues;

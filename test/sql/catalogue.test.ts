@@ -13,6 +13,7 @@ const PURE = [
   'again_of',
   'applying',
   'backoff_delay_ms',
+  'burst_of',
   'checked_type',
   'cron_values',
   'cursor_at',
@@ -26,6 +27,7 @@ const PURE = [
   'first_gate',
   'fits_filter',
   'given_tasks',
+  'group_rate_left',
   'group_slots',
   'is_backoff',
   'is_breaker',
@@ -47,6 +49,7 @@ const PURE = [
   'needs_check_path',
   'new_task',
   'next_lease_no',
+  'next_slot_at',
   'open_breakers',
   'opening',
   'opens_breaker',
@@ -66,7 +69,14 @@ const PURE = [
   'type_options',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
-const READS_AS_ITS_CALLER = ['given_tasks', 'group_slots', 'is_strict', 'open_breakers', 'slot_holders'];
+const READS_AS_ITS_CALLER = [
+  'given_tasks',
+  'group_rate_left',
+  'group_slots',
+  'is_strict',
+  'open_breakers',
+  'slot_holders',
+];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [
   'applying',

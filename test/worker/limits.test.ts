@@ -45,6 +45,28 @@ test('an idle worker starts a task when the rate allows it, and asks rarely unti
   expect(Math.max(...gaps)).toBeLessThan(WITHOUT_A_POLL_MS);
 });
 
+test('an idle worker starts a task of a group when its rate allows it, and other groups go on', async () => {
+  const PERIOD_MS = 500;
+  await limit({ group_rate: `1/${PERIOD_MS}ms`, group_burst: 1 });
+  for (const group of ['ann', 'bob']) await queue.enqueueSome(5, 'hello-js', {}, { group });
+  const worker = queue.work(['--until-idle', '--poll', '1m']);
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+  for (const group of ['ann', 'bob']) {
+    const rows = await queue.rows<{ at: Date }>(
+      'select started_at as at from taskq.finished_tasks where group_key = $1 order by 1',
+      group,
+    );
+    const gaps = rows.slice(1).map(({ at }, n) => at.getTime() - rows[n]!.at.getTime());
+    expect(gaps).toHaveLength(4);
+    // Between the slots: a start comes some milliseconds after its slot.
+    for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(PERIOD_MS - 250);
+    expect(gaps.reduce((sum, gap) => sum + gap)).toBeGreaterThanOrEqual(4 * PERIOD_MS - 250);
+    // A busy machine delays some.
+    expect(Math.min(...gaps)).toBeLessThan(PERIOD_MS + 250);
+    expect(Math.max(...gaps)).toBeLessThan(WITHOUT_A_POLL_MS);
+  }
+});
+
 test('a worker that waits for a full queue sleeps, and starts the next task as soon as one ends elsewhere', async () => {
   await limit({ max_running: 1 });
   const [first] = await queue.enqueueSome(2, 'wait', { ms: 60_000 });

@@ -1,10 +1,11 @@
--- Lists the groups of a queue that have a live task, a limit of their own or a pause, in order: at most _limit of them,
--- after the group _after. `slots` is the limit in force (null: none; 0: the group is stopped), `holding` the tasks that
--- have a slot, `waiting` those that wait for one, and `delayed` those that wait for their time first.
+-- Lists the groups of a queue that have a live task, a setting of their own or a pause, in order: at most _limit of
+-- them, after the group _after. `slots` is the limit in force (null: none; 0: the group is stopped), `rate` and `burst`
+-- are those in force (null: none), `holding` the tasks that have a slot, `waiting` those that wait for one, and
+-- `delayed` those that wait for their time first.
 create or replace function taskq.list_groups(_queue text, _after text default '', _limit integer default 100)
 returns table (
-  name text, group_limit integer, slots integer, holding bigint, waiting bigint, delayed bigint, paused_at timestamptz,
-  paused_by text, pause_reason text, extra jsonb
+  name text, group_limit integer, slots integer, rate text, burst integer, holding bigint, waiting bigint,
+  delayed bigint, paused_at timestamptz, paused_by text, pause_reason text, extra jsonb
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -34,15 +35,16 @@ begin
     select l.key from live l where l.key is not null
     union
     select g.key from taskq.groups g
-    where g.queue = _queue and g.key > coalesce(_after, '') and num_nonnulls(g.group_limit, g.paused_at) > 0
+    where g.queue = _queue and g.key > coalesce(_after, '') and num_nonnulls(g.group_limit, g.rate, g.paused_at) > 0
     order by key
     limit _limit
   )
-  select k.key, g.group_limit, nullif(s.most, 2147483647), n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
+  select k.key, g.group_limit, nullif(s.most, 2147483647), s.rate, taskq.burst_of(taskq.rate_of(s.rate), s.burst),
+    n.holding, n.waiting, n.delayed, g.paused_at, g.paused_by,
     g.pause_reason, null::jsonb
   from known k
   left join taskq.groups g on g.queue = _queue and g.key = k.key
-  cross join lateral taskq.group_slots(_queue, k.key, ts) as s (most)
+  cross join lateral taskq.group_slots(_queue, k.key, ts) as s
   cross join lateral (
     select count(*) filter (where t.gate in ('h', 's')) as holding, count(*) filter (where t.gate = 'w') as waiting,
       count(*) filter (where t.gate = 'd') as delayed

@@ -6,15 +6,22 @@ returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  burst text;
 begin
   perform taskq.refuse_unknown_options('set_queue', options, '{by}');
   perform taskq.refuse_name('set_queue', 'queue', _queue);
   _settings := taskq.checked_options('set_queue', _settings, taskq.queue_options());
   insert into taskq.queues (name) values (_queue) on conflict (name) do nothing;
-  if _settings ->> 'burst' is not null and _settings ->> 'rate' is null and not exists (
-    select from taskq.queues q where q.name = _queue and q.rate is not null and not _settings ? 'rate'
-  ) then
-    raise exception 'set_queue: burst %: expected a rate beside it', _settings -> 'burst'
+  select o.burst into burst
+  from (values ('burst', 'rate'), ('group_burst', 'group_rate')) as o (burst, rate)
+  where _settings ->> o.burst is not null and _settings ->> o.rate is null and not exists (
+    select from taskq.queues q
+    where q.name = _queue and to_jsonb(q) ->> o.rate is not null and not _settings ? o.rate
+  )
+  limit 1;
+  if found then
+    raise exception 'set_queue: % %: expected a rate beside it', burst, _settings -> burst
       using errcode = 'invalid_parameter_value';
   end if;
   update taskq.queues q set operator = jsonb_strip_nulls(q.operator || _settings) where q.name = _queue;

@@ -1,5 +1,7 @@
 -- Returns a group of a queue, as JSON: the columns of taskq.list_groups, and {queue, applies, stops, holders, next}.
--- applies: its limit (null: none), order and on_dead, each with its value and `from`: group, queue or defaults. stops:
+-- applies: its limit and rate (null: none), order and on_dead, each with its value and `from`: group, queue or
+-- defaults.
+-- next_slot_at: when its rate allows the next slot (null: now, or it has none). stops:
 -- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; since when one runs (since), or
 -- when one that waits is due. next: the tasks that get the next slots, in order. At most ten of each. A group needs no
 -- task to be shown.
@@ -18,6 +20,8 @@ begin
   return (
     select jsonb_build_object(
       'queue', _queue, 'name', _group, 'group_limit', g.group_limit, 'slots', nullif(s.most, 2147483647),
+      'rate', s.rate, 'burst', r.burst,
+      'next_slot_at', case when r.slots < 1 then taskq.next_slot_at(r.used_to, r.each_us, r.burst, 1) end,
       'holding', n.holding, 'waiting', n.waiting, 'delayed', n.delayed,
       'paused_at', g.paused_at, 'paused_by', g.paused_by, 'pause_reason', g.pause_reason,
       'applies', jsonb_build_object(
@@ -26,6 +30,10 @@ begin
           'from', case
             when g.group_limit is not null then 'group' when q.group_limit is not null then 'queue' else 'defaults'
           end
+        ),
+        'rate', jsonb_build_object(
+          'value', s.rate,
+          'from', case when g.rate is not null then 'group' when s.rate is not null then 'queue' else 'defaults' end
         ),
         'order', jsonb_build_object(
           'value', coalesce(q.group_order, 'strict'),
@@ -72,7 +80,8 @@ begin
     from (select 1) as one
     left join taskq.queues q on q.name = _queue
     left join taskq.groups g on g.queue = _queue and g.key = _group
-    cross join taskq.group_slots(_queue, _group, ts) as s (most)
+    cross join taskq.group_slots(_queue, _group, ts) as s
+    left join lateral taskq.group_rate_left(_queue, _group, s.rate, s.burst, ts) as r on true
     cross join (
       select count(*) filter (where t.gate in ('h', 's')) as holding, count(*) filter (where t.gate = 'w') as waiting,
         count(*) filter (where t.gate = 'd') as delayed

@@ -11,24 +11,22 @@ as $$
     set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
       backoff = effective.backoff, retention = effective.retention, errors_retention = effective.errors_retention,
       dead_retention = effective.dead_retention, group_limit = effective.group_limit,
+      group_rate = effective.group_rate, group_burst = effective.group_burst,
       group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
       max_running = effective.max_running, rate = effective.rate, burst = effective.burst
     from taskq.queues old
     cross join lateral jsonb_populate_record(null::taskq.queues, old.registered || old.operator) as effective
     where q.name = any (_names) and old.name = q.name
     returning q.name, q.max_running, q.rate, q.burst,
-      (q.group_limit, q.group_order, q.group_on_dead)
-        is distinct from (old.group_limit, old.group_order, old.group_on_dead) as changed
+      (q.group_limit, q.group_rate, q.group_burst, q.group_order, q.group_on_dead) is distinct from
+        (old.group_limit, old.group_rate, old.group_burst, old.group_order, old.group_on_dead) as changed
   ),
   limited as (
-    select w.name as queue, w.max_running, r.starts, r.us,
-      -- What the rate allows in a tenth of a second: workers may be that late.
-      case when r.starts is not null
-        then coalesce(w.burst, least(greatest(ceil(r.starts * 100000.0 / r.us), 1), 100000)::integer)
-      end as burst
+    select w.name as queue, w.max_running, r.starts, r.us, r.burst
     from written w
     cross join lateral (
-      select rate[1]::integer as starts, rate[2] as us from taskq.rate_of(w.rate) as rate
+      select rate[1]::integer as starts, rate[2] as us, taskq.burst_of(rate, w.burst) as burst
+      from taskq.rate_of(w.rate) as rate
     ) as r
     where num_nonnulls(w.max_running, w.rate) > 0
   ),

@@ -20,8 +20,8 @@ declare
     when _option = 'concurrency' then 'a whole number from 1 to 10000'
     when _option = 'batch' then 'auto, or a whole number from 1 to 10000'
     when _option in ('group_limit', 'limit', 'max_running') then 'a whole number from 1 to 2147483647'
-    when _option = 'rate' then 'n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d'
-    when _option = 'burst' then 'a whole number from 1 to 100000'
+    when _option in ('rate', 'group_rate') then 'n/duration such as 100/1m: n 1 to 1000000, duration 1ms to 366d'
+    when _option in ('burst', 'group_burst') then 'a whole number from 1 to 100000'
     when _option = 'expression' then
       '5 or 6 cron fields that fire some day such as "30 2 * * MON-FRI", @daily, or @every 90s (at least 1s)'
     when _option = 'tz' then 'the name of a time zone such as Europe/Berlin or UTC'

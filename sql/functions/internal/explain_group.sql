@@ -1,6 +1,7 @@
 -- Returns why a task waits for a slot of its group: what stops the group (see taskq.group_stops), or `group_full`: its
 -- limit, the tasks that have its slots (holders, at most ten of them), and how many tasks of the group come first (at
--- most 1000); until: none of the holders is due before. For the columns see taskq.explain.
+-- most 1000); until: none of the holders is due before; or `rate`, with the group and its rate, until that allows a
+-- slot for this task after those that come first. For the columns see taskq.explain.
 create or replace function taskq.explain_group(_task taskq.tasks, _ts timestamptz)
 returns table (cause text, until timestamptz, about jsonb)
 language sql stable security definer
@@ -13,10 +14,9 @@ as $$
   -- The next claim takes back a slot of a stopped group; the task that stopped it keeps its own.
   where _task.gate in ('w', 'd', 'h')
   union all
-  select 'group_full', f.until, jsonb_build_object(
-    'group', _task.group_key, 'limit', s.most, 'holders', f.ids, 'first', w.first, 'until', f.until
-  )
-  from taskq.group_slots(_task.queue, _task.group_key, _ts) as s (most)
+  select c.cause, c.until, c.about
+  from taskq.group_slots(_task.queue, _task.group_key, _ts) as s
+  left join lateral taskq.group_rate_left(_task.queue, _task.group_key, s.rate, s.burst, _ts) as r on true
   cross join (
     select count(*) as held, coalesce(to_jsonb((array_agg(h.id::text order by h.id))[1 : 10]), '[]') as ids,
       nullif(min(case when h.lease_owner is null then greatest(h.available_at, _ts) else _ts end), _ts) as until
@@ -34,5 +34,17 @@ as $$
       limit 1000
     ) as before
   ) as w
-  where _task.gate = 'w' and s.most > 0 and f.held + w.first >= s.most
+  cross join lateral (
+    select 'group_full' as cause, f.until, jsonb_build_object(
+      'group', _task.group_key, 'limit', s.most, 'holders', f.ids, 'first', w.first, 'until', f.until
+    ) as about
+    where f.held + w.first >= s.most
+    union all
+    select 'rate', allowed.at, jsonb_build_object(
+      'group', _task.group_key, 'rate', s.rate, 'burst', r.burst
+    )
+    from (select taskq.next_slot_at(r.used_to, r.each_us, r.burst, w.first + 1) as at) as allowed
+    where allowed.at > _ts
+  ) as c
+  where _task.gate = 'w' and s.most > 0
 $$;

@@ -10,6 +10,11 @@
 -- A task that gets a slot is available at its own time or where the claim stands in its level (_cursor, by _queues),
 -- whichever is later: now would put each successor of a group behind the whole backlog of its queue.
 --
+-- Where a group has a rate, each slot uses up its share of that, and one that is taken back before its task started
+-- gives its share back. So in any time t at most rate * t + burst tasks of the group get a slot to start with. A group
+-- without a limit may have `burst` slots that no worker has claimed: else those of hours without a free worker would
+-- start at once. Where the rate is used up, the group asks again when it allows the next slot.
+--
 -- Under strict order, a task that another session has locked keeps its turn: those after it wait. Returns the tasks
 -- that got slots.
 create or replace function taskq.fill_groups(
@@ -31,10 +36,19 @@ declare
   share constant integer := greatest(_most / greatest(cardinality(array_remove(_group_keys, '')), 1), 1);
   limits integer[];
   held integer[];
+  -- Of those with a rate: how many slots it allows now, and the rest of taskq.group_rate_left. Null: they have none.
+  allowed integer[];
+  each_us numeric[];
+  bursts integer[];
+  used_to timestamptz[];
+  reset boolean[];
+  endless boolean[];
   swaps boolean[];
   ordered boolean[];
   taken bigint[];
   taken_back integer[];
+  unused integer[];
+  rooms integer[];
   slots integer[];
   free integer[];
   chosen bigint[];
@@ -43,36 +57,47 @@ declare
 begin
   -- The slots of each group (0: it is stopped), and how many are given out; a group without a limit needs no count.
   select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth),
-    array_agg(s.ordered order by s.nth)
-  into limits, held, swaps, ordered
+    array_agg(s.ordered order by s.nth), array_agg(s.slots order by s.nth), array_agg(s.each_us order by s.nth),
+    array_agg(s.burst order by s.nth), array_agg(s.used_to order by s.nth), array_agg(s.is_reset order by s.nth),
+    array_agg(s.endless order by s.nth)
+  into limits, held, swaps, ordered, allowed, each_us, bursts, used_to, reset, endless
   from (
-    select g.nth, l.most, h.held, l.most < unlimited and o.is_strict as ordered,
-      h.last is not null and (h.has_idle or h.held > l.most or (w.first < h.last) is true) as swaps
+    select g.nth, m.most, h.held, m.ordered, r.slots, r.each_us, r.burst, r.used_to, r.is_reset,
+      l.most = unlimited as endless,
+      h.last is not null and (h.has_idle or h.held > m.most or (w.first < h.last) is true) as swaps
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
-    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l (most)
+    cross join lateral taskq.group_slots(g.queue, g.key, _ts) as l
     cross join lateral taskq.is_strict(g.queue) as o (is_strict)
+    left join lateral taskq.group_rate_left(g.queue, g.key, l.rate, l.burst, _ts) as r on true
+    cross join lateral (
+      select case l.most when unlimited then coalesce(r.burst, unlimited) else l.most end as most,
+        l.most < unlimited and o.is_strict as ordered
+    ) as m
     cross join lateral (
       -- `last`: the least urgent one whose slot may be taken back.
-      select count(*)::integer as held,
+      select (count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held,
         max(array[t.priority, t.id]) filter (
           where taskq.may_lose_slot(
-            t.gate, t.lease_owner, t.started_at, t.available_at, l.most, o.is_strict, _ts
+            t.gate, t.lease_owner, t.started_at, t.available_at, l.most, m.ordered, _ts
           )
         ) as last,
         bool_or(t.gate = 'h' and t.lease_owner is null and (
           not taskq.may_start(t.expires_at, t.started_at, _ts)
-          or (t.available_at > _ts and t.started_at is not null and not o.is_strict)
+          or (t.available_at > _ts and t.started_at is not null and not m.ordered)
         )) as has_idle
       from taskq.slot_holders(g.queue, g.key) as t
-      where l.most < unlimited
+      where m.most < unlimited
     ) as h
+    cross join lateral (
+      select greatest(least(m.most - h.held, r.slots), 0) as slots
+    ) as free
     left join lateral (
       -- The first one for which no slot is free. With more free slots than a turn gives out, none is taken back.
       select array[t.priority, t.id] as first from taskq.tasks t
       where t.queue || '' = g.queue and t.group_key = g.key and t.gate = 'w' and h.last is not null
-        and l.most - h.held < greatest(share, 10) and taskq.may_start(t.expires_at, t.started_at, _ts)
+        and free.slots < greatest(share, 10) and taskq.may_start(t.expires_at, t.started_at, _ts)
       order by t.priority, t.id
-      offset greatest(l.most - h.held, 0) limit 1
+      offset free.slots limit 1
     ) as w on true
   ) as s;
 
@@ -98,17 +123,20 @@ begin
     if _try_until is not null then
       select t.able into taken from taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until) as t;
     end if;
-    select array_agg(coalesce(l.slots, 0) order by g.nth) into taken_back
+    select array_agg(coalesce(l.slots, 0) order by g.nth), array_agg(coalesce(l.unused, 0) order by g.nth)
+    into taken_back, unused
     from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
     left join taskq.take_slots_back(taken, _ts) as l on l.queue = g.queue and l.group_key = g.key;
   end if;
 
-  select array_agg(l.slots order by l.nth),
+  select array_agg(l.room order by l.nth), array_agg(l.slots order by l.nth),
     array_agg(least(l.slots, case l.most when unlimited then share else greatest(share, 10) end) order by l.nth)
-  into slots, free
+  into rooms, slots, free
   from (
-    select g.most, g.nth, greatest(g.most - g.held + coalesce(g.taken_back, 0), 0) as slots
-    from unnest(limits, held, taken_back) with ordinality as g (most, held, taken_back, nth)
+    select g.most, g.nth, r.room, least(r.room, g.allowed + coalesce(g.unused, 0), g.burst) as slots
+    from unnest(limits, held, taken_back, allowed, unused, bursts)
+      with ordinality as g (most, held, taken_back, allowed, unused, burst, nth)
+    cross join lateral (select greatest(g.most - g.held + coalesce(g.taken_back, 0), 0) as room) as r
   ) as l;
   -- Lock, then write by id, in a statement of its own: so what is written is the version that was locked.
   chosen := array(
@@ -213,6 +241,12 @@ begin
   insert into taskq.asks (due_at, queue, key)
   select distinct t.expires_at, t.queue, t.group_key from taskq.tasks t
   where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
+
+  if num_nonnulls(variadic each_us) > 0 then
+    perform taskq.spend_group_rates(
+      _group_queues, _group_keys, used_to, reset, each_us, bursts, unused, got, rooms, slots, endless, _ts
+    );
+  end if;
 
   -- What this claim will not take is for others.
   for hint in

@@ -7,10 +7,10 @@ as $$
   select case
     when _option in (
       'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention',
-      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'rate', 'keep_log'
+      'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'group_rate', 'rate', 'keep_log'
     ) then array['string']
     when _option in (
-      'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'max_running', 'burst'
+      'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'group_burst', 'max_running', 'burst'
     ) then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']
     when _option in ('tags', 'backoff', 'breaker') then array['object']

@@ -20,7 +20,9 @@ begin
       and coalesce(group_on_dead in ('go-on', 'hold'), true) and coalesce(group_by in ('type', 'none'), true)
       and coalesce(keep_log in ('failed', 'always', 'none'), true)
       and coalesce(max_running >= 1, true) and coalesce(burst between 1 and 100000, true)
+      and coalesce(group_burst between 1 and 100000, true)
       and (rate is null or taskq.rate_of(rate) is not null)
+      and (group_rate is null or taskq.rate_of(group_rate) is not null)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
       and coalesce(on_held in ('ignore', 'replace', 'preserve'), true)
       and not exists (
@@ -33,7 +35,7 @@ begin
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text,
-      max_running integer, rate text, burst integer, keep_log text
+      group_rate text, group_burst integer, max_running integer, rate text, burst integer, keep_log text
     )
   );
 exception when data_exception or check_violation then

@@ -1,6 +1,7 @@
 -- Makes these tasks, which the caller has locked, wait in the queue again, and sends the hints: each keeps its place,
--- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it. The rest of what
--- a give-back or a rescue writes is the caller's.
+-- which may lie behind every cursor. One of a group keeps its slot, unless a more urgent one takes it; where the group
+-- has a rate, one that has started waits for a slot again, which the rate has to allow. The rest of what a give-back or
+-- a rescue writes is the caller's.
 create or replace function taskq.put_back(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -18,8 +19,15 @@ begin
   where t.id = any (_ids);
   perform taskq.take_again(array_agg(t.id), _ts)
   from taskq.tasks t where t.id = any (_ids) and t.again is not null having count(*) > 0;
-  perform taskq.ask_for(array_agg(t.id), _ts, false)
-  from taskq.tasks t where t.id = any (_ids) and t.gate is not null having count(*) > 0;
+  if exists (select from taskq.tasks t where t.id = any (_ids) and t.gate is not null) then
+    update taskq.tasks t set gate = 'w', status = 'blocked', available_at = 'infinity'
+    -- One that was lost before a heartbeat said that it had started may have started.
+    where t.id = any (_ids) and t.gate in ('h', 's') and (t.started_at is not null or t.losses > 0) and (
+      select l.rate from taskq.group_slots(t.queue, t.group_key, _ts) as l
+    ) is not null;
+    perform taskq.ask_for(array_agg(t.id), _ts, false)
+    from taskq.tasks t where t.id = any (_ids) and t.gate is not null;
+  end if;
   for hint in
     select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (_ids) group by t.queue
   loop

@@ -5,6 +5,7 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select taskq.default_options() || array[
-    'group_limit', 'group_order', 'group_on_dead', 'group_by', 'max_running', 'rate', 'burst'
+    'group_limit', 'group_rate', 'group_burst', 'group_order', 'group_on_dead', 'group_by', 'max_running', 'rate',
+    'burst'
   ]
 $$;

@@ -1,7 +1,7 @@
 -- Takes back the slots of these tasks, which the caller has locked: they wait for another one, first for their time if
--- it is to come. Returns how many slots of each group it took.
+-- it is to come. Returns how many slots of each group it took, and how many of those from tasks that never started.
 create or replace function taskq.take_slots_back(_ids bigint[], _ts timestamptz)
-returns table (queue text, group_key text, slots integer)
+returns table (queue text, group_key text, slots integer, unused integer)
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -16,11 +16,12 @@ as $$
         when t.available_at > _ts then t.available_at - t.not_before else interval '0'
       end
     where t.id = any (_ids)
-    returning t.id, t.queue, t.group_key, t.gate, t.not_before
+    returning t.id, t.queue, t.group_key, t.gate, t.not_before, t.started_at
   ),
   later as (
     insert into taskq.asks (due_at, queue, key, task_id)
     select l.not_before, l.queue, l.group_key, l.id from loosened l where l.gate = 'd'
   )
-  select l.queue, l.group_key, count(*)::integer from loosened l group by l.queue, l.group_key
+  select l.queue, l.group_key, count(*)::integer, (count(*) filter (where l.started_at is null))::integer
+  from loosened l group by l.queue, l.group_key
 $$;

@@ -16,7 +16,7 @@ export const groups: CliCommand = {
     },
     {
       name: 'set',
-      summary: 'set how many tasks of a group have a slot at a time',
+      summary: 'set how many tasks of a group have a slot at a time, and get one in a time',
       load: async () => (await import('./groups/set.ts')).groupsSet,
     },
     {

@@ -126,6 +126,17 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     about: 'tasks of each group that have a slot at a time (any number); 1 runs them one after the other',
     suggestions: ['1'],
   },
+  groupRate: {
+    flags: '--group-rate <n/duration>',
+    about: 'tasks of each group that get a slot in a time, on all workers together: 10/1s',
+    suggestions: ['10/1s'],
+  },
+  groupBurst: {
+    flags: '--group-burst <n>',
+    about:
+      'how many of a group may get one at once after a pause; needs a rate (what that allows in a tenth of a second)',
+    suggestions: ['1', '20'],
+  },
   groupOrder: {
     flags: '--group-order <strict|relaxed>',
     about: 'whether a task that waits for a retry keeps its slot, so that none of its group passes (strict)',

@@ -28,7 +28,9 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
     case 'max_running':
       return `queue ${printable(queue)} runs at most ${countOf(cause.limit, 'task')} at once, and ${cause.running} run`;
     case 'rate':
-      return `queue ${printable(queue)} starts ${cause.rate}, with a burst of ${cause.burst}: the next may start at ${at(cause.until)}`;
+      return cause.group === undefined
+        ? `queue ${printable(queue)} starts ${cause.rate}, with a burst of ${cause.burst}: the next may start at ${at(cause.until)}`
+        : `group ${printable(cause.group)} starts ${cause.rate}, with a burst of ${cause.burst}: its slot comes at ${at(cause.until)}`;
     case 'breaker_open':
       return `the breaker of ${printable(type)} is open since ${at(cause.since)}${breakerEnd(cause.probe, cause.until === null ? null : Date.parse(cause.until) <= now ? 'now' : `at ${at(cause.until)}`)}`;
     case 'group_paused': {

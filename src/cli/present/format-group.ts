@@ -4,6 +4,7 @@ import type { GroupApplying, GroupHolder, ShownGroup } from '../../queue/inspect
 import type { Screen } from '../run/output.ts';
 import { causeText } from './cause-text.ts';
 import { printable } from './printable.ts';
+import { rateText } from './settings-text.ts';
 import { localTime, relativeTime } from './times.ts';
 
 /** Format a group as a record for people. */
@@ -14,6 +15,7 @@ export function formatGroup(group: ShownGroup, screen: Screen): string {
   const facts: [label: string, text: string][] = [
     ['queue', printable(queue)],
     ['limit', fromWhere(applies.limit, (limit) => (limit === null ? 'none' : countOf(limit, 'slot')))],
+    ...(applies.rate.value === null ? [] : [['rate', rateFact(group, now)] as [string, string]]),
     ['order', fromWhere(applies.order, String)],
     ['on dead', fromWhere(applies.on_dead, String)],
     ...stops.map((stop): [string, string] => ['stopped', paint.yellow(causeText(stop, place, now))]),
@@ -38,6 +40,11 @@ const LABEL_WIDTH = 'on dead'.length;
 
 function fromWhere<Value>({ value, from }: GroupApplying<Value>, textOf: (value: Value) => string): string {
   return from === 'defaults' ? `${textOf(value)} (default)` : `${textOf(value)} (${from})`;
+}
+
+function rateFact({ applies, rate, burst, next_slot_at }: ShownGroup, now: number): string {
+  const next = next_slot_at === null ? '' : `, next slot ${relativeTime(next_slot_at, now)}`;
+  return `${fromWhere(applies.rate, () => rateText(rate, burst) ?? 'none')}${next}`;
 }
 
 function holderText({ status, since, due }: GroupHolder, now: number): string {

@@ -1,6 +1,7 @@
 import type { ListedGroup } from '../../queue/inspect/list-groups.ts';
 import type { Screen } from '../run/output.ts';
 import { pauseText } from './pause-text.ts';
+import { rateText } from './settings-text.ts';
 import { formatTable } from './table.ts';
 
 /** A table of groups; empty when there are none. */
@@ -10,12 +11,13 @@ export function formatGroups(groups: readonly ListedGroup[], screen: Screen): st
     [
       { title: 'GROUP', cell: ({ name }) => name, shrinksTo: 10 },
       { title: 'LIMIT', cell: ({ slots }) => (slots === null ? '-' : String(slots)), align: 'right' },
+      { title: 'RATE', leaves: 4, cell: ({ rate, burst }) => rateText(rate, burst) ?? '-' },
       { title: 'HOLDING', leaves: 3, cell: ({ holding }) => String(holding), align: 'right' },
       { title: 'WAITING', leaves: 2, cell: ({ waiting }) => String(waiting), align: 'right' },
       { title: 'DELAYED', leaves: 1, cell: ({ delayed }) => String(delayed), align: 'right' },
       {
         title: 'PAUSE',
-        leaves: 4,
+        leaves: 5,
         shrinksTo: 10,
         cell: ({ paused_at, paused_by, pause_reason }) =>
           paused_at === null

@@ -2,7 +2,7 @@ import type { ListedQueue } from '../../queue/inspect/list-queues.ts';
 import type { Screen } from '../run/output.ts';
 import { waitingText } from './count.ts';
 import { pauseText } from './pause-text.ts';
-import { attemptsText, backoffText, durationText } from './settings-text.ts';
+import { attemptsText, backoffText, durationText, rateText } from './settings-text.ts';
 import { formatTable } from './table.ts';
 
 /** A table of queues; empty when there are none. */
@@ -40,9 +40,11 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
 }
 
 /** What the queue sets for groups, such as `1, hold`. */
-function groupsText({ group_limit, group_order, group_on_dead, group_by }: ListedQueue): string {
+function groupsText(queue: ListedQueue): string {
+  const { group_limit, group_rate, group_burst, group_order, group_on_dead, group_by } = queue;
   const set = [
     group_limit,
+    rateText(group_rate, group_burst),
     group_order,
     group_on_dead,
     group_by === null || group_by === 'none' ? group_by && 'by name' : 'by type',
@@ -52,6 +54,6 @@ function groupsText({ group_limit, group_order, group_on_dead, group_by }: Liste
 
 /** How many tasks of the queue run at once, and start in a time, such as `4, 100/1m + 20`. */
 function limitsText({ max_running, rate, burst }: ListedQueue): string {
-  const limits = [max_running, rate === null ? null : `${rate} + ${burst}`];
+  const limits = [max_running, rateText(rate, burst)];
   return limits.filter((limit) => limit !== null).join(', ') || '-';
 }

@@ -25,6 +25,11 @@ export function breakerText(breaker: Readonly<Record<string, unknown>> | null): 
   return `${String(failures)}/${formatDuration(Number(within_ms))}, ${probe}`;
 }
 
+/** `100/1m + 20`; null: there is no rate. */
+export function rateText(rate: string | null, burst: number | null): string | null {
+  return rate === null ? null : `${rate} + ${burst}`;
+}
+
 export function durationText(ms: number | null): string {
   return ms === null ? '-' : formatDuration(ms);
 }

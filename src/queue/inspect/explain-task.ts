@@ -22,8 +22,14 @@ export type Cause<Time> =
     }
   /** As many tasks of its queue run as may run at once. */
   | { readonly cause: 'max_running'; readonly limit: number; readonly running: number }
-  /** No more tasks of its queue may start before `until`. */
-  | { readonly cause: 'rate'; readonly rate: string; readonly burst: number; readonly until: Time }
+  /** No more tasks of its queue may start before `until`; or its group, if there is one, gets no slot for it before. */
+  | {
+      readonly cause: 'rate';
+      readonly group?: string;
+      readonly rate: string;
+      readonly burst: number;
+      readonly until: Time;
+    }
   /** Its type failed too often; `probe` is the id of the task that tries it now. */
   | {
       readonly cause: 'breaker_open';

@@ -7,6 +7,9 @@ export interface ListedGroup {
   readonly group_limit: number | null;
   /** The limit in force; 0: the group is stopped; null: none. */
   readonly slots: number | null;
+  /** Those in force; null: none. */
+  readonly rate: string | null;
+  readonly burst: number | null;
   /** Tasks that have a slot, wait for one, or wait for their time first. */
   readonly holding: number;
   readonly waiting: number;
@@ -17,7 +20,7 @@ export interface ListedGroup {
   readonly pause_reason: string | null;
 }
 
-/** List groups of a queue that have a live task, a limit of their own or a pause, in order. */
+/** List groups of a queue that have a live task, a setting of their own or a pause, in order. */
 export async function listGroups(
   db: Queryable,
   queue: string,

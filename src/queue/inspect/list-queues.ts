@@ -17,6 +17,8 @@ export interface ListedQueue {
   readonly errors_retention: string | null;
   readonly dead_retention: string | null;
   readonly group_limit: number | null;
+  readonly group_rate: string | null;
+  readonly group_burst: number | null;
   readonly group_order: string | null;
   readonly group_on_dead: string | null;
   readonly group_by: string | null;

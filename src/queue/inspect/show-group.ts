@@ -6,6 +6,8 @@ import type { ListedGroup } from './list-groups.ts';
 export interface ShownGroup extends ListedGroup {
   readonly queue: string;
   readonly applies: GroupApplies;
+  /** When its rate allows the next slot; null: now, or it has no rate. */
+  readonly next_slot_at: string | null;
   /** What stops the group; empty: nothing. */
   readonly stops: readonly GroupStop<string>[];
   /** The first ten tasks that have a slot. */
@@ -18,6 +20,8 @@ export interface ShownGroup extends ListedGroup {
 export interface GroupApplies {
   /** Null: no limit. */
   readonly limit: GroupApplying<number | null>;
+  /** Null: no rate. */
+  readonly rate: GroupApplying<string | null>;
   readonly order: GroupApplying<'strict' | 'relaxed'>;
   readonly on_dead: GroupApplying<'go-on' | 'hold'>;
 }

@@ -11,7 +11,7 @@ interface ListOptions {
 
 const MOST = 10_000;
 
-/** `taskq groups list`: groups that have tasks, a limit of their own or a pause. */
+/** `taskq groups list`: groups that have tasks, a setting of their own or a pause. */
 export const groupsList: CliCommand<ListOptions> = {
   declare(command) {
     command
@@ -34,7 +34,7 @@ export const groupsList: CliCommand<ListOptions> = {
     });
     if (groups.length > 0) return;
     if (context.output.format !== 'json')
-      context.output.talk('no group of this queue has a live task, a limit of its own or a pause');
+      context.output.talk('no group of this queue has a live task, a setting of its own or a pause');
     await noteUnusedQueues(context.output, db, await unknownQueues(db, [queue]));
   },
 };
@@ -43,6 +43,7 @@ const COLUMNS = `
 Columns:
   LIMIT      tasks that may have a slot at a time; - is any number, 0 a group that is
              stopped: taskq groups show says by what
+  RATE       tasks that get a slot in a time, and how many at once after a pause
   HOLDING    tasks that have a slot
   WAITING    tasks that wait for a slot
   DELAYED    tasks that wait for their time, and then for a slot`;

@@ -279,7 +279,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'slots are not counted',
     file: 'fill_groups',
-    from: 'count(*)::integer as held',
+    from: '(count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held',
     to: '0 as held',
     world: STRICT,
     events: [add(), claim, add(), claim],
@@ -311,7 +311,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'none where the limit was lowered',
     file: 'fill_groups',
-    from: 'or h.held > l.most',
+    from: 'or h.held > m.most',
     to: '',
     world: HELD,
     events: [add(), add(), fill, limit(1), fill],
@@ -319,8 +319,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'none where another one is free',
     file: 'fill_groups',
-    from: 'l.most - h.held < greatest(share, 10)',
-    to: 'l.most = h.held',
+    from: 'free.slots < greatest(share, 10)',
+    to: 'free.slots = 0',
     world: RELAXED,
     events: [add(), fill, add({ priority: 1 }), add({ priority: 1 }), fill],
   },
