@@ -361,11 +361,14 @@ create table taskq.rescue_scan (
 
 insert into taskq.rescue_scan default values;
 
--- When housekeeping last began, for all workers together, and how often since its last success.
+-- When housekeeping last began, for all workers together, and how often since its last success; and the last group,
+-- with its queue, at which taskq.revisit_groups looked ('': it begins with the first one).
 create table taskq.housekeeping (
   only_row boolean primary key default true,
   begun_at timestamptz not null default '-infinity',
   tries integer not null default 0,
+  groups_in text collate "C" not null default '',
+  groups_to text collate "C" not null default '',
   constraint there_is_one_row check (only_row)
 );
 

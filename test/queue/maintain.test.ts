@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { maintain } from '../../src/queue/protocol/maintain.ts';
 import { enqueue, enqueueSome, finishedRow, liveRow, type Row, refuseTask } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -151,4 +151,77 @@ test('it waits for no row that another transaction holds, and does the rest', as
   await sweeper.rows("alter function taskq.maintain set lock_timeout = '1s'");
   await sweeper.rows("alter function taskq.expire set lock_timeout = '1s'");
   expect(await maintain(sweeper)).toMatchObject({ counts: { expired: 1 } });
+});
+
+describe('an edit of a waiting task by hand', () => {
+  const waiting = async (options: object) => {
+    const me = await registerWorker(await queue.session());
+    await queue.admin.rows(`select taskq.set_queue('default', '{"group_limit": 1}')`);
+    const [first, second] = [
+      await enqueue(queue.admin, { group: 'ann' }),
+      await enqueue(queue.admin, { group: 'ann', ...options }),
+    ];
+    const claimed = async (name = 'default') =>
+      (await me.claim({ start: 10, queues: [name] })).map(({ id }) => id);
+    expect(await claimed()).toEqual([first]);
+    // What the new limit asks for.
+    expect(await claimed()).toEqual([]);
+    return { first, second, claimed };
+  };
+  const edit = (id: string, set: string) =>
+    queue.admin.rows(`update taskq.tasks set ${set} where id = $1`, id);
+  const asks = () => queue.admin.value<number>('select count(*)::integer from taskq.asks');
+
+  test.each([
+    ['another group', "group_key = 'bob'", 'default'],
+    ['another queue', "queue = 'other'", 'other'],
+    ['no group', 'group_key = null', 'default'],
+  ])('puts it into %s, where it starts after the next housekeeping', async (_, set, name) => {
+    const { second, claimed } = await waiting({});
+    await edit(second, set);
+    expect(await claimed(name)).toEqual([]);
+    expect(await maintain(queue.admin)).toMatchObject({ failed: [] });
+    expect(await claimed(name)).toEqual([second]);
+  });
+
+  test('takes it out of its group, and it keeps its time', async () => {
+    const { second, claimed } = await waiting({ delay_ms: 3_600_000 });
+    await edit(second, 'group_key = null');
+    await maintain(queue.admin);
+    expect(await claimed()).toEqual([]);
+    await queue.admin.rows('select taskq.age_task($1)', second);
+    expect(await claimed()).toEqual([second]);
+  });
+
+  test('of a task with a slot lets the group that it left go on', async () => {
+    const { first, second, claimed } = await waiting({});
+    await edit(first, "group_key = 'bob'");
+    expect(await claimed()).toEqual([]);
+    await maintain(queue.admin);
+    expect(await claimed()).toEqual([second]);
+  });
+
+  test('makes housekeeping ask for no group that is full, stopped, empty or has asked', async () => {
+    await waiting({});
+    await enqueue(queue.admin, { group: 'paused' });
+    await queue.admin.rows("select taskq.pause_group('default', 'paused')");
+    await queue.admin.rows('delete from taskq.asks');
+    await enqueue(queue.admin, { group: 'asked' });
+    await enqueue(queue.admin, { group: 'later', delay_ms: 3_600_000 });
+    const before = await asks();
+    await maintain(queue.admin);
+    expect(await asks()).toBe(before);
+  });
+});
+
+test('it looks at a thousand groups, and next time at those after them', async () => {
+  const tasks = Array.from({ length: 1500 }, (_, n) => ({ type: 'work', group: `${n}`, queue: `${n % 2}` }));
+  await queue.admin.rows('select from taskq.enqueue_many($1)', JSON.stringify(tasks));
+  const asked = [];
+  for (let n = 0; n < 3; n++) {
+    await queue.admin.rows('delete from taskq.asks');
+    await maintain(queue.admin);
+    asked.push(await queue.admin.value('select count(*)::integer from taskq.asks'));
+  }
+  expect(asked).toEqual([1000, 500, 1000]);
 });

@@ -98,6 +98,19 @@ test('and whatever was worked off there before the last vacuum', async () => {
   await expectFew('full');
 });
 
+test('housekeeping reads as little for a group, however many there are', async () => {
+  const page = () => worker.session.rows('select taskq.revisit_groups(100, clock_timestamp())');
+  for (let n = 0; n < 7; n++) await page();
+  await admin.rows(
+    `insert into taskq.tasks (type, payload, available_at, not_before, created_at, group_key, gate, status)
+     select 'work', '{}', 'infinity', ts, ts, 'group ' || n % 10000, 'w', 'blocked'
+     from clock_timestamp() as ts, generate_series(1, $1::integer) as n`,
+    TASKS,
+  );
+  await page();
+  expect((await explained(worker.session, page)).pages).toBeLessThan(100 * 30);
+});
+
 test('one ask is looked for by its primary key', async () => {
   // Where little is known of the table, an index of asks by group that fits as well would seem as good.
   await admin.rows('begin');

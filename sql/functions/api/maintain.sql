@@ -1,6 +1,7 @@
 -- Runs the housekeeping that any worker may do, at most a page of each kind: creates and drops partitions, moves rows
--- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand), and
--- removes unused keys, worker rows, actions and past settings. Returns the counts, with `more` if a page was full, in
+-- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand),
+-- removes unused keys, worker rows, actions and past settings, and looks for groups that stand still after an edit of a
+-- task's queue or group by hand. Returns the counts, with `more` if a page was full, in
 -- `detached` the needed partitions that someone has detached, in `refused` the tasks that could not be expired or
 -- discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none keeps another from
 -- being done. An empty document: another session is doing it. Never waits for rows that other transactions have locked.
@@ -82,6 +83,11 @@ begin
     perform taskq.forget_settings(page, ts);
   exception when others then
     failed := failed || format('cannot remove past settings: %s', sqlerrm);
+  end;
+  begin
+    perform taskq.revisit_groups(page, ts);
+  exception when others then
+    failed := failed || format('cannot look for groups that stand still: %s', sqlerrm);
   end;
   update taskq.housekeeping h set tries = 0
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
