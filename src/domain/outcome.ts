@@ -1,5 +1,6 @@
 import { formatDuration, MAX_DURATION_MS } from '../lib/duration.ts';
 import { messageOf, read } from '../lib/thrown.ts';
+import type { FollowUps } from './follow-ups.ts';
 import { exactPayload } from './payload.ts';
 import { type SignalKind, signalKindOf } from './signals.ts';
 import { STORABLE_LIMITS, type StorableLimits, shortText } from './storable.ts';
@@ -24,6 +25,8 @@ export interface Completed extends Result {
   readonly reportedBy: Reporter;
   /** The handler asks to run the task again, as a new one. */
   readonly again?: RunAgain;
+  /** The handler has enqueued these tasks. */
+  readonly followUps?: FollowUps;
 }
 
 export interface RunAgain {

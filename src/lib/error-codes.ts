@@ -10,6 +10,10 @@ interface Described {
  * loads these texts at run time.
  */
 export const ERROR_CODES = described({
+  attempt_over: {
+    meaning: '`ctx.enqueue` was called after the handler had ended',
+    remedy: 'wait for what the handler starts before it returns',
+  },
   bad_backoff: { meaning: 'a back-off is invalid', remedy: 'correct it as the message says' },
   bad_config: {
     meaning: 'the configuration file cannot be read or has no default export',
@@ -208,6 +212,10 @@ export const ERROR_CODES = described({
   statement_pooling: {
     meaning: 'the pooler takes no transactions',
     remedy: 'set it to transaction or session pooling',
+  },
+  too_many_follow_ups: {
+    meaning: 'a handler has enqueued more than 10,000 tasks in an attempt, or 16 MB of JSON',
+    remedy: 'let the tasks that follow enqueue others, or pass references to the data',
   },
   transaction_misused: {
     meaning:

@@ -11,12 +11,14 @@ import { showTask } from '../queue/inspect/show-task.ts';
 import { ageTask } from '../queue/operate/age-task.ts';
 import { claimOne } from '../queue/protocol/claim-one.ts';
 import { askEnds } from '../queue/protocol/get-ends.ts';
+import { refuseMisfit } from '../queue/protocol/new-task.ts';
 import { note } from '../queue/protocol/note.ts';
 import { registerWorker, unregisterWorker } from '../queue/protocol/register-worker.ts';
 import { settle } from '../queue/protocol/settle.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
+import type { PayloadCheck } from '../worker/attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
 import { Notes } from '../worker/attempt/notes.ts';
 import { runInline } from '../worker/attempt/run-inline.ts';
@@ -110,7 +112,12 @@ export class TestRun {
       begin: this.#begin,
       beforeCommit: (completed) => this.#note(task, notes, completed),
     };
-    const outcome = await runInline(attempt, handler, new Context(attempt, outputTo(notes), transactions));
+    const check: PayloadCheck = (type, { value }) => {
+      const schema = this.#handlers.get(type)?.schema;
+      return schema && refuseMisfit(type, schema, value);
+    };
+    const ctx = new Context(attempt, { output: outputTo(notes), transactions, check });
+    const outcome = await runInline(attempt, handler, ctx);
     callOff();
     if (attempt.recorded === undefined) await this.#note(task, notes, outcome);
     const conclusion = attempt.conclude(outcome);

@@ -105,7 +105,7 @@ function openPool({ databaseUrl, synchronousCommit, leaseMs }: WorkerOptions): D
     databaseUrl,
     synchronousCommit,
     access: 'write',
-    maxConnections: 3,
+    maxConnections: 4,
     applicationName: 'taskq worker',
     deadlineMs: Math.min(30_000, Math.max(5000, leaseMs)),
   });

@@ -290,7 +290,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
     // A retry may be due before the next poll, and so may the next task of a group.
-    if (consequence?.status === 'pending' || held.task.groupKey !== null || this.options.untilIdle)
+    const { outcome, task } = held;
+    const isFollowed = outcome.kind === 'completed' && outcome.followUps !== undefined;
+    if (consequence?.status === 'pending' || isFollowed || task.groupKey !== null || this.options.untilIdle)
       this.workArrived.trigger();
   }
 

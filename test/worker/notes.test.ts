@@ -259,7 +259,7 @@ echo done
     ['{"progress": "half"}', `file descriptor 3, line 2: progress 'half': expected a number, such as 0.4`],
     ['halfway', 'file descriptor 3, line 2: expected a JSON object'],
     ['[1]', 'file descriptor 3, line 2: expected a JSON object'],
-    ['{"percent": 4}', 'file descriptor 3, line 2: expected one of progress, warn'],
+    ['{"percent": 4}', 'file descriptor 3, line 2: expected one of progress, warn, enqueue'],
   ])('that reports %s has failed', async (line, message) => {
     await handler('bad.sh', `#!/bin/sh\necho '{"progress": 0.1}' >&3\necho '${line}' >&3\n`);
     const id = await queue.enqueue('bad', {}, { max_attempts: 1 });

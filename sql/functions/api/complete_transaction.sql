@@ -1,9 +1,10 @@
 -- Records that a task which this worker holds has completed, as the last statement of the transaction in which its
 -- handler has written: both are committed, or neither is. _completed is an element of what taskq.settle takes. Raises
--- unless it is recorded, which undoes the transaction:
+-- unless it is recorded, with its follow-ups (see taskq.settle_and_enqueue), which undoes the transaction:
 --   25000  the transaction is not the one in which taskq.transaction was set to _mark, for this transaction only. A
 --          handler that commits or rolls back by hand loses the setting, and then its writes are not those of this one.
 --   55P03  another transaction has had the task's row locked for about five seconds.
+--   42501  the role may not call taskq.settle_and_enqueue, and there are follow-ups.
 --   55000  another worker has the lease, or the task has ended.
 --
 -- Sent in one message with the commit, so that no worker that stands still between the two keeps the row locked.
@@ -19,6 +20,7 @@ set jit = off
 as $$
 declare
   answer text;
+  follows constant boolean := coalesce(json_typeof(_completed -> 'enqueue') <> 'null', false);
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('complete_transaction', options, '{}');
@@ -32,12 +34,19 @@ begin
       using errcode = 'invalid_transaction_state',
         hint = 'leave begin, commit and rollback to the worker; savepoints are free to use';
   end if;
+  if follows and not has_function_privilege(session_user, 'taskq.settle_and_enqueue(integer, json, jsonb)', 'execute')
+  then
+    raise exception 'permission denied for function settle_and_enqueue' using errcode = 'insufficient_privilege';
+  end if;
   for nth in 0 .. 9 loop
-    select s.answer into answer
-    from taskq.settle(
-      _worker, json_build_array(_completed),
-      case when nth = 0 then '{}' else jsonb_build_object('wait_for', (_completed ->> 'id')::bigint) end
-    ) as s;
+    if nth > 0 then
+      perform taskq.wait_for_row(_worker, (_completed ->> 'id')::bigint);
+    end if;
+    if follows then
+      select s.answer into answer from taskq.settle_followed(_worker, json_build_array(_completed), 500) as s;
+    else
+      select s.answer into answer from taskq.settle(_worker, json_build_array(_completed)) as s;
+    end if;
     exit when answer is distinct from 'busy';
   end loop;
   if answer = 'busy' then

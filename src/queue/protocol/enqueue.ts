@@ -35,7 +35,7 @@ export interface NewTask {
   readonly type: string;
   /** JSON text, passed to the database unchanged. */
   readonly payload: string;
-  readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean };
+  readonly options?: StoredEnqueueOptions & { readonly notify_done?: boolean; readonly allow_unknown?: true };
 }
 
 /** Types that the database need not know: these, or `true` for all. It refuses any other unknown type. */
@@ -70,7 +70,7 @@ export const BULK_LENGTH = 2 * 1024 * 1024;
 /** Build the arguments of one call, with the options common to all tasks written once. */
 export function bulkOf(tasks: readonly NewTask[], allowUnknown: AllowUnknown = [], notify?: false): Bulk {
   const common = sharedFields(tasks);
-  const texts = tasks.map((task) => taskText(task, common));
+  const texts = tasks.map((task) => taskJson(task, common));
   const options = { ...common, allow_unknown: allowUnknown, notify };
   return { count: tasks.length, values: [`[${texts.join(',')}]`, JSON.stringify(options)] };
 }
@@ -133,7 +133,7 @@ export async function enqueueCounted(
 type TaskFields = Readonly<Record<string, unknown>>;
 
 /** The JSON of a task without what is common to all. The payload's text is not parsed. */
-function taskText({ type, payload, options = {} }: NewTask, common: TaskFields): string {
+export function taskJson({ type, payload, options = {} }: NewTask, common: TaskFields = {}): string {
   let text = common.type === undefined ? `{"type":${JSON.stringify(type)},` : '{';
   for (const name in options) {
     if (common[name] !== undefined) continue;

@@ -1,4 +1,5 @@
 import type { Completed, Outcome, RunAgain } from '../../domain/outcome.ts';
+import type { StoredError } from '../../domain/storable-error.ts';
 import { type Lease, leaseKey } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
@@ -14,6 +15,8 @@ export interface Consequence {
   readonly attempts: number;
   readonly retry_in_ms?: number;
   readonly reason?: string;
+  /** Why its follow-ups were refused. */
+  readonly error?: StoredError;
 }
 
 export interface SettleAnswer {
@@ -22,7 +25,7 @@ export interface SettleAnswer {
    * another transaction has the row locked; ask again.
    */
   readonly answer: 'recorded' | 'already' | 'lost' | 'busy';
-  /** Null for a completed task. */
+  /** Null for a task that has completed. */
   readonly consequence: Consequence | null;
 }
 
@@ -51,9 +54,12 @@ export async function settle(
   { waitFor }: SettleOptions = {},
 ): Promise<SettleAnswer[]> {
   const options = waitFor === undefined ? '{}' : `{"wait_for":${waitFor}}`;
-  if (settlements.every(({ outcome }) => outcome.kind === 'completed' && outcome.again === undefined))
-    return complete(db, workerId, settlements as readonly Success[], options);
+  if (settlements.every(isPlain)) return complete(db, workerId, settlements as readonly Success[], options);
   return settleAny(db, workerId, settlements, options);
+}
+
+function isPlain({ outcome }: Settlement): boolean {
+  return outcome.kind === 'completed' && outcome.again === undefined && outcome.followUps === undefined;
 }
 
 /** Record no outcome. Throws what would make any outcome fail: missing rights, a missing function, a broken session. */
@@ -68,13 +74,24 @@ async function settleAny(
   settlements: readonly Settlement[],
   options: string,
 ): Promise<SettleAnswer[]> {
+  const haveFollowUps = settlements.some(
+    ({ outcome }) => outcome.kind === 'completed' && outcome.followUps !== undefined,
+  );
   const rows = await db.query<Row>({
-    name: 'taskq_settle',
-    text: 'select id, lease_no, answer, extra from taskq.settle($1, $2, $3)',
+    ...(haveFollowUps ? SETTLE_AND_ENQUEUE : SETTLE),
     values: [workerId, `[${settlements.map(asJson).join(',')}]`, options],
   });
   return inOrder(settlements, rows, ASK_AGAIN);
 }
+
+const SETTLE = {
+  name: 'taskq_settle',
+  text: 'select id, lease_no, answer, extra from taskq.settle($1, $2, $3)',
+};
+const SETTLE_AND_ENQUEUE = {
+  name: 'taskq_settle_and_enqueue',
+  text: 'select id, lease_no, answer, extra from taskq.settle_and_enqueue($1, $2, $3)',
+};
 
 /** Pass arrays: they cost the server half as much as JSON. The server answers only what it did not record. */
 async function complete(
@@ -115,7 +132,7 @@ function inOrder(leases: readonly Lease[], rows: readonly Row[], absent: SettleA
   return leases.map((lease) => answers.get(leaseKey(lease)) ?? absent);
 }
 
-/** Build one element of the array that `taskq.settle` takes. A result is JSON text already. */
+/** Build one element of the array that `taskq.settle` takes. Result and follow-ups are JSON text already. */
 export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
   const head = JSON.stringify({
     id,
@@ -128,6 +145,8 @@ export function asJson({ id, leaseNo, outcome, ranMs }: Settlement): string {
   if ('result' in outcome && outcome.result !== null) text += `,"result":${outcome.result}`;
   if (outcome.kind === 'completed' && outcome.again !== undefined)
     text += `,"again":${againJson(outcome.again)}`;
+  if (outcome.kind === 'completed' && outcome.followUps !== undefined)
+    text += `,"enqueue":${outcome.followUps.tasks}`;
   return `${text}}`;
 }
 

@@ -1,23 +1,40 @@
 import { inspect } from 'node:util';
+import type { FollowUps } from '../../domain/follow-ups.ts';
 import { progressOf } from '../../domain/progress.ts';
 import { storableError } from '../../domain/storable-error.ts';
+import { TaskqError } from '../../lib/errors.ts';
 import type { Level } from '../../lib/level.ts';
+import { shown } from '../../lib/shown.ts';
 import { read } from '../../lib/thrown.ts';
 import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
+import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
 import { type Transactions, transact } from './transact.ts';
+
+/** What a context passes on to. */
+export interface ContextHost {
+  readonly output: HandlerOutput;
+  readonly transactions: Transactions;
+  /** Compares the payloads that the handler enqueues with the schemas of its worker's handlers. */
+  readonly check: PayloadCheck;
+}
 
 /** The context a handler receives for its task. */
 export class Context implements TaskContext {
   readonly #attempt: Attempt;
   readonly #output: HandlerOutput;
   readonly #transactions: Transactions;
+  readonly #check: PayloadCheck;
+  /** Created on first use: most handlers enqueue nothing. */
+  #followUps: FollowUpList | undefined;
+  #isOver = false;
 
-  constructor(attempt: Attempt, output: HandlerOutput, transactions: Transactions) {
+  constructor(attempt: Attempt, { output, transactions, check }: ContextHost) {
     this.#attempt = attempt;
     this.#output = output;
     this.#transactions = transactions;
+    this.#check = check;
   }
 
   get id(): string {
@@ -69,7 +86,27 @@ export class Context implements TaskContext {
   }
 
   get transaction(): TaskContext['transaction'] {
-    return (work) => transact(this.#attempt, this.#transactions, work);
+    return (work) => transact(this.#attempt, this.#transactions, this, work);
+  }
+
+  get enqueue(): TaskContext['enqueue'] {
+    return async (type, payload = {}, options = {}) => {
+      if (this.#isOver)
+        throw new TaskqError('attempt_over', `${shown(type)} cannot be enqueued: the handler has ended`);
+      this.#followUps ??= new FollowUpList(this.#check);
+      return this.#followUps.add(type, payload, options);
+    };
+  }
+
+  /** The handler has ended: take no more tasks from it. Returns those it has enqueued; undefined: none. */
+  endFollowUps(): Promise<FollowUps | undefined> | undefined {
+    this.#isOver = true;
+    return this.#followUps?.end();
+  }
+
+  /** Nothing was committed of its transaction: it may go on. */
+  reopenFollowUps(): void {
+    this.#isOver = false;
   }
 }
 

@@ -1,14 +1,18 @@
 import { checkPayload } from '../../domain/check-payload.ts';
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { refused } from '../../lib/open-transaction.ts';
-import type { TaskContext } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import { type Attempt, currentAttempt } from './attempt.ts';
+import type { Context } from './context.ts';
 
 /** Run a handler in this process. Never rejects. */
-export async function runInline(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
-  const outcome = await outcomeOfRun(attempt, handler, ctx);
-  return attempt.transacting === undefined ? outcome : afterTransaction(attempt, outcome);
+export async function runInline(attempt: Attempt, handler: Handler, ctx: Context): Promise<Outcome> {
+  const ended = await outcomeOfRun(attempt, handler, ctx);
+  const outcome = attempt.transacting === undefined ? ended : await afterTransaction(attempt, ended);
+  const taken = ctx.endFollowUps();
+  if (taken === undefined) return outcome;
+  const followUps = await taken;
+  return followUps === undefined || outcome.kind !== 'completed' ? outcome : { ...outcome, followUps };
 }
 
 /** The handler did not wait for its transaction: that is over first, and no task completes without it. */
@@ -21,7 +25,7 @@ async function afterTransaction(attempt: Attempt, outcome: Outcome): Promise<Out
   });
 }
 
-async function outcomeOfRun(attempt: Attempt, handler: Handler, ctx: TaskContext): Promise<Outcome> {
+async function outcomeOfRun(attempt: Attempt, handler: Handler, ctx: Context): Promise<Outcome> {
   try {
     const { payload: text } = attempt.task;
     const payload: unknown = handler.takes === 'text' ? text : JSON.parse(text);
@@ -51,7 +55,7 @@ class InvalidPayload {
   }
 }
 
-function runChecked(handler: Handler, payload: unknown, ctx: TaskContext): unknown {
+function runChecked(handler: Handler, payload: unknown, ctx: Context): unknown {
   if (handler.schema === undefined) return handler.run(payload, ctx);
   return checkPayload(handler.schema, payload).then((checked) =>
     'problem' in checked ? new InvalidPayload(checked.problem) : handler.run(checked.value, ctx),

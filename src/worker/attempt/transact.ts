@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { FollowUps } from '../../domain/follow-ups.ts';
 import { type Completed, outcomeOf } from '../../domain/outcome.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { type OpenTransaction, refused } from '../../lib/open-transaction.ts';
@@ -18,6 +19,14 @@ export interface Transactions {
   beforeCommit?(completed: Completed): Promise<void>;
 }
 
+/** What the handler enqueues, which is stored with the completion. */
+export interface Following {
+  /** Take no more tasks. Returns those that were enqueued; undefined: none. */
+  endFollowUps(): Promise<FollowUps | undefined> | undefined;
+  /** Nothing was committed: take tasks again. */
+  reopenFollowUps(): void;
+}
+
 /**
  * Run a handler's work in a transaction whose last statement completes the task. Returns what the work returned: then
  * both are committed, unless it is a signal that does not complete the task, which undoes the work. Throws what the work
@@ -26,6 +35,7 @@ export interface Transactions {
 export async function transact<T>(
   attempt: Attempt,
   transactions: Transactions,
+  following: Following,
   work: TransactionWork<T>,
 ): Promise<T> {
   if (attempt.isCompleting) throw refused('the task was completed by its first ctx.transaction');
@@ -34,9 +44,12 @@ export async function transact<T>(
   const { promise, resolve } = withResolvers();
   attempt.transacting = promise;
   try {
-    return await inTransaction(attempt, transactions, work);
+    return await inTransaction(attempt, transactions, following, work);
   } finally {
-    if (!attempt.isCompleting) attempt.completion = { state: 'none' };
+    if (!attempt.isCompleting) {
+      attempt.completion = { state: 'none' };
+      following.reopenFollowUps();
+    }
     attempt.transacting = undefined;
     resolve();
   }
@@ -53,6 +66,7 @@ function withResolvers(): { readonly promise: Promise<void>; readonly resolve: (
 async function inTransaction<T>(
   attempt: Attempt,
   transactions: Transactions,
+  following: Following,
   work: TransactionWork<T>,
 ): Promise<T> {
   const { signal, task } = attempt;
@@ -65,8 +79,10 @@ async function inTransaction<T>(
     if (signal.aborted) onAbort();
     const value = await work(transaction.client);
     if (signal.aborted) throw interrupted(signal);
-    const outcome = outcomeOf({ kind: 'returned', value });
-    if (outcome.kind === 'completed') {
+    const ended = outcomeOf({ kind: 'returned', value });
+    if (ended.kind === 'completed') {
+      const followUps = await following.endFollowUps();
+      const outcome = followUps === undefined ? ended : { ...ended, followUps };
       const ranMs = performance.now() - attempt.startedAt;
       const completed = { id: task.id, leaseNo: task.leaseNo, outcome, ranMs };
       const last = completeTransaction(transactions.workerId, completed, mark);

@@ -1,7 +1,9 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
+import { refuseMisfit } from '../../queue/protocol/new-task.ts';
 import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
+import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { HandlerTransactions } from '../attempt/handler-transactions.ts';
 import type { Transactions } from '../attempt/transact.ts';
@@ -85,9 +87,13 @@ export class Executor {
     this.#timers = new AttemptTimers(graceMs, (held) => this.#abandon(held));
     this.#attempts = {
       markRunning: (held) => host.markRunning(held),
-      processes: new HandlerProcesses(killAfterMs, host.transactions.settings),
+      processes: new HandlerProcesses(killAfterMs, {
+        transactions: host.transactions.settings,
+        check: this.#checkPayload,
+      }),
       outputOf: (held) => host.outputOf(held),
       transactionsOf: (held) => host.transactionsOf(held),
+      check: this.#checkPayload,
       onEnded: (held, outcome) => this.#end(held, outcome),
     };
   }
@@ -204,6 +210,11 @@ export class Executor {
     }
     this.#attempts.processes.close();
   }
+
+  readonly #checkPayload: PayloadCheck = (type, { value }) => {
+    const schema = this.#handlers.get(type)?.schema;
+    return schema && refuseMisfit(type, schema, value);
+  };
 
   /** The next turn of the event loop. */
   readonly #beginTurn = (): void => {

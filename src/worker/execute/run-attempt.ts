@@ -1,5 +1,6 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { Context } from '../attempt/context.ts';
+import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import type { Transactions } from '../attempt/transact.ts';
@@ -18,6 +19,8 @@ export interface AttemptHost {
   outputOf(held: StartedTask): HandlerOutput;
   /** Where a handler opens its own transactions. */
   transactionsOf(held: StartedTask): Transactions;
+  /** Compares the payloads that handlers enqueue with the schemas of this worker's handlers. */
+  readonly check: PayloadCheck;
   /** The handler has ended: conclude the attempt. */
   readonly onEnded: (held: StartedTask, outcome: Outcome) => void;
 }
@@ -44,7 +47,7 @@ function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Ou
   const transactions = host.transactionsOf(held);
   return attempt.isIsolated
     ? host.processes.run(attempt, handler as LoadedHandler, { output, transactions })
-    : runInline(attempt, handler, new Context(attempt, output, transactions));
+    : runInline(attempt, handler, new Context(attempt, { output, transactions, check: host.check }));
 }
 
 /** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */

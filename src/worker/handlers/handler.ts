@@ -1,5 +1,6 @@
 import type { Backoff } from '../../domain/backoff.ts';
 import type { Breaker } from '../../domain/breaker.ts';
+import type { FollowUpOptions } from '../../domain/follow-ups.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import type { TransactionClient } from '../../lib/open-transaction.ts';
@@ -53,6 +54,13 @@ export interface TaskContext {
    * nothing. Rolled back, and rejected, if `work` throws or the attempt has to end.
    */
   transaction<T>(work: TransactionWork<T>): Promise<T>;
+  /**
+   * Enqueues a task with the end of this one: it is stored in the transaction that records the completion, and not at
+   * all if the attempt ends otherwise. Resolves when the task is checked; it has no id before the end. Throws TaskqError
+   * for an invalid option, InvalidPayloadError if the schema of a handler of this worker refuses the payload. At most
+   * 10,000 tasks, with 16 MB of JSON together.
+   */
+  enqueue(type: string, payload?: unknown, options?: FollowUpOptions): Promise<void>;
 }
 
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */

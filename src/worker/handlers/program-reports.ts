@@ -1,13 +1,15 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { parseExact } from '../../lib/exact-json.ts';
+import { shown } from '../../lib/shown.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import type { TaskContext } from './handler.ts';
 
 /** What a program may report while it runs, by the name in its line. */
-const REPORTS: Readonly<Record<string, (report: Report, ctx: TaskContext) => void>> = {
+const REPORTS: Readonly<Record<string, (report: Report, ctx: TaskContext) => Promise<void> | void>> = {
   progress: ({ progress, text }, ctx) => ctx.progress(progress as number, text as string | undefined),
   warn: ({ warn }, ctx) => ctx.warn(warn),
+  enqueue: ({ enqueue: task }, ctx) => enqueueReported(task, ctx),
 };
 
 type Report = Readonly<Record<string, unknown>>;
@@ -16,20 +18,28 @@ const MAX_LINE_LENGTH = 2 * 1024 * 1024;
 
 /**
  * Read what a program reports on file descriptor 3: a JSON object in each line, named by one of its members. Returns a
- * function that throws for the first line that cannot be understood.
+ * function that waits for what the lines ask for, and throws for the first one that is not understood, or refused.
  */
-export function readReports(stream: Readable, ctx: TaskContext): () => void {
+export function readReports(stream: Readable, ctx: TaskContext): () => Promise<void> {
   const decoder = new StringDecoder();
   let rest = '';
   let line = 0;
   let fault: Error | undefined;
+  const taking = new Set<Promise<void>>();
   const take = (text: string) => {
     line += 1;
     if (fault !== undefined || text.trim() === '') return;
+    const nth = line;
+    const refuse = (error: unknown) => {
+      fault ??= new Error(`file descriptor 3, line ${nth}: ${messageOf(error)}`);
+    };
     try {
-      report(text, ctx);
+      const taken = report(text, ctx)?.catch(refuse);
+      if (taken === undefined) return;
+      taking.add(taken);
+      void taken.then(() => taking.delete(taken));
     } catch (error) {
-      fault = new Error(`file descriptor 3, line ${line}: ${messageOf(error)}`);
+      refuse(error);
     }
   };
   stream.on('data', (chunk: Buffer) => {
@@ -43,16 +53,24 @@ export function readReports(stream: Readable, ctx: TaskContext): () => void {
   });
   stream.on('end', () => take(rest));
   stream.on('error', () => {});
-  return () => {
+  return async () => {
+    await Promise.all(taking);
     if (fault !== undefined) throw fault;
   };
 }
 
-function report(text: string, ctx: TaskContext): void {
+function report(text: string, ctx: TaskContext): Promise<void> | void {
   const given = parsed(text);
   const names = Object.keys(REPORTS).filter((name) => Object.hasOwn(given, name));
   if (names.length !== 1) throw new Error(`expected one of ${Object.keys(REPORTS).join(', ')}`);
-  REPORTS[names[0]!]!(given, ctx);
+  return REPORTS[names[0]!]!(given, ctx);
+}
+
+async function enqueueReported(task: unknown, ctx: TaskContext): Promise<void> {
+  if (typeof task !== 'object' || task === null || Array.isArray(task))
+    throw new Error(`enqueue ${shown(task)}: expected {"type": …, "payload": …}, with options beside them`);
+  const { type, payload, ...options } = task as { readonly type: string; readonly payload?: unknown };
+  await ctx.enqueue(type, payload, options);
 }
 
 function parsed(text: string): Report {

@@ -26,6 +26,9 @@ const MAX_LINE_BYTES = 2000;
  * schedule enqueued it at a tick, and `TRACEPARENT` if it has one. Each line of stderr is logged, each line on file
  * descriptor 3 is a report (see `readReports`). When asked to end it gets SIGTERM; its worker kills it after `killAfter`.
  *
+ * A line `{"enqueue": {"type": …, "payload": …, …options}}` on file descriptor 3 enqueues a task; the attempt fails if it
+ * is refused.
+ *
  * Exit code 0: stdout is the result, as JSON if it is JSON, else as text; no output means no result. Exit code 75:
  * throws Retry. Exit code 79: returns Again, with stdout as its options. Otherwise it throws an error with the end of
  * stderr. A report that cannot be understood fails an attempt that would have completed.
@@ -58,7 +61,7 @@ export async function runProgram(path: string, payload: string, ctx: TaskContext
     const [exitCode, signal] = (await once(program, 'exit')) as [number | null, NodeJS.Signals | null];
     // Processes that it started may hold its output open for ever.
     await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
-    if (exitCode === 0 || exitCode === RUN_AGAIN) checkReports();
+    if (exitCode === 0 || exitCode === RUN_AGAIN) await checkReports();
     if (exitCode === 0) return resultOf(result());
     if (exitCode === RUN_AGAIN) return againOf(resultOf(result()));
     if (exitCode === TRY_AGAIN) throw new Retry({ message: lastLine(tail()) ?? 'it asked for a retry' });

@@ -1,4 +1,5 @@
 import type { Completed, Outcome } from '../../domain/outcome.ts';
+import type { StoredPayload } from '../../domain/payload.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
@@ -20,7 +21,13 @@ export type ToChild =
   | { readonly kind: 'settings'; readonly transactions: TransactionSettings }
   | ({ readonly kind: 'run'; readonly key: string } & RunRequest)
   | { readonly kind: 'commit' }
-  | { readonly kind: 'abort'; readonly reason: AbortReason };
+  | { readonly kind: 'abort'; readonly reason: AbortReason }
+  | ({ readonly kind: 'checked'; readonly check: number } & PayloadAnswer);
+
+/** What the worker knows of a payload; null: it knows no schema of its type. */
+export interface PayloadAnswer {
+  readonly answer: 'fits' | null | { readonly problem: string };
+}
 
 /** A message from a handler's process. */
 export type FromChild =
@@ -29,6 +36,8 @@ export type FromChild =
   | { readonly kind: 'outcome'; readonly outcome: Outcome; readonly completion: Completion }
   /** The handler's transaction is about to commit, once the worker has answered. */
   | { readonly kind: 'committing'; readonly outcome: Completed }
+  /** Its handler enqueues a task: compare its payload with the schema of its type. */
+  | { readonly kind: 'check'; readonly check: number; readonly type: string; readonly payload: StoredPayload }
   /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }
   | {

@@ -11,6 +11,7 @@ import { runInline } from '../attempt/run-inline.ts';
 import type { Transactions } from '../attempt/transact.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
 import { type Handler, loadHandler } from '../handlers/load-handler.ts';
+import { AskedChecks } from './asked-checks.ts';
 import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
 
@@ -42,12 +43,21 @@ function outputOf(attempt: Attempt): HandlerOutput {
   };
 }
 
+function contextOf(attempt: Attempt, itsTransactions: Transactions): Context {
+  return new Context(attempt, {
+    output: outputOf(attempt),
+    transactions: itsTransactions,
+    check: checks.ask,
+  });
+}
+
 /** Handlers by path. */
 const loaded = new Map<string, Promise<Handler>>();
 let current: Attempt | undefined;
 let key = '';
 let transactions: HandlerTransactions;
 let mayCommit = () => {};
+const checks = new AskedChecks((check, type, payload) => send({ kind: 'check', check, type, payload }));
 
 process.on('message', (message: ToChild) => {
   switch (message.kind) {
@@ -59,6 +69,9 @@ process.on('message', (message: ToChild) => {
       break;
     case 'abort':
       current?.abort(message.reason);
+      break;
+    case 'checked':
+      checks.answered(message.check, message.answer);
       break;
     case 'run':
       key = message.key;
@@ -72,12 +85,9 @@ catchUncaughtErrors((culprit, thrown) => {
   send({ kind: 'spoilt' });
   if (culprit === undefined || culprit === current) report(outcomeOf({ kind: 'threw', thrown }));
   else
-    new Context(culprit, outputOf(culprit), transactions).log.warn(
-      'an operation this task left running has failed',
-      {
-        error: messageOf(thrown),
-      },
-    );
+    contextOf(culprit, transactions).log.warn('an operation this task left running has failed', {
+      error: messageOf(thrown),
+    });
 });
 
 /** Report that the task is taken, and only then run its handler, which may end the process at once. */
@@ -91,7 +101,7 @@ async function run(attempt: Attempt, path: string): Promise<void> {
   if (current !== attempt) return; // an uncaught error has ended it
   const { task } = attempt;
   const outcome = await load(task.type, path).then(
-    (handler) => runInline(attempt, handler, new Context(attempt, outputOf(attempt), watched(attempt))),
+    (handler) => runInline(attempt, handler, contextOf(attempt, watched(attempt))),
     (thrown: unknown) => outcomeOf({ kind: 'threw', thrown }),
   );
   if (current === attempt) report(outcome);

@@ -1,13 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { InvalidPayloadError } from '../../domain/errors.ts';
 import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import { messageOf } from '../../lib/thrown.ts';
 import type { Completion } from '../attempt/attempt.ts';
+import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { Transactions } from '../attempt/transact.ts';
 import type { AbortReason } from '../handlers/handler.ts';
-import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
+import type { FromChild, Keyed, PayloadAnswer, RunRequest, ToChild } from './child-messages.ts';
 
 const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 
@@ -27,9 +30,17 @@ export interface RunHost {
   readonly onCompletion: (completion: Completion) => void;
 }
 
+/** What a process requires of its worker. */
+export interface ProcessHost {
+  readonly transactions: TransactionSettings;
+  /** Compares the payloads that handlers enqueue with the schemas of the worker's handlers. */
+  readonly check: PayloadCheck;
+}
+
 /** A child process, leader of its own process group, in which handlers run one task at a time. */
 export class HandlerProcess {
   readonly #child: ChildProcess;
+  readonly #check: PayloadCheck;
   readonly #key = randomUUID();
   #host: RunHost | undefined;
   #end: ((how: EndOfRun) => void) | undefined;
@@ -37,7 +48,8 @@ export class HandlerProcess {
   #isTaken = false;
   #spent = false;
 
-  constructor(transactions: TransactionSettings) {
+  constructor({ transactions, check }: ProcessHost) {
+    this.#check = check;
     this.#child = fork(CHILD, { serialization: 'advanced', detached: true, stdio: ['ignore', 2, 2, 'ipc'] });
     this.#child.on('message', (sent) => {
       if (isKeyed(sent, this.#key)) this.#onMessage(sent.message);
@@ -119,6 +131,9 @@ export class HandlerProcess {
       case 'warning':
         this.#host?.output.warn(message.error);
         break;
+      case 'check':
+        void this.#answer(message);
+        break;
       case 'spoilt':
         this.#spent = true;
         break;
@@ -134,6 +149,17 @@ export class HandlerProcess {
     if (end === undefined || this.#end !== end) return; // it has ended meanwhile
     host?.onCompletion({ state: 'sent', outcome });
     this.#send({ kind: 'commit' });
+  }
+
+  async #answer({ check, type, payload }: FromChild & { readonly kind: 'check' }): Promise<void> {
+    let answer: PayloadAnswer['answer'] = null;
+    try {
+      const checked = this.#check(type, payload);
+      if (checked !== undefined) answer = await checked.then(() => 'fits');
+    } catch (error) {
+      answer = { problem: error instanceof InvalidPayloadError ? error.problem : messageOf(error) };
+    }
+    this.#send({ kind: 'checked', check, answer });
   }
 
   #died(outcome: Outcome): void {

@@ -1,8 +1,7 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import type { Attempt, Completion } from '../attempt/attempt.ts';
-import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { Handler } from '../handlers/load-handler.ts';
-import { type EndOfRun, HandlerProcess, type RunHost } from './handler-process.ts';
+import { type EndOfRun, HandlerProcess, type ProcessHost, type RunHost } from './handler-process.ts';
 import { KillTimer } from './kill-timer.ts';
 
 /** A handler that was loaded from a file, so that another process can load it too. */
@@ -24,14 +23,14 @@ const IDLE_MS = 30_000;
  */
 export class HandlerProcesses {
   readonly #killAfterMs: number;
-  readonly #transactions: TransactionSettings;
+  readonly #host: ProcessHost;
   /** Processes without a task, the most recently used last. */
   #idle: { readonly process: HandlerProcess; readonly timer: NodeJS.Timeout }[] = [];
   readonly #busy = new Set<HandlerProcess>();
 
-  constructor(killAfterMs: number, transactions: TransactionSettings) {
+  constructor(killAfterMs: number, host: ProcessHost) {
     this.#killAfterMs = killAfterMs;
-    this.#transactions = transactions;
+    this.#host = host;
   }
 
   /**
@@ -102,7 +101,7 @@ export class HandlerProcesses {
 
   /** Start a process for exactly one task. */
   #startForOne(): HandlerProcess {
-    const process = new HandlerProcess(this.#transactions);
+    const process = new HandlerProcess(this.#host);
     process.spend();
     return process;
   }
@@ -113,7 +112,7 @@ export class HandlerProcesses {
       if (last.process.isReusable) return last.process;
       last.process.kill();
     }
-    return new HandlerProcess(this.#transactions);
+    return new HandlerProcess(this.#host);
   }
 
   #putBack(process: HandlerProcess): void {

@@ -12,8 +12,8 @@ export function logOutcome(
   { answer, consequence }: SettleAnswer,
 ): End {
   const note = 'resultNote' in outcome ? outcome.resultNote : null;
-  if (answer !== 'lost' && outcome.kind === 'completed' && note === null && !events.isDebugEnabled)
-    return 'completed';
+  const isPlain = outcome.kind === 'completed' && consequence === null && note === null;
+  if (answer !== 'lost' && isPlain && !events.isDebugEnabled) return 'completed';
   const about = {
     task_id: task.id,
     type: task.type,
@@ -29,7 +29,8 @@ export function logOutcome(
     const { ran_ms: _, ...which } = about;
     events.event('result.not_stored', { ...which, bytes: note.bytes, reason: note.reason });
   }
-  const error = 'error' in outcome && outcome.error !== null ? { error: outcome.error } : {};
+  const stored = consequence?.error ?? ('error' in outcome ? outcome.error : null);
+  const error = stored === null ? {} : { error: stored };
   if (consequence?.status === 'dead' || (outcome.kind === 'dead' && consequence === null)) {
     events.event('task.died', { ...about, reason: consequence?.reason, ...error });
     return 'died';

@@ -5,6 +5,7 @@ import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import { type GiveBackHooks, type GiveBackOptions, giveBackTasks } from './give-back-tasks.ts';
+import { KeyedOutcomes, waitsForKeys } from './keyed-outcomes.ts';
 import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
 import { deservesWait, OutcomeRecorder, type RecorderHooks } from './outcome-recorder.ts';
 import { RetryWait } from './retry-wait.ts';
@@ -16,7 +17,7 @@ export interface ReporterHooks extends RecorderHooks, GiveBackHooks, NoteHooks {
 
 /** A larger statement gains nothing. */
 const MAX_BATCH = 2000;
-/** Limit the results in one statement to about this many characters. */
+/** Limit the results and follow-ups in one statement to about this many characters. */
 const MAX_BATCH_LENGTH = 16_000_000;
 /** At most this many reports that are sent alone go between two statements of the others. */
 const MAX_ALONE_PER_BATCH = 4;
@@ -25,8 +26,8 @@ const MAX_ALONE_PER_TYPE = 20;
 
 /**
  * Sends the ledger's reports to the database: outcomes, and tasks to give back. Batches form naturally: one is in
- * flight at a time, and reports that arrive meanwhile go together in the next. Nothing is dropped: a report stays in
- * the ledger until the database has answered it.
+ * flight at a time, and reports that arrive meanwhile go together in the next. Outcomes whose follow-ups have keys go
+ * beside them. Nothing is dropped: a report stays in the ledger until the database has answered it.
  */
 export class Reporter {
   readonly notes: NoteRecorder;
@@ -34,6 +35,7 @@ export class Reporter {
   readonly #hooks: ReporterHooks;
   readonly #retryWait: RetryWait;
   readonly #recorder: OutcomeRecorder;
+  readonly #keyed: KeyedOutcomes;
   readonly #givingBack: GiveBackOptions;
   readonly #arrived = new Wakeup();
   /** Not triggered by new reports: they are no reason to retry while the database refuses. */
@@ -49,6 +51,15 @@ export class Reporter {
     this.#hooks = hooks;
     this.#retryWait = retryWait;
     this.#recorder = new OutcomeRecorder({ worker, ledger, retryWait, hooks });
+    this.#keyed = new KeyedOutcomes({
+      recorder: new OutcomeRecorder({ worker, ledger, retryWait, hooks }),
+      retryWait,
+      onStatementFailed: hooks.onStatementFailed,
+      onSent: () => {
+        this.wake(); // for what waits to be sent again
+        hooks.onSent();
+      },
+    });
     this.#givingBack = { worker, ledger, retryWait, hooks };
   }
 
@@ -64,7 +75,7 @@ export class Reporter {
 
   /** True while a statement has no answer. */
   get isSending(): boolean {
-    return this.#isSending;
+    return this.#isSending || this.#keyed.isSending;
   }
 
   /** There is a new report. */
@@ -116,11 +127,15 @@ export class Reporter {
 
   /** False: the database could not take all of it now; the rest waits again. */
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
-    const outcomes = batch.filter(isEnded);
-    const released = outcomes.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
+    const ended = batch.filter(isEnded);
+    const released = ended.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
+    const keyed = ended.filter(waitsForKeys);
+    const outcomes = keyed.length === 0 ? ended : ended.filter((held) => !waitsForKeys(held));
     this.#isSending = true;
     const waitFor = outcomes.find(deservesWait)?.id;
-    const isTaken = (await this.#tried(batch, () => this.notes.recordLast(batch, { waitFor })))
+    const areNoted = await this.#tried(batch, () => this.notes.recordLast(batch, { waitFor }));
+    if (areNoted && keyed.length > 0) this.#keyed.add(keyed, signal);
+    const isTaken = areNoted
       ? await Promise.all([
           this.#tried(outcomes, () => this.#recorder.record(outcomes, signal)),
           this.#tried(released, () => giveBackTasks(released, this.#givingBack)),
@@ -151,5 +166,6 @@ function isEnded(held: HeldTask): held is EndedTask {
 
 function lengthOf(outcome: Outcome): number {
   const result = ('result' in outcome && outcome.result?.length) || 0;
-  return result + ((outcome.kind === 'completed' && outcome.again?.payload?.length) || 0);
+  if (outcome.kind !== 'completed') return result;
+  return result + (outcome.again?.payload?.length ?? 0) + (outcome.followUps?.tasks.length ?? 0);
 }

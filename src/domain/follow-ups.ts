@@ -1,0 +1,20 @@
+import type { EnqueueOptions } from './enqueue-options.ts';
+
+/** Tasks that a handler enqueues with the end of its own: they are stored if and only if its completion is. */
+export interface FollowUps {
+  /** JSON text: an array as `taskq.settle_and_enqueue` takes it. */
+  readonly tasks: string;
+  /** Some have keys, which a producer may have in an open transaction. */
+  readonly haveKeys: boolean;
+}
+
+/** Options of a follow-up besides its type and payload. */
+export interface FollowUpOptions extends EnqueueOptions {
+  /** Accept a type that the database does not know. */
+  readonly allowUnknown?: true;
+}
+
+/** So many tasks may follow one. */
+export const MAX_FOLLOW_UPS = 10_000;
+/** Limit their text together, in characters: one statement stores them. */
+export const MAX_FOLLOW_UPS_LENGTH = 16_000_000;

@@ -1,0 +1,66 @@
+import type { EndedTask } from '../lease/held-task.ts';
+import type { OutcomeRecorder } from './outcome-recorder.ts';
+import type { RetryWait } from './retry-wait.ts';
+
+export interface KeyedOutcomesOptions {
+  readonly recorder: OutcomeRecorder;
+  readonly retryWait: RetryWait;
+  /** A statement failed and will be sent again. */
+  readonly onStatementFailed: (error: unknown) => void;
+  /** An outcome has its answer, or waits to be sent again. */
+  readonly onSent: () => void;
+}
+
+/** The server waits for one key of a statement for 20 ms, for each further one a millisecond. */
+const MAX_BATCH = 20;
+
+/**
+ * Records outcomes whose follow-ups have keys. A producer may have such a key in an open transaction, so they are sent
+ * beside all other outcomes, on another connection; those that were not tried before go first.
+ */
+export class KeyedOutcomes {
+  readonly #options: KeyedOutcomesOptions;
+  #fresh: EndedTask[] = [];
+  #repeated: EndedTask[] = [];
+  #isSending = false;
+
+  constructor(options: KeyedOutcomesOptions) {
+    this.#options = options;
+  }
+
+  /** True while a statement has no answer. */
+  get isSending(): boolean {
+    return this.#isSending;
+  }
+
+  /** Send these too. What is not taken goes back to the ledger. */
+  add(outcomes: readonly EndedTask[], signal: AbortSignal): void {
+    for (const held of outcomes) (held.delivery === undefined ? this.#fresh : this.#repeated).push(held);
+    if (!this.#isSending) void this.#send(signal);
+  }
+
+  async #send(signal: AbortSignal): Promise<void> {
+    const { recorder, retryWait, onStatementFailed, onSent } = this.#options;
+    this.#isSending = true;
+    for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
+      try {
+        await recorder.record(batch, signal);
+      } catch (error) {
+        onStatementFailed(error);
+        for (const held of batch) retryWait.later(held);
+      }
+      onSent();
+    }
+    this.#isSending = false;
+  }
+
+  #take(): EndedTask[] {
+    const from = this.#fresh.length > 0 ? this.#fresh : this.#repeated;
+    return from.splice(0, MAX_BATCH);
+  }
+}
+
+/** Whether an outcome may have to wait for the producer of a key. */
+export function waitsForKeys({ outcome }: EndedTask): boolean {
+  return outcome.kind === 'completed' && outcome.followUps?.haveKeys === true;
+}

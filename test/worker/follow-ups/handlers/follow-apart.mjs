@@ -1,0 +1,2 @@
+export { follow as default } from './_follow.mjs';
+export const isolation = 'process';

@@ -1,0 +1,1 @@
+export { follow as default } from './_follow.mjs';
