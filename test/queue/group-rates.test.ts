@@ -194,6 +194,20 @@ describe('a group with a rate', () => {
     expect(await asks()).toEqual([]);
   });
 
+  test('leaves none either if it has no rate any more when it is looked at', async () => {
+    await setGroup({ rate: '1/1m' });
+    await inGroup();
+    const me = await worker();
+    await me.claim();
+    await queue.admin.rows("select taskq.set_group('default', 'bob', '{\"rate\": \"1/1m\"}')");
+    await enqueue(queue.admin, { group: 'bob' });
+    await me.claim();
+    await setGroup({ rate: null });
+    await queue.admin.rows("update taskq.group_rates set used_to = used_to - interval '2 days'");
+    await queue.admin.rows('select taskq.maintain()');
+    expect(await queue.admin.rows('select key from taskq.group_rates')).toEqual([{ key: 'bob' }]);
+  });
+
   test('a burst needs a rate', async () => {
     await expect(setGroup({ burst: 2 })).rejects.toMatchObject({
       code: '22023',

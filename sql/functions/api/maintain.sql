@@ -65,6 +65,11 @@ begin
     failed := failed || format('cannot remove keys whose period is over: %s', sqlerrm);
   end;
   begin
+    perform taskq.forget_group_rates(page, ts);
+  exception when others then
+    failed := failed || format('cannot remove states of the rates of groups: %s', sqlerrm);
+  end;
+  begin
     perform taskq.forget_marks(ts);
   exception when others then
     failed := failed || format('cannot remove marks of idle workers: %s', sqlerrm);

@@ -1,7 +1,7 @@
 -- Writes what the slots that a fill has given out (_got) or taken back unused (_unused) leave of the rates of their
 -- groups, whose mutexes the caller has; _each_us is null for a group without a rate. A group that has room for more
 -- tasks than its rate allows now asks again when it allows the next slot; an endless one, which is full of tasks that
--- no worker has claimed, not at once. Wakes workers for that time. See taskq.fill_groups and taskq.group_rate_left.
+-- no worker has claimed, a little later. Wakes workers for that time. See taskq.fill_groups and taskq.group_rate_left.
 --
 -- The row of a group without waiting tasks goes with the first look at it after nothing of the rate is used up, for
 -- which the group asks: once a minute at most.
@@ -58,7 +58,9 @@ begin
           when not g.waits and g.used_to > _ts then g.used_to + interval '1 minute'
           when g.waits and g.got = g.slots and (g.got < g.room or g.endless) then greatest(
             taskq.next_slot_at(g.used_to, g.each_us, g.burst, 1),
-            _ts + case when g.got < g.room then interval '1 ms' else interval '100 ms' end
+            _ts + case
+              when g.got < g.room then interval '1 ms' when g.got > 0 then interval '100 ms' else interval '1 s'
+            end
           )
         end as due_at
       ) as w

@@ -1,0 +1,17 @@
+-- Removes a page of the states of rates that groups no longer have. Of groups with a rate, fills remove them (see
+-- taskq.spend_group_rates), and write them, so that a lock here would hold up a claim.
+create or replace function taskq.forget_group_rates(_page integer, _ts timestamptz)
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  delete from taskq.group_rates r
+  where (r.queue, r.key) in (
+    select o.queue, o.key
+    from taskq.group_rates o
+    cross join lateral taskq.group_slots(o.queue, o.key, _ts) as l
+    where o.used_to < _ts - interval '1 day' and l.rate is null
+    limit _page
+    for update of o skip locked
+  )
+$$;
