@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { parseExpression } from '../../src/domain/schedule/expression.ts';
 import { jitterOf } from '../../src/domain/schedule/jitter.ts';
 import { tickOfSource } from '../../src/domain/schedule/tick-source.ts';
@@ -172,6 +173,30 @@ describe('firing', () => {
     const ticks = (await tasks()).map(({ source }) => source);
     expect(ticks).toHaveLength(25);
     expect(new Set(ticks).size).toBe(25);
+  });
+});
+
+describe('a mistake in fire_schedule would be seen:', () => {
+  const file = new URL('../../sql/functions/api/fire_schedule.sql', import.meta.url);
+  const text = readFileSync(file, 'utf8');
+  afterEach(() => queue.admin.rows(text));
+
+  async function fireBadly(pattern: string, replacement: string, secondsAgo: number): Promise<number> {
+    expect(text).toContain(pattern);
+    await queue.admin.rows(text.replace(pattern, replacement));
+    const tick = await due(secondsAgo);
+    const answers = [await fire(tick, later(tick, 60)), await fire(tick, later(tick, 60))];
+    return answers.filter(({ answer }) => answer === 'fired').length;
+  }
+
+  test('a tick that is not compared', async () => {
+    expect(await fireBadly('or its.next_at is distinct from _expected', '', 5)).toBe(2);
+  });
+  test('a schedule that does not move on', async () => {
+    expect(await fireBadly('set next_at = _next,', 'set next_at = s.next_at,', 5).catch(() => 2)).toBe(2);
+  });
+  test('a tick that has not come', async () => {
+    expect(await fireBadly('_expected > ts or ticks[cardinality(ticks)] > ts', 'false', -60)).toBe(1);
   });
 });
 

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
 const queue = useWorkers();
@@ -114,6 +117,20 @@ test('a schedule keeps no worker from being idle, and needs none that is not pau
     async () => (await queue.rows('select from taskq.tasks')).length > 0,
     async () => 'no tick has fired',
   );
+});
+
+test('schedules of the configuration are added if they do not exist, and no other is changed', async () => {
+  await set('kept', '@weekly');
+  const path = join(await temporaryDirectory(), 'taskq.config.json');
+  const tick = { expression: '@daily', type: 'tick' };
+  await writeFile(path, JSON.stringify({ schedules: { kept: tick, added: tick } }));
+  const worker = queue.work(['--config', path]);
+  await worker.waitForLog(event('schedule.added'));
+  expect(eventsOf(worker, 'schedule.added').map(({ schedule }) => schedule)).toEqual(['added']);
+  expect(await queue.rows('select name, expression from taskq.schedules order by name')).toEqual([
+    { name: 'added', expression: '@daily' },
+    { name: 'kept', expression: '@weekly' },
+  ]);
 });
 
 test('one that cannot be fired is logged, tried again, and stops no other', async () => {
