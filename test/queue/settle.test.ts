@@ -584,6 +584,19 @@ describe('the fence', () => {
     ]);
   });
 
+  test.each([
+    ['settle', 'taskq.settle(1, $2, $1)', '"x"'],
+    ['complete', "taskq.complete(1, '{}', '{}', options => $1)", '1e30'],
+    ['settle_and_enqueue', 'taskq.settle_and_enqueue(1, $2, $1)', '[]'],
+  ])('a row to wait for that no id names is refused in one line (%s)', async (name, call, wait_for) => {
+    const options = `{"wait_for": ${wait_for}}`;
+    const refused = queue.admin.rows(`select from ${call}`, options, ...(call.includes('$2') ? ['[]'] : []));
+    await expect(refused).rejects.toMatchObject({
+      code: '22023',
+      message: `${name}: wait_for ${wait_for === '1e30' ? `1${'0'.repeat(30)}` : wait_for}: expected the id of a task`,
+    });
+  });
+
   test.each(['completed', 'failed'])(
     'a row that was busy is waited for on demand, for a while (%s)',
     async (kind) => {

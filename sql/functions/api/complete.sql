@@ -43,7 +43,7 @@ declare
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('complete', options, '{wait_for}');
-    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+    perform taskq.wait_for_row('complete', _worker, options -> 'wait_for');
     ts := clock_timestamp();
   end if;
   -- One statement for all that it needs to know: each costs as much as ten tasks.

@@ -29,7 +29,7 @@ declare
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('note', options, '{repeat,wait_for}');
-    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+    perform taskq.wait_for_row('note', _worker, options -> 'wait_for');
   end if;
   select left(n.progress::text, 100) into bad
   from json_to_recordset(_notes) as n (id bigint, progress jsonb)

@@ -44,7 +44,7 @@ declare
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('settle', options, '{wait_for}');
-    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+    perform taskq.wait_for_row('settle', _worker, options -> 'wait_for');
     ts := clock_timestamp();
   end if;
   select count(*), min(coalesce(o.outcome, 'none')) filter (

@@ -27,7 +27,7 @@ declare
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('settle_and_enqueue', options, '{wait_for}');
-    perform taskq.wait_for_row(_worker, (options ->> 'wait_for')::bigint);
+    perform taskq.wait_for_row('settle_and_enqueue', _worker, options -> 'wait_for');
   end if;
   -- A lease that is named twice counts once: with follow-ups if one of its entries has them.
   select json_agg(o.entry) filter (where not o.follows),
