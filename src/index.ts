@@ -10,6 +10,7 @@ export type {
 } from './config/task-settings.ts';
 export type { Backoff, BackoffKind } from './domain/backoff.ts';
 export type { Breaker } from './domain/breaker.ts';
+export type { Callback } from './domain/callback.ts';
 export type { EnqueueOptions, KeyFor, OnHeld } from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,
@@ -18,6 +19,7 @@ export {
   UnknownTypeError,
   WaitDeadlineError,
 } from './domain/errors.ts';
+export type { FollowUpOptions } from './domain/follow-ups.ts';
 export type {
   HandlerMap,
   PayloadOf,

@@ -100,6 +100,8 @@ create table taskq.queues (
   max_running integer,
   rate text,
   burst integer,
+  -- The queues into which its handlers may enqueue; null: any.
+  may_enqueue text[],
   registered jsonb not null default '{}',
   registered_by text,
   operator jsonb not null default '{}',
@@ -163,6 +165,9 @@ create table taskq.task_types (
   breaker taskq.breaker,
   -- Of which attempts the log is kept; null: of those that did not complete.
   keep_log text,
+  -- What follows the end of its tasks: see taskq.call_back.
+  on_complete jsonb,
+  on_dead jsonb,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz,
   registered jsonb not null default '{}',

@@ -1,3 +1,4 @@
+import type { Callback } from '../domain/callback.ts';
 import { checkedName } from '../domain/names.ts';
 import { newScheduleOf, type ScheduleInputs } from '../domain/schedule/definition.ts';
 import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
@@ -40,6 +41,10 @@ export interface TaskTypeInput {
   readonly breaker?: string | BreakerInput;
   /** Of which attempts the last lines of their log are kept; default `failed`: of those that did not complete. */
   readonly keepLog?: 'failed' | 'always' | 'none';
+  /** A task to enqueue when one completes: a type, or `{ type, queue, payload }`. */
+  readonly onComplete?: string | Callback;
+  /** The same for one that becomes a dead letter. */
+  readonly onDead?: string | Callback;
 }
 
 export type TaskTypeInputs = Readonly<Record<string, TaskTypeInput>>;
@@ -78,6 +83,8 @@ export interface QueueInput {
   readonly rate?: string;
   /** How many may start at once after a pause; needs a rate. Default: what that allows in a tenth of a second. */
   readonly burst?: number;
+  /** Queues into which its handlers may enqueue; `none`: into no queue. Default: into any. */
+  readonly mayEnqueue?: readonly string[] | 'none';
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;

@@ -4,6 +4,7 @@ import type { TaskqError } from '../lib/errors.ts';
 import { didYouMean } from '../lib/nearest.ts';
 import { shown } from '../lib/shown.ts';
 import { type Backoff, normaliseBackoff, type StoredBackoff } from './backoff.ts';
+import { type Callback, parseCallback } from './callback.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseRetention, type Retention } from './retention.ts';
@@ -52,6 +53,10 @@ export interface EnqueueOptions {
   readonly backoff?: Backoff;
   /** W3C trace context, passed to the handler. */
   readonly traceparent?: string;
+  /** A task to enqueue when it completes: a type, or `{ type, queue, payload }`. */
+  readonly onComplete?: string | Callback;
+  /** The same for when it becomes a dead letter. */
+  readonly onDead?: string | Callback;
 }
 
 /** The `options jsonb` of `taskq.enqueue`. Options the producer left out are absent. */
@@ -73,6 +78,8 @@ export interface StoredEnqueueOptions {
   retention?: Retention;
   backoff?: StoredBackoff;
   traceparent?: string;
+  on_complete?: Callback;
+  on_dead?: Callback;
 }
 
 /** Stored in `max_attempts` for `unlimited`: PostgreSQL's greatest integer. */
@@ -118,6 +125,8 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   retention: (value, what) => ({ retention: parseRetention(value, what) }),
   backoff: (value, what) => ({ backoff: normaliseBackoff(value, what) }),
   traceparent: (value, what) => ({ traceparent: traceparentOf(value, what) }),
+  onComplete: (value, what) => ({ on_complete: parseCallback(value, what) }),
+  onDead: (value, what) => ({ on_dead: parseCallback(value, what) }),
 };
 
 function isOption(name: string): name is keyof EnqueueOptions {

@@ -2,9 +2,11 @@ import { badOption } from '../lib/bad-option.ts';
 import { toPositiveMs } from '../lib/duration.ts';
 import { normaliseBackoff } from './backoff.ts';
 import { normaliseBreaker } from './breaker.ts';
+import { parseCallback } from './callback.ts';
 import { maxAttemptsOf } from './enqueue-options.ts';
 import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from './group-settings.ts';
 import { parseKeepLog } from './keep-log.ts';
+import { parseMayEnqueue } from './may-enqueue.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseBurst, parseRate } from './queue-limits.ts';
@@ -60,6 +62,8 @@ export const TYPE_SETTINGS = {
   priority: setting('priority', parsePriority),
   breaker: setting('breaker', normaliseBreaker),
   keepLog: setting('keep_log', parseKeepLog),
+  onComplete: setting('on_complete', parseCallback),
+  onDead: setting('on_dead', parseCallback),
 };
 
 /** Settings for the tasks of a queue. */
@@ -80,6 +84,7 @@ export const QUEUE_SETTINGS = {
   maxRunning: setting('max_running', parseGroupLimit),
   rate: setting('rate', parseRate),
   burst: setting('burst', parseBurst),
+  mayEnqueue: setting('may_enqueue', parseMayEnqueue),
 };
 
 /** Settings of a group of a queue. */

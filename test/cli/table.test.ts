@@ -53,7 +53,7 @@ const QUEUE: ListedQueue = {
     group_on_dead: 'go-on',
     group_by: 'type',
   },
-  ...{ max_running: 100, rate: '1000/1h', burst: 100 },
+  ...{ max_running: 100, rate: '1000/1h', burst: 100, may_enqueue: [LONG, 'mail'] },
 };
 const TYPE: ListedType = {
   ...{
@@ -70,6 +70,8 @@ const TYPE: ListedType = {
     breaker_probe_at: AT,
     breaker_probe_id: null,
     keep_log: 'always',
+    on_complete: { type: LONG },
+    on_dead: { type: LONG },
   },
   ...{ first_seen_at: AT, last_seen_at: AT, workers: [LONG], waiting: 1_000_000, at_least: true },
 };

@@ -1,4 +1,5 @@
 import { breaker } from './breaker.ts';
+import { followUps } from './follow-ups.ts';
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
 import { limits } from './limits.ts';
@@ -6,4 +7,11 @@ import type { Scenario } from './scenario.ts';
 import { schedules } from './schedules.ts';
 
 /** What `npm run faults -- <name>` runs. */
-export const SCENARIOS: Readonly<Record<string, Scenario>> = { breaker, groups, keys, limits, schedules };
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  breaker,
+  'follow-ups': followUps,
+  groups,
+  keys,
+  limits,
+  schedules,
+};

@@ -319,3 +319,53 @@ test('an option that does not exist is refused, and one to wait for a row is tha
   const wait = JSON.stringify({ wait_for: Number(tasks[0]!.id) });
   expect(await queue.admin.rows(call, worker.id, of, wait)).toEqual([{ answer: 'recorded' }]);
 });
+
+describe('a queue that says where its handlers may enqueue', () => {
+  const allow = (queues: readonly string[] | null) =>
+    queue.admin.rows("select taskq.set_queue('default', $1)", JSON.stringify({ may_enqueue: queues }));
+
+  test.each<[string, readonly string[], object]>([
+    ['a queue that it does not name', ['mail', 'post'], { type: 'mail' }],
+    ['any queue, where it names none', [], { type: 'mail', queue: 'mail' }],
+    ['the queue of the type', ['default'], { type: 'placed' }],
+    ['something that is no task', ['mail'], { queue: 5 }],
+  ])('refuses %s, which makes the task dead; the rest is recorded', async (_, queues, task) => {
+    const { worker, tasks } = await claimed(2);
+    await knowTypes(queue.admin.client, 'placed');
+    await queue.admin.rows(`select taskq.set_type('placed', '{"queue": "letters"}')`);
+    await allow(queues);
+    const [bad, good] = tasks as [Claimed, Claimed];
+    const answers = await settle(worker, followed(bad, task), outcome(good, 'completed'));
+    expect(answers).toMatchObject([
+      { extra: { reason: 'follow_up_refused', error: { code: '42501' } } },
+      { answer: 'recorded', extra: null },
+    ]);
+    expect(await enqueued()).toEqual([]);
+  });
+
+  test('takes what it names, by the follow-up or by its type, and anything once the setting is removed', async () => {
+    const { worker, tasks } = await claimed(2);
+    await queue.admin.rows(`select taskq.set_type('mail', '{"queue": "letters"}')`);
+    await allow(['letters', 'post']);
+    await settle(worker, followed(tasks[0]!, { type: 'mail' }, { type: 'mail', queue: 'post' }));
+    await allow(null);
+    await settle(worker, followed(tasks[1]!, { type: 'mail', queue: 'other' }));
+    expect(await enqueued('queue')).toEqual([{ queue: 'letters' }, { queue: 'post' }, { queue: 'other' }]);
+  });
+
+  test('says so of a task in another queue only if that one does', async () => {
+    const { worker, tasks } = await claimed();
+    await queue.admin.rows(`select taskq.set_queue('mail', '{"may_enqueue": []}')`);
+    await settle(worker, followed(tasks[0]!, { type: 'mail', queue: 'mail' }));
+    expect(await enqueued('queue')).toEqual([{ queue: 'mail' }]);
+  });
+
+  test.each([['"mail"'], ['["mail", 5]'], ['[""]'], ['{"mail": true}']])(
+    'refuses %s as names',
+    async (names) => {
+      await expect(
+        queue.admin.rows("select taskq.set_queue('default', $1)", `{"may_enqueue": ${names}}`),
+      ).rejects.toMatchObject({ code: '22023', message: expect.stringContaining('may_enqueue') });
+    },
+  );
+});

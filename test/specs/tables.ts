@@ -10,4 +10,6 @@ export const TABLES = `
   );
   create table app.gate ();
   create table app.outages (type text primary key);
+  create table app.agent_events (task_id bigint primary key, agent text not null, summary text not null);
+  create table app.embeddings (event bigint not null, job bigint not null);
 `;

@@ -156,17 +156,7 @@ test('a task that replaces a waiting one leaves it what identifies it, and nothi
   // Of its group it needs a slot anew: `gate` and `status`.
   expect(kept.toSorted()).toEqual([
     ...['cancel_reason', 'cancel_requested_at', 'created_at', 'group_key', 'id', 'lease_expires_at'],
-    ...[
-      'lease_no',
-      'lease_owner',
-      'notify_done',
-      'on_end',
-      'queue',
-      'settled_by',
-      'step',
-      'type',
-      'unique_key',
-    ],
+    ...['lease_no', 'lease_owner', 'notify_done', 'queue', 'settled_by', 'step', 'type', 'unique_key'],
     'workflow_id',
   ]);
 });

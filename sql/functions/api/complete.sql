@@ -29,6 +29,8 @@ declare
   done_nos integer[];
   waited bigint[];
   tied bigint[];
+  called bigint[];
+  called_types text[];
   probes bigint[];
   default_retention text;
   type_retention jsonb;
@@ -48,11 +50,17 @@ begin
   end if;
   -- One statement for all that it needs to know: each costs as much as ten tasks.
   select d.retention,
-    (select jsonb_object_agg(y.name, y.retention) from taskq.task_types y where y.retention is not null),
+    y.retention,
     (select jsonb_object_agg(q.name, q.retention) from taskq.queues q where q.retention is not null),
-    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker)
-  into default_retention, type_retention, queue_retention, probes
-  from taskq.defaults d;
+    (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker),
+    y.called
+  into default_retention, type_retention, queue_retention, probes, called_types
+  from taskq.defaults d
+  cross join (
+    select jsonb_object_agg(y.name, y.retention) filter (where y.retention is not null) as retention,
+      array_agg(y.name) filter (where y.on_complete is not null) as called
+    from taskq.task_types y
+  ) as y;
   default_drop_on := coalesce(taskq.drop_on(default_retention, ts), awaited_drop_on);
   -- Lock the rows first; separate statements then see the locked versions, including edits committed meanwhile. By
   -- ctid, and joined by hashing: where the planner believes that the table is empty, as after a drain, it would read
@@ -61,13 +69,14 @@ begin
     array_agg(locked.row_at) filter (where locked.is_kept),
     count(*), array_agg(locked.id) filter (where locked.notify_done),
     array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention),
-    array_agg(locked.id) filter (where locked.is_tied)
-  into plain_at, kept_at, locked_count, waited, other_retentions, tied
+    array_agg(locked.id) filter (where locked.is_tied), array_agg(locked.id) filter (where locked.is_called)
+  into plain_at, kept_at, locked_count, waited, other_retentions, tied, called
   from (
     select distinct a.id, a.lease_no from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id, a.lease_no
   ) as o
   cross join lateral (
     select t.ctid as row_at, t.id, t.notify_done, kept.kept_for,
+      t.on_end ? 'complete' or t.type = any (called_types) as is_called,
       -- A client waits for the result: keep it for at least an hour.
       t.notify_done or kept.kept_for <> 'none' as is_kept,
       taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied
@@ -130,6 +139,13 @@ begin
   if probes is not null then
     insert into taskq.breaker_events (type, at, probe_id)
     select t.type, ts, t.id from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (probes);
+  end if;
+  if called is not null then
+    perform taskq.call_back('complete', array_agg(t.id), ts, array_agg(o.result))
+    from taskq.tasks t
+    join unnest(_ids, _lease_nos, _results) as o (id, lease_no, result)
+      on o.id = t.id + 0 and o.lease_no = t.lease_no
+    where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (called);
   end if;
   if tied is not null then
     perform taskq.leave(tied, ts);

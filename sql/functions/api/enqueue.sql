@@ -36,6 +36,14 @@ begin
         if options ->> 'on_held' is not null and options ->> 'key' is null then
           perform taskq.refuse_keyless('enqueue', options ->> 'on_held');
         end if;
+        if options ?| '{on_complete,on_dead}' and not options ? 'key' then
+          task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);
+          return query select e.id, e.created, e.extra from taskq.enqueue_many(jsonb_build_array(task), options) as e;
+          return;
+        end if;
+        perform taskq.refuse_callbacks(
+          jsonb_build_array(jsonb_build_object('type', _type)), options
+        ) where options ?| '{on_complete,on_dead}';
       end if;
     end if;
   end if;

@@ -2,8 +2,9 @@
 -- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
 -- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if the
 -- key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff, traceparent,
--- notify_done, source. A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as absent; an
--- unknown name or an invalid value is refused with its place: see taskq.options_fit.
+-- notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that is to follow its completion or
+-- its death: see taskq.call_back). A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as
+-- absent; an unknown name or an invalid value is refused with its place: see taskq.options_fit.
 --
 -- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false, with the
 -- answer in extra if the element was to replace it: see taskq.enqueue_replacing. Elements of the same key take effect
@@ -90,6 +91,12 @@ begin
     perform taskq.refuse_keyless('enqueue_many', options ->> 'on_held');
   end if;
 
+  if options ?| '{on_complete,on_dead}'
+    or (have_options and _tasks @? '$[*] ? (exists (@.on_complete) || exists (@.on_dead))')
+  then
+    perform taskq.refuse_callbacks(_tasks, options);
+    options := options || '{"have_callbacks": true}';
+  end if;
   if options ? 'key' or have_keys then
     if jsonb_array_length(_tasks) = 1 or not have_options then
       return query select e.* from taskq.enqueue_keyed(_tasks, options, nulls, settings) as e;

@@ -60,6 +60,8 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
   perform taskq.known_type(_type, _payload, options);
+  perform taskq.refuse_callbacks(jsonb_build_array(jsonb_build_object('type', _type)), options)
+  where options ?| '{on_complete,on_dead}';
   begin
     first_at := (options ->> 'next_at')::timestamptz;
   exception when data_exception then

@@ -9,17 +9,26 @@ as $$
 begin
   perform taskq.refuse_unknown_options('set_type', options, '{by}');
   _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
+  perform taskq.refuse_own_callback('set_type', _type, _settings);
+  perform taskq.refuse_unknown(array_remove(
+    array[_settings #>> '{on_complete,type}', _settings #>> '{on_dead,type}'], null
+  ), '{}');
   perform taskq.add_types(array[_type], options);
   update taskq.task_types t
-  set operator = jsonb_strip_nulls(t.operator || _settings) where t.name = _type;
+  set operator = (
+    select coalesce(jsonb_object_agg(s.name, s.value), '{}')
+    from jsonb_each(t.operator || _settings) as s (name, value) where s.value <> 'null'
+  )
+  where t.name = _type;
   update taskq.task_types t
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
     backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
-    priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log
+    priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log,
+    on_complete = effective.on_complete, on_dead = effective.on_dead
   from taskq.task_types old
   cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
-    priority smallint, breaker jsonb, keep_log text
+    priority smallint, breaker jsonb, keep_log text, on_complete jsonb, on_dead jsonb
   )
   where t.name = _type and old.name = _type;
   perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);

@@ -6,7 +6,8 @@ create or replace function taskq.again_of(_by taskq.tasks, _previous jsonb, _kee
 returns jsonb
 language sql stable
 as $$
-  select jsonb_strip_nulls(to_jsonb(_by) - 'payload') || jsonb_build_object('payload', _by.payload)
+  select jsonb_strip_nulls(to_jsonb(_by) - '{payload,on_end}'::text[])
+    || jsonb_build_object('payload', _by.payload, 'on_end', _by.on_end)
     || case
       when _previous is null then jsonb_build_object('keeps_time', _keeps_time)
       when not _keeps_time then jsonb_build_object(

@@ -13,7 +13,8 @@ as $$
       dead_retention = effective.dead_retention, group_limit = effective.group_limit,
       group_rate = effective.group_rate, group_burst = effective.group_burst,
       group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
-      max_running = effective.max_running, rate = effective.rate, burst = effective.burst
+      max_running = effective.max_running, rate = effective.rate, burst = effective.burst,
+      may_enqueue = effective.may_enqueue
     from taskq.queues old
     cross join lateral jsonb_populate_record(null::taskq.queues, old.registered || old.operator) as effective
     where q.name = any (_names) and old.name = q.name

@@ -38,6 +38,7 @@ declare
     when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
+    when _option = 'may_enqueue' then 'an array of at most 1000 names of queues'
     when _option = 'queues' then 'an array of names, or null for every queue'
     when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'
     when _option = 'on_held' then 'ignore, replace or preserve'
@@ -47,6 +48,9 @@ declare
     when _option = 'breaker' then
       'an object such as {"failures": 5, "within_ms": 60000, "probe_after_ms": 30000}: failures 1 to 1000, within_ms '
       || '1 to 3155760000000, probe_after_ms likewise or "none"'
+    when _option in ('on_complete', 'on_dead') then
+      'an object such as {"type": "report", "queue": "reports", "payload": {}}: queue and payload are optional, '
+      || 'the payload an object of at most 64 KB'
     when _option = 'backoff' then
       'an object such as {"kind": "exponential", "base_ms": 5000, "factor": 2, "max_ms": 3600000, "jitter": 0.2}: '
       || 'kind fixed, linear, quadratic or exponential, base_ms and max_ms 0 to 3155760000000, factor 1 to 100, '

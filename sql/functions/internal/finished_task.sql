@@ -24,7 +24,7 @@ as $$
     _status as status, task.priority, task.queue, task.type, task.payload, task.created_by, task.expires_at,
     task.timeout_ms, task.max_attempts, task.backoff, task.retention::text, _result as result,
     _result_note as result_note, task.error, task.tags, task.unique_key, task.group_key, task.workflow_id, task.step,
-    task.traceparent, task.source,
+    task.on_end, task.traceparent, task.source,
     case when _status = 'cancelled' then coalesce(task.cancel_requested_at, _ts) else task.cancel_requested_at end
       as cancel_requested_at,
     coalesce(task.cancel_reason, _reason) as cancel_reason, _ending as ending, task.progress

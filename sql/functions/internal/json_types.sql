@@ -13,8 +13,9 @@ as $$
       'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'group_burst', 'max_running', 'burst'
     ) then array['number']
     when _option in ('priority', 'key_for') then array['string', 'number']
-    when _option in ('tags', 'backoff', 'breaker') then array['object']
+    when _option in ('tags', 'backoff', 'breaker', 'on_complete', 'on_dead') then array['object']
     when _option in ('notify_done', 'notify', 'by_hand') then array['boolean']
+    when _option = 'may_enqueue' then array['array']
     when _option = 'allow_unknown' then array['boolean', 'array']
   end
 $$;

@@ -17,6 +17,8 @@ declare
   moved integer;
   waited bigint[];
   tied bigint[];
+  called_types constant text[] := array(select y.name from taskq.task_types y where y.on_dead is not null);
+  are_called boolean;
 begin
   insert into taskq.dead_tasks
   select d.*
@@ -29,9 +31,13 @@ begin
   cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
   where t.id = any (_ids);
   select count(*), array_agg(t.id) filter (where t.notify_done),
-    array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id))
-  into moved, waited, tied
+    array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id)),
+    bool_or(t.on_end ? 'dead' or t.type = any (called_types))
+  into moved, waited, tied, are_called
   from taskq.tasks t where t.id = any (_ids);
+  if are_called then
+    perform taskq.call_back('dead', _ids, _ts, _reasons => _reasons);
+  end if;
   if tied is not null then
     perform taskq.leave(tied, _ts);
   end if;

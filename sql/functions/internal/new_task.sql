@@ -16,7 +16,7 @@ as $$
     given.notify_done, given.queue, given.type, given.payload, _producer as created_by, given.expires_at,
     given.timeout_ms, given.max_attempts, null::bigint as workflow_id, null::text as step,
     given.key as unique_key, given.group_key, given.tags, given.backoff, given.retention, null::jsonb as again,
-    null::jsonb as on_end, given.traceparent, given.source, null::timestamptz as cancel_requested_at,
+    given.on_end, given.traceparent, given.source, null::timestamptz as cancel_requested_at,
     null::text as cancel_reason, null::jsonb as progress,
     null::jsonb as error, null::integer as settled_by
 $$;

@@ -14,6 +14,8 @@ begin
         _judged => null
       )
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
+      and (o.on_complete is null or taskq.is_callback(o.on_complete))
+      and (o.on_dead is null or taskq.is_callback(o.on_dead))
       and coalesce(dead_retention <> 'none', true)
       and coalesce(length(o.by) between 1 and 200, true)
       and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)
@@ -21,6 +23,12 @@ begin
       and coalesce(keep_log in ('failed', 'always', 'none'), true)
       and coalesce(max_running >= 1, true) and coalesce(burst between 1 and 100000, true)
       and coalesce(group_burst between 1 and 100000, true)
+      and (
+        may_enqueue is null or jsonb_array_length(may_enqueue) <= 1000 and not exists (
+          select from jsonb_array_elements(may_enqueue) as q (name)
+          where jsonb_typeof(q.name) <> 'string' or octet_length(q.name #>> '{}') not between 1 and 200
+        )
+      )
       and (rate is null or taskq.rate_of(rate) is not null)
       and (group_rate is null or taskq.rate_of(group_rate) is not null)
       and (key_for is null or key_for in ('"live"', '"ever"') or taskq.period_ms(key_for) is not null)
@@ -35,7 +43,8 @@ begin
       errors_retention taskq.retention, dead_retention taskq.retention, traceparent text, source text,
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text,
-      group_rate text, group_burst integer, max_running integer, rate text, burst integer, keep_log text
+      group_rate text, group_burst integer, max_running integer, rate text, burst integer, keep_log text,
+      may_enqueue jsonb, on_complete jsonb, on_dead jsonb
     )
   );
 exception when data_exception or check_violation then

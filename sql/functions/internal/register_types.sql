@@ -23,6 +23,8 @@ begin
   ), '{}')
   into _types
   from jsonb_each(_types) as type (name, settings);
+  perform taskq.refuse_own_callback('type ' || type.name, type.name, type.settings)
+  from jsonb_each(_types) as type (name, settings);
   known := array(
     select t.name from taskq.task_types t
     where t.name in (select jsonb_object_keys(_types))
@@ -33,12 +35,13 @@ begin
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
     backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
     priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log,
-    registered = type.settings, registered_by = _by, last_seen_at = _ts
+    on_complete = effective.on_complete, on_dead = effective.on_dead, registered = type.settings, registered_by = _by,
+    last_seen_at = _ts
   from jsonb_each(_types) as type (name, settings)
   join taskq.task_types old on old.name = type.name
   cross join lateral jsonb_to_record(type.settings || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
-    priority smallint, breaker jsonb, keep_log text
+    priority smallint, breaker jsonb, keep_log text, on_complete jsonb, on_dead jsonb
   )
   where t.name = type.name and t.name = any (known);
 

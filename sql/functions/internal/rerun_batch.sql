@@ -25,6 +25,9 @@ begin
       'key', f.unique_key, 'group', f.group_key, 'retention', f.retention, 'backoff', f.backoff,
       'traceparent', f.traceparent, 'source', 'rerun of ' || f.id, 'delay_ms', options -> 'delay_ms'
     )) || jsonb_build_object('payload', coalesce(options -> 'payload', f.payload), 'tags', f.tags)
+      || case when f.on_end is null then '{}' else jsonb_build_object(
+        'on_complete', f.on_end -> 'complete', 'on_dead', f.on_end -> 'dead'
+      ) end
     order by f.id
   )
   into found_ids, copies

@@ -11,6 +11,7 @@ as $$
 #variable_conflict use_column
 declare
   parents jsonb;
+  misplaced record;
   ids bigint[];
   lease_nos integer[];
   answers text[];
@@ -22,6 +23,21 @@ begin
   select jsonb_object_agg(t.id, jsonb_build_object('traceparent', t.traceparent)) into parents
   from json_to_recordset(_outcomes) as o (id bigint)
   cross join lateral (select l.id, l.traceparent from taskq.tasks l where l.id = o.id limit 1) as t;
+
+  select t.queue, f.task -> 'type' as type, target.queue as into_queue into misplaced
+  from json_to_recordset(_outcomes) as o (id bigint, enqueue jsonb)
+  cross join lateral (select l.queue from taskq.tasks l where l.id = o.id limit 1) as t
+  join taskq.queues q on q.name = t.queue and q.may_enqueue is not null
+  cross join lateral jsonb_array_elements(o.enqueue) as f (task)
+  left join taskq.task_types y on y.name = f.task ->> 'type'
+  cross join lateral (select coalesce(f.task ->> 'queue', y.queue, 'default') as queue) as target
+  where target.queue <> all (q.may_enqueue)
+  limit 1;
+  if misplaced.queue is not null then
+    raise exception '% cannot be enqueued: handlers of the queue "%" may not enqueue into "%"', misplaced.type,
+      misplaced.queue, misplaced.into_queue
+      using errcode = 'insufficient_privilege', hint = 'see taskq queues set --may-enqueue';
+  end if;
 
   select array_agg(s.id), array_agg(s.lease_no), array_agg(s.answer) into ids, lease_nos, answers
   from taskq.settle(

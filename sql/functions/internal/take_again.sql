@@ -43,6 +43,7 @@ begin
     created_by = (given.task).created_by, timeout_ms = (given.task).timeout_ms,
     max_attempts = (given.task).max_attempts, tags = (given.task).tags, backoff = (given.task).backoff,
     retention = (given.task).retention, traceparent = (given.task).traceparent, source = (given.task).source,
+    on_end = (given.task).on_end,
     progress = null, error = null
   from unnest(_ids) as replaced (id)
   cross join lateral (select r.* from taskq.tasks r where r.id = replaced.id limit 1) as r

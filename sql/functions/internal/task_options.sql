@@ -5,6 +5,7 @@ language sql immutable parallel safe
 as $$
   select array[
     'queue', 'priority', 'delay_ms', 'at', 'max_attempts', 'timeout_ms', 'expires_ms', 'group', 'key', 'key_for',
-    'on_held', 'tags', 'retention', 'backoff', 'traceparent', 'notify_done', 'source'
+    'on_held', 'tags', 'retention', 'backoff', 'traceparent', 'notify_done', 'source',
+    'on_complete', 'on_dead'
   ]
 $$;

@@ -4,6 +4,7 @@ returns text[]
 language sql immutable parallel safe
 as $$
   select array[
-    'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker', 'keep_log'
+    'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker', 'keep_log',
+    'on_complete', 'on_dead'
   ]
 $$;

@@ -35,6 +35,8 @@ export function declareTaskOptions(command: Command): Command {
       '--on-held <policy>',
       'if the key is held: ignore (default), replace the task that holds it, or preserve its time when replacing',
     )
+    .option('--on-complete <type>', 'enqueue a task of this type when it completes')
+    .option('--on-dead <type>', 'enqueue a task of this type when it becomes a dead letter')
     .option('--tag <name=value>', 'tag to find the task by; repeatable', collect)
     .option(
       '--retention <period>',

@@ -25,6 +25,8 @@ export interface TaskOptions {
   readonly onHeld?: string;
   readonly tag?: readonly string[];
   readonly retention?: string;
+  readonly onComplete?: string;
+  readonly onDead?: string;
 }
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
@@ -52,9 +54,12 @@ export function flagsOf(options: TaskOptions): Record<string, unknown> {
     onHeld,
     tag,
     retention,
+    onComplete,
+    onDead,
   } = options;
   return {
     ...{ queue, priority, delay, at, timeout, backoff, expires, group, key, keyFor, onHeld, retention },
+    ...{ onComplete, onDead },
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),

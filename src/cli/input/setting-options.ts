@@ -121,6 +121,16 @@ const OPTIONS: Record<SettingName, SettingOption> = {
       'of which attempts the last 100 lines of their log are kept: of those that did not complete (failed)',
     suggestions: ['failed', 'always', 'none'],
   },
+  onComplete: {
+    flags: '--on-complete <type>',
+    about: 'enqueue a task of this type when one completes',
+    suggestions: [],
+  },
+  onDead: {
+    flags: '--on-dead <type>',
+    about: 'enqueue a task of this type when one becomes a dead letter',
+    suggestions: [],
+  },
   groupLimit: {
     flags: '--group-limit <n>',
     about: 'tasks of each group that have a slot at a time (any number); 1 runs them one after the other',
@@ -167,6 +177,11 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     flags: '--burst <n>',
     about: 'how many may start at once after a pause; needs a rate (what that allows in a tenth of a second)',
     suggestions: ['1', '20'],
+  },
+  mayEnqueue: {
+    flags: '--may-enqueue <queues|none>',
+    about: 'queues into which its handlers may enqueue, with commas between them (any)',
+    suggestions: ['none'],
   },
 };
 

@@ -27,6 +27,12 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
       { title: 'LIMITS', leaves: 9, cell: limitsText, shrinksTo: 6 },
       { title: 'GROUPS', leaves: 0, cell: groupsText, shrinksTo: 6 },
       {
+        title: 'ENQUEUES',
+        leaves: 0,
+        cell: ({ may_enqueue }) => (may_enqueue === null ? '-' : may_enqueue.join(', ') || 'none'),
+        shrinksTo: 8,
+      },
+      {
         title: 'PAUSE',
         leaves: 8,
         shrinksTo: 10,

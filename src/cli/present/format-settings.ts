@@ -1,3 +1,4 @@
+import type { Callback } from '../../domain/callback.ts';
 import type { SetSetting } from '../../queue/inspect/get-type.ts';
 import type { Screen } from '../run/output.ts';
 import { attemptsText, backoffText, breakerText, durationText } from './settings-text.ts';
@@ -26,6 +27,7 @@ function valueText(name: string, value: unknown): string {
   if (value === null) return '-';
   if (name === 'max_attempts') return attemptsText(value as number);
   if (name === 'breaker') return breakerText(value as Record<string, unknown>);
+  if (name === 'on_complete' || name === 'on_dead') return (value as Callback).type;
   if (name === 'backoff') return backoffText(value as Record<string, unknown>);
   return name.endsWith('_ms') ? durationText(value as number) : String(value);
 }

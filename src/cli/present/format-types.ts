@@ -41,6 +41,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
         paint: (text, { breaker_opened_at: openedAt }) => (openedAt === null ? text : screen.paint.red(text)),
       },
       { title: 'LOG', leaves: 2, cell: ({ keep_log }) => keep_log ?? '-' },
+      { title: 'THEN', leaves: 0, cell: callbacksOf, shrinksTo: 8 },
       { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },
       { title: 'PRIORITY', leaves: 4, cell: ({ priority }) => String(priority ?? '-'), align: 'right' },
       { title: 'RETENTION', leaves: 4, cell: ({ retention }) => retention ?? '-' },
@@ -63,6 +64,12 @@ function breakerOf({ breaker, ...open }: ListedType, now: number): string {
   const since = `open since ${relativeTime(openedAt, now)}`;
   if (probe !== null) return `${since}, task ${probe} tries it`;
   return probeAt === null ? `${since}, until resumed` : `${since}, probe ${relativeTime(probeAt, now)}`;
+}
+
+/** What follows its tasks, such as `report, dead: page-someone`. */
+function callbacksOf({ on_complete, on_dead }: ListedType): string {
+  const set = [on_complete?.type, on_dead === null ? undefined : `dead: ${on_dead.type}`];
+  return set.filter((text) => text !== undefined).join(', ') || '-';
 }
 
 function handlersOf(workers: readonly string[]): string {

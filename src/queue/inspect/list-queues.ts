@@ -26,6 +26,8 @@ export interface ListedQueue {
   readonly rate: string | null;
   /** Null: there is no rate. */
   readonly burst: number | null;
+  /** The queues into which its handlers may enqueue; null: any. */
+  readonly may_enqueue: readonly string[] | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

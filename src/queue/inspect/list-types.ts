@@ -1,3 +1,4 @@
+import type { Callback } from '../../domain/callback.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 /** A known type with the settings for its tasks; null: not set. Times are ISO 8601. */
@@ -22,6 +23,9 @@ export interface ListedType {
   readonly breaker_probe_id: string | null;
   /** Of which attempts the log is kept; null: `failed`. */
   readonly keep_log: string | null;
+  /** What follows its tasks when they complete or die. */
+  readonly on_complete: Callback | null;
+  readonly on_dead: Callback | null;
   readonly first_seen_at: string;
   /** Null: it was added and no worker has registered it yet. */
   readonly last_seen_at: string | null;

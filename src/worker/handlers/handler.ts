@@ -1,5 +1,6 @@
 import type { Backoff } from '../../domain/backoff.ts';
 import type { Breaker } from '../../domain/breaker.ts';
+import type { Callback } from '../../domain/callback.ts';
 import type { FollowUpOptions } from '../../domain/follow-ups.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
@@ -84,6 +85,10 @@ export interface HandlerOptions {
   readonly breaker?: string | Breaker;
   /** Of which attempts the last 100 lines of `ctx.log` are kept: `'failed'` (default), `'always'` or `'none'`. */
   readonly keepLog?: KeepLog;
+  /** A task to enqueue when one completes: a type, or `{ type, queue, payload }`. */
+  readonly onComplete?: string | Callback;
+  /** The same for one that becomes a dead letter. */
+  readonly onDead?: string | Callback;
   /** Where it runs: in the worker's process, or in its own process, which can be killed. */
   readonly isolation?: Isolation;
 }

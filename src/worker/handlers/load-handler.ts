@@ -1,5 +1,6 @@
 import { normaliseBackoff, type StoredBackoff } from '../../domain/backoff.ts';
 import { normaliseBreaker, type StoredBreaker } from '../../domain/breaker.ts';
+import { type Callback, parseCallback } from '../../domain/callback.ts';
 import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
 import { type KeepLog, parseKeepLog } from '../../domain/keep-log.ts';
 import { parseRetention, type Retention } from '../../domain/retention.ts';
@@ -27,6 +28,8 @@ export interface Handler {
   readonly retention: Retention | undefined;
   readonly breaker: StoredBreaker | undefined;
   readonly keepLog: KeepLog | undefined;
+  readonly onComplete: Callback | undefined;
+  readonly onDead: Callback | undefined;
   readonly isolation: Isolation | undefined;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
@@ -79,6 +82,7 @@ export function handlerOf(
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
   const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker, keepLog } =
     definition;
+  const { onComplete, onDead } = definition;
   return {
     type,
     path,
@@ -91,6 +95,8 @@ export function handlerOf(
     retention: retention === undefined ? undefined : parseRetention(retention),
     breaker: breaker === undefined ? undefined : normaliseBreaker(breaker),
     keepLog: keepLog === undefined ? undefined : parseKeepLog(keepLog),
+    onComplete: callbackOf(type, 'onComplete', onComplete),
+    onDead: callbackOf(type, 'onDead', onDead),
     isolation: isolationOf(definition.isolation),
     takes: 'value',
     run: (payload, ctx) => definition.run(payload, ctx),
@@ -125,6 +131,8 @@ const OPTIONS = [
   'retention',
   'breaker',
   'keepLog',
+  'onComplete',
+  'onDead',
   'isolation',
 ];
 const KEYS = [...OPTIONS, 'run'];
@@ -145,6 +153,13 @@ function maxAttemptsOf(value: unknown): number {
     return value as number;
   }
   throw refused(`maxAttempts ${JSON.stringify(value)}: expected a number from 1 on, or 'unlimited'`);
+}
+
+function callbackOf(type: string, option: 'onComplete' | 'onDead', value: unknown): Callback | undefined {
+  if (value === undefined) return undefined;
+  const callback = parseCallback(value, option);
+  if (callback.type !== type) return callback;
+  throw refused(`${option} ${JSON.stringify(type)}: a type cannot follow itself`);
 }
 
 function isolationOf(value: unknown): Isolation | undefined {

@@ -46,21 +46,24 @@ export async function loadFound(type: string, { path, fault }: HandlerFile): Pro
 /** The handlers' settings for their types, as the database stores them. */
 export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
   return Object.fromEntries(
-    [...handlers.values()].map(
-      ({ type, timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker, keepLog }) => [
-        type,
-        {
-          ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
-          ...(expiresMs !== undefined && { expires_ms: expiresMs }),
-          ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
-          ...(backoff !== undefined && { backoff }),
-          ...(retention !== undefined && { retention }),
-          ...(breaker !== undefined && { breaker }),
-          ...(keepLog !== undefined && { keep_log: keepLog }),
-        },
-      ],
-    ),
+    [...handlers.values()].map((handler) => [handler.type, handlerSettings(handler)]),
   );
+}
+
+function handlerSettings(handler: Handler): TypeSettings {
+  const { timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker, keepLog } = handler;
+  const { onComplete, onDead } = handler;
+  return {
+    ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
+    ...(expiresMs !== undefined && { expires_ms: expiresMs }),
+    ...(maxAttempts !== undefined && { max_attempts: maxAttempts }),
+    ...(backoff !== undefined && { backoff }),
+    ...(retention !== undefined && { retention }),
+    ...(breaker !== undefined && { breaker }),
+    ...(keepLog !== undefined && { keep_log: keepLog }),
+    ...(onComplete !== undefined && { on_complete: onComplete }),
+    ...(onDead !== undefined && { on_dead: onDead }),
+  };
 }
 
 async function nothingThere(directory: string): Promise<TaskqError> {

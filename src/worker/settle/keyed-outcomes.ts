@@ -12,11 +12,12 @@ export interface KeyedOutcomesOptions {
 }
 
 /** The server waits for one key of a statement for 20 ms, for each further one a millisecond. */
-const MAX_BATCH = 20;
+const MAX_FRESH = 5;
 
 /**
  * Records outcomes whose follow-ups have keys. A producer may have such a key in an open transaction, so they are sent
- * beside all other outcomes, on another connection; those that were not tried before go first.
+ * beside all other outcomes, on another connection; those that were not tried before go first, and wait for one other
+ * at most.
  */
 export class KeyedOutcomes {
   readonly #options: KeyedOutcomesOptions;
@@ -55,8 +56,7 @@ export class KeyedOutcomes {
   }
 
   #take(): EndedTask[] {
-    const from = this.#fresh.length > 0 ? this.#fresh : this.#repeated;
-    return from.splice(0, MAX_BATCH);
+    return this.#fresh.length > 0 ? this.#fresh.splice(0, MAX_FRESH) : this.#repeated.splice(0, 1);
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes when it starts and ends to a table of its own, over a connection of its own.
+// Writes when it starts and ends to a table of its own, over a connection of its own. May enqueue tasks with its end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -33,6 +33,9 @@ export default async function (payload, ctx) {
       await sleep(20);
     }
   }
+  for (let n = 1; n <= (payload.follow ?? 0); n++)
+    await ctx.enqueue('witness', { ms: 1, n }, payload.keyed ? { key: `${ctx.id} ${n}` } : {});
+  if (payload.shared) await ctx.enqueue('witness', { ms: 1 }, { key: payload.shared });
   if (payload.fails && ctx.attempt === 1) throw new Error('as asked');
   return null;
 }

@@ -26,4 +26,5 @@ Columns:
   ATTEMPTS    and the columns after it: options of the type, set by taskq types set, else by a worker; - is not set
   BREAKER     failures within a time that stop the type; of an open breaker since when, and what ends it
   LOG         of which attempts the last lines of their log are kept; -: of those that did not complete
+  THEN        types of tasks that follow one that completes or, after dead:, one that dies
   LAST SEEN   when a worker with a handler for it was last live`;

@@ -1,0 +1,65 @@
+-- Enqueues the tasks that are to follow the end of these tasks, which the caller has locked and is about to delete from
+-- the live table: what a task names for its completion (_event `complete`) or its death (`dead`) in on_end, else its
+-- type. The payload is what was given for it and, as `task`, {id, queue, type, payload, attempts} with the result of a
+-- completed task, the error and reason of a dead one. _results and _reasons are in the order of _ids, or null.
+--
+-- The end is recorded whatever becomes of these: one that cannot be inserted becomes a dead letter.
+create or replace function taskq.call_back(
+  _event text, _ids bigint[], _ts timestamptz, _results jsonb[] default null, _reasons text[] default null
+)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+-- The functions that call it have it off.
+set enable_nestloop = on
+as $$
+declare
+  settings constant jsonb[] := taskq.enqueue_settings();
+  tasks jsonb;
+  task jsonb;
+  wakes jsonb;
+begin
+  select jsonb_agg(
+    jsonb_strip_nulls(jsonb_build_object(
+      'type', called.callback -> 'type', 'queue', called.callback -> 'queue', 'traceparent', t.traceparent,
+      'source', format('on_%s of %s', _event, t.id)
+    )) || jsonb_build_object('payload', taskq.callback_payload(
+      called.callback -> 'payload',
+      jsonb_build_object(
+        'id', t.id::text, 'queue', t.queue, 'type', t.type, 'payload', t.payload, 'attempts', t.attempts
+      ) || case _event
+        when 'complete' then jsonb_build_object('result', e.result)
+        else jsonb_build_object('error', t.error, 'reason', e.reason)
+      end
+    ))
+    order by e.place
+  )
+  into tasks
+  from unnest(_ids, _results, _reasons) with ordinality as e (id, result, reason, place)
+  cross join lateral (select l.* from taskq.tasks l where l.id = e.id limit 1) as t
+  left join taskq.task_types y on y.name = t.type
+  cross join lateral (
+    select coalesce(t.on_end -> _event, case _event when 'dead' then y.on_dead else y.on_complete end) as callback
+  ) as called
+  -- One that was changed by hand is left out.
+  where taskq.is_callback(called.callback);
+  if tasks is null then
+    return;
+  end if;
+  begin
+    select i.wakes into wakes from taskq.insert_plain(tasks, '{}', null, settings, _ts, true) as i;
+    set constraints all immediate;
+  exception when others then
+    if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+      raise;
+    end if;
+    wakes := '{}';
+    for task in select e.value from jsonb_array_elements(tasks) as e loop
+      wakes := wakes || coalesce(taskq.call_back_one(task, settings, _ts), '{}');
+    end loop;
+  end;
+  perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w;
+end
+$$;

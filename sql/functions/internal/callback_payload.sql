@@ -1,0 +1,21 @@
+-- Returns the payload of a task that follows the end of another one: what was given for it, and the other one as
+-- `task`. Where that is larger than a payload may be, what may be large of the other one (payload, result, error) is
+-- null, the payload first.
+create or replace function taskq.callback_payload(_given jsonb, _task jsonb)
+returns jsonb
+language plpgsql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  payload jsonb := coalesce(_given, '{}') || jsonb_build_object('task', _task);
+  part text;
+begin
+  foreach part in array '{payload,result,error}'::text[] loop
+    exit when octet_length(payload::text) <= 1048576;
+    if _task ? part then
+      payload := jsonb_set(payload, array['task', part], 'null');
+    end if;
+  end loop;
+  return payload;
+end
+$$;
