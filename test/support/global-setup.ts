@@ -1,5 +1,4 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { ensureDatabase } from '../../src/embedded/databases.ts';
@@ -9,6 +8,7 @@ import { startEmbedded } from '../../src/embedded/start.ts';
 import { stopEmbedded } from '../../src/embedded/stop.ts';
 import { connectClient } from '../../src/lib/connect.ts';
 import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
+import { chooseServerParent, SERVER_PARENTS } from './server-roots.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -30,7 +30,7 @@ export const TEMPLATE = 'taskq_template';
 
 /** A crash of the machine may lose a test's data; otherwise this changes nothing. Measure with TASKQ_DURABLE. */
 const SETTINGS = {
-  ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off' }),
+  ...(!process.env.TASKQ_DURABLE && { fsync: 'off', full_page_writes: 'off', max_wal_size: '128MB' }),
   max_connections: '300',
   max_prepared_transactions: '10',
 };
@@ -38,7 +38,8 @@ const SETTINGS = {
 /** Starts a server for this vitest project and migrates a template database. Returns the teardown. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned();
-  const root = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const parent = await chooseServerParent(Boolean(process.env.TASKQ_DURABLE));
+  const root = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
   await chmod(root, 0o755);
   const scratch = join(root, 'scratch');
   await mkdir(scratch);
@@ -88,10 +89,14 @@ const PREFIX = 'taskq-test-';
 
 /** Removes the servers of killed runs, and those that their tests had started. */
 async function removeAbandoned(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  for (const parent of SERVER_PARENTS) await removeAbandonedIn(parent);
+}
+
+async function removeAbandonedIn(parent: string): Promise<void> {
+  for (const name of await readdir(parent).catch(() => [])) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1];
     if (pid === undefined || isAlive(Number(pid))) continue;
-    const root = join(tmpdir(), name);
+    const root = join(parent, name);
     if ((await stat(root)).uid !== process.getuid?.()) continue;
     for (const part of await readdir(root)) await resetServer({ stateDir: join(root, part) });
     await rm(root, { recursive: true, force: true });

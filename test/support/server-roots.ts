@@ -5,22 +5,24 @@ import { tmpdir } from 'node:os';
 const ROOM = 4 * 2 ** 30;
 const SHARED_MEMORY = '/dev/shm';
 
-/** The parent of the servers' directories where they are written to disk. */
-export const onDisk = tmpdir();
+/** Where the directories of the test servers may be. */
+export const SERVER_PARENTS = [SHARED_MEMORY, tmpdir()];
 
 /**
- * Returns a parent of the servers' directories that is in memory: a clone of the template costs 12 ms of CPU there, and
- * 22 to 200 on a disk that others use too. Null: there is none, it has too little room, or no program may run from it.
+ * Returns where to put the test servers: in memory, where a clone of the template costs 12 ms of CPU, and 22 to 200 on a
+ * disk that others use too; or on disk, if that is asked for, if memory has too little room, or no program may run there.
  */
-export async function inMemory(): Promise<string | null> {
+export async function chooseServerParent(durable: boolean): Promise<string> {
+  return !durable && (await mayUseMemory()) ? SHARED_MEMORY : tmpdir();
+}
+
+async function mayUseMemory(): Promise<boolean> {
   try {
     const { bavail, bsize } = await statfs(SHARED_MEMORY);
     const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
-    const [, , type, options] = mounts.findLast(([, at]) => at === SHARED_MEMORY) ?? [];
-    const fits =
-      bavail * bsize >= ROOM && type === 'tmpfs' && options?.split(',').includes('noexec') === false;
-    return fits ? SHARED_MEMORY : null;
+    const [, , type, options = 'noexec'] = mounts.findLast(([, at]) => at === SHARED_MEMORY) ?? [];
+    return bavail * bsize >= ROOM && type === 'tmpfs' && !options.split(',').includes('noexec');
   } catch {
-    return null;
+    return false;
   }
 }
