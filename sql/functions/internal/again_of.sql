@@ -7,7 +7,7 @@ returns jsonb
 language sql stable
 as $$
   select jsonb_strip_nulls(to_jsonb(_by) - '{payload,on_end}'::text[])
-    || jsonb_build_object('payload', _by.payload, 'on_end', _by.on_end)
+    || jsonb_build_object('payload', _by.payload) || jsonb_build_object('on_end', _by.on_end)
     || case
       when _previous is null then jsonb_build_object('keeps_time', _keeps_time)
       when not _keeps_time then jsonb_build_object(
