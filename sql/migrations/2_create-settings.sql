@@ -128,10 +128,8 @@ create table taskq.queue_limits (
   rate_starts integer,
   rate_us bigint,
   burst integer,
-  -- The tasks that claims have taken; some may have ended since. They are looked up only when they seem to fill the
-  -- limit, or have become many more than were left the last time (kept). Null: not counted yet.
+  -- The tasks that claims have taken, and some that have ended since. Null: not counted yet.
   held bigint[],
-  kept integer,
   -- When max_running was set, and from when on a claim counts the held rows instead. Claims that began before the limit
   -- was visible enter nothing here, so they count again for some seconds. Null: no more.
   set_at timestamptz,

@@ -188,6 +188,50 @@ describe('max_running', () => {
     expect((await claim(you)).tasks).toHaveLength(2);
   });
 
+  test('that a claim left open has are no more than it has tasks for: others go on with the other queues', async () => {
+    const queues = ['a', 'b', 'c', 'd'];
+    for (const name of queues) {
+      await setQueue({ max_running: 2 }, name);
+      for (let n = 0; n < 3; n++) await enqueue(queue.admin, { queue: name });
+    }
+    const [me, you] = [await worker(), await worker()];
+    await me.session.rows('begin');
+    const mine = await claim(me, { queues, start: 2 });
+    expect(mine.tasks.map((task) => task.queue)).toEqual(['a', 'a']);
+    const yours = await claim(you, { queues, start: 10 });
+    expect(yours.tasks.map((task) => task.queue).sort()).toEqual(['b', 'b', 'c', 'c', 'd', 'd']);
+    await me.session.rows('commit');
+    expect((await claim(you, { queues })).tasks).toEqual([]);
+  });
+
+  test('are taken by urgency first, and what a claim did not look at is not passed', async () => {
+    for (const name of ['a', 'b', 'c']) await setQueue({ max_running: 5 }, name);
+    await enqueue(queue.admin, { queue: 'a', priority: 7 });
+    await enqueue(queue.admin, { queue: 'b', priority: 3 });
+    await enqueue(queue.admin, { queue: 'c', priority: 5 });
+    const me = await worker();
+    const { tasks, about } = await claim(me, { queues: ['a', 'b', 'c'], start: 1 });
+    expect(tasks.map((task) => task.queue)).toEqual(['b']);
+    expect(about).toMatchObject({ queues: ['a', 'b', 'c'], levels: 10 });
+    expect(about.limited).toMatchObject({ a: expect.any(Number), c: expect.any(Number) });
+    const rest = await claim(me, { queues: ['a', 'b', 'c'] });
+    expect(rest.tasks.map((task) => task.queue).sort()).toEqual(['a', 'c']);
+    expect(rest.about).toMatchObject({ queues: ['a', 'b', 'c'], levels: 30 });
+  });
+
+  test('beside tasks of another type are not held for them: a queue without a due task is not taken', async () => {
+    for (const name of ['a', 'b']) await setQueue({ max_running: 1 }, name);
+    const other = await enqueue(queue.admin, { queue: 'a' });
+    await queue.admin.rows("update taskq.tasks set type = 'other' where id = $1", other);
+    await enqueue(queue.admin, { queue: 'b' });
+    const [me, you] = [await worker(), await worker()];
+    await me.session.rows('begin');
+    expect((await claim(me, { queues: ['a', 'b'] })).tasks.map((task) => task.queue)).toEqual(['b']);
+    await enqueue(queue.admin, { queue: 'a' });
+    expect((await claim(you, { queues: ['a', 'b'] })).tasks.map((task) => task.queue)).toEqual(['a']);
+    await me.session.rows('commit');
+  });
+
   test('of several queues hold side by side, and take nothing from a queue without', async () => {
     await setQueue({ max_running: 1 }, 'a');
     await setQueue({ max_running: 2 }, 'b');
@@ -220,6 +264,22 @@ describe('max_running', () => {
     const { tasks, about } = await claim(me, { queues: ['a', 'b'], start: 1, ahead: 4 });
     expect(tasks).toMatchObject([{ queue: 'a', running: true }]);
     expect(about.wants_slot).toBeUndefined();
+  });
+
+  test('a level of which a task was left out, out of its turn, is not passed', async () => {
+    await setQueue({ max_running: 2, group_limit: 1, group_order: 'strict' }, 'a');
+    const me = await worker();
+    // Its group waits for one that comes first, and the application refuses that it gives its slot back.
+    const later = await enqueue(queue.admin, { queue: 'a', group: 'g' });
+    await queue.admin.rows("select from taskq.claim($1, '{a}', '{none}', 1, 0, 30000)", me.id);
+    await enqueue(queue.admin, { queue: 'a', group: 'g', priority: 1 });
+    await refuseChanges(queue.admin, 'create trigger', `new.id = ${later} and new.gate = 'w'`);
+    const next = await enqueue(queue.admin, { queue: 'a' });
+    await enqueue(queue.admin, { queue: 'a' });
+    await enqueue(queue.admin, { queue: 'b', priority: 5 });
+    const { tasks, about } = await claim(me, { queues: ['a', 'b'] });
+    expect(tasks.filter((task) => task.queue === 'a')).toMatchObject([{ id: next }]);
+    expect(about.levels).toBeLessThanOrEqual(4);
   });
 
   test('a full queue is not gone back to, and the sweep says so', async () => {
@@ -261,7 +321,11 @@ describe('max_running', () => {
 describe('a rate', () => {
   /** As if this much time had passed since the last start. */
   const pass = (ms: number) =>
-    queue.admin.rows("update taskq.queue_limits set used_to = used_to - $1 * interval '1 ms'", ms);
+    queue.admin.rows(
+      `update taskq.queue_limits
+       set used_to = used_to - $1 * interval '1 ms', opens_at = opens_at - $1 * interval '1 ms'`,
+      ms,
+    );
 
   test('starts as many as its burst at once, and then one whenever the next may start', async () => {
     await setQueue({ rate: '60/1h', burst: 3 });

@@ -15,6 +15,7 @@ const PURE = [
   'backoff_delay_ms',
   'burst_of',
   'checked_type',
+  'closed_until',
   'cron_values',
   'cursor_at',
   'cursor_id',
@@ -53,6 +54,7 @@ const PURE = [
   'next_slot_at',
   'on_end_of',
   'open_breakers',
+  'open_levels',
   'opening',
   'opens_breaker',
   'options_are_valid',
@@ -72,11 +74,13 @@ const PURE = [
 ];
 /** Planned into the functions that call it, it reads with their rights. */
 const READS_AS_ITS_CALLER = [
+  'closed_until',
   'given_tasks',
   'group_rate_left',
   'group_slots',
   'is_strict',
   'open_breakers',
+  'open_levels',
   'slot_holders',
 ];
 /** What domains, triggers and views call: made by the migration that makes those. */

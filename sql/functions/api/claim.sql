@@ -30,9 +30,10 @@
 -- there are more after that place.
 --
 -- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
--- another claim has its limit; see taskq.take_limits. Its tasks are never claimed ahead. Where a queue was left out,
--- the row above has "limited": {queue: when to come again, in epoch microseconds; null: when a task of it ends, which
--- wakes workers}; and {"wants_slot": true} if a task was left out only because _start was too small.
+-- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill (taskq.take_limits).
+-- Its tasks are never claimed ahead. Where a queue was left out, the row above has "limited": {queue: when to come
+-- again, in epoch microseconds; null: when a task of it ends, which wakes workers}; and {"wants_slot": true} if a task
+-- was left out only because _start was too small.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels
@@ -68,7 +69,7 @@ declare
   level_priorities smallint[];
   level_times timestamptz[];
   level_ids bigint[];
-  open_queues text[];
+  asking text[];
   asked_to timestamptz;
   asks_left jsonb;
   given bigint[];
@@ -81,19 +82,20 @@ declare
   returned record;
   slots_kept jsonb;
   left_out tid[];
-  last_level integer;
+  places bigint[];
   most_lost integer;
   weighs bigint;
   first_left integer;
+  -- The first level that this claim does not read to its end, and that of the first task that it leaves to the next.
   level_left integer;
+  cut_level integer;
+  looked_to timestamptz;
   has_breakers boolean;
   may_probe boolean;
   is_probe boolean := false;
   limits taskq.queue_limits[];
-  rooms jsonb;
   closed jsonb;
   level_rooms integer[];
-  limited_left integer;
   wants_slot boolean := false;
   handled constant text[] := _types;
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
@@ -119,40 +121,24 @@ begin
       null; -- Another session keeps its transaction open: go on beside it.
     end;
   end if;
-  -- Where no queue was ever limited, the table has no page.
-  if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
-    select t.limits, t.rooms, t.closed into limits, rooms, closed from taskq.take_limits(_queues, _start + _ahead) as t;
-  end if;
   ts := clock_timestamp();
   lease_step := taskq.lease_step(ts);
   look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
-  -- The levels, most urgent first, with the queues in the given order. One array each: two set-returning items in the
-  -- statement below would be joined queue first, and an `order by` above it would lock rows that it does not take.
-  select array_agg(level.queue), array_agg(level.priority),
-    array_agg(least(level.cursor_at, coalesce(look_back_to, 'infinity'))),
-    array_agg(case when level.cursor_at <= coalesce(look_back_to, 'infinity') then level.cursor_id else 0 end),
+  -- One array each: two set-returning items in the statement below would be joined queue first, and an `order by` above
+  -- it would lock rows that it does not take.
+  select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id),
     exists (select from taskq.breaker_events)
   into level_queues, level_priorities, level_times, level_ids, has_breakers
-  from (
-    select q.name as queue, p::smallint as priority,
-      coalesce(taskq.cursor_at(_cursor, q.place, p), '-infinity') as cursor_at,
-      coalesce(taskq.cursor_id(_cursor, q.place, p), 0) as cursor_id
-    from unnest(_queues) with ordinality as q (name, place)
-    cross join generate_series(0, 9) as p
-    where not exists (
-      select from taskq.queues s
-      where s.name = q.name and s.paused_at is not null and (s.paused_until is null or s.paused_until > ts)
-    )
-    and not exists (select from taskq.workers w where w.id = _worker and w.paused_at is not null)
-    and (closed is null or not closed ? q.name)
-    order by p, q.place
-  ) as level;
+  from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level;
+  if has_breakers then
+    select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, ts) as b;
+    may_probe := may_probe and _start + _ahead > 0 and spare = 0;
+  end if;
   -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds
   -- nothing.
   if pg_relation_size('taskq.asks') > 0 and _start + _ahead > 0 then
-    open_queues := level_queues[1 : cardinality(level_queues) / 10];
-    if exists (
-      select from unnest(_queues) with ordinality as q (name, place)
+    asking := array(
+      select q.name from unnest(_queues) with ordinality as q (name, place)
       cross join lateral (
         select from taskq.asks a
         where a.queue = q.name and a.due_at <= ts and a.due_at >= least(
@@ -160,37 +146,46 @@ begin
         )
         limit 1
       ) as one
-      where q.name = any (open_queues)
-    ) then
-      select a.left_over, a.given into asks_left, given
-      from taskq.attend(_queues, open_queues, _types, look_back_to, _cursor, _start + _ahead, ts, spare > 0) as a;
-      asked_to := ts - interval '1 microsecond';
-      ts := clock_timestamp();
-    end if;
-  end if;
-
-  if has_breakers then
-    select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, ts) as b;
-    if may_probe and _start + _ahead > 0 and spare = 0 then
-      select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
-      from taskq.choose_probe(_worker, handled, level_queues, level_priorities, _start, _lease_ms, ts) as p;
-    end if;
-  end if;
-
-  if rooms is not null then
-    level_rooms := array(
-      select (rooms ->> level.queue)::integer from unnest(level_queues) with ordinality as level (queue, place)
-      order by level.place
     );
+  end if;
+  -- Nor has this one where no queue was ever limited.
+  if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
+    select t.limits, t.closed, t.level_left, t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
+    into limits, closed, level_left, level_queues, level_priorities, level_times, level_ids, level_rooms
+    from taskq.take_limits(
+      level_queues, level_priorities, level_times, level_ids, _types, asking, _start, _start + _ahead,
+      coalesce(may_probe, false), ts
+    ) as t;
+  end if;
+  looked_to := ts;
+  if asking && level_queues then
+    select a.left_over, a.given into asks_left, given
+    from taskq.attend(
+      _queues, level_queues[1 : cardinality(level_queues) / 10], handled, look_back_to, _cursor, _start + _ahead, ts,
+      spare > 0
+    ) as a;
+    asked_to := ts - interval '1 microsecond';
+  end if;
+  if asked_to is not null or limits is not null then
+    -- After what has ended meanwhile, and has made room.
+    ts := clock_timestamp();
+  end if;
+  if level_rooms is null then
+    looked_to := ts;
+  end if;
+
+  if may_probe then
+    select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
+    from taskq.choose_probe(_worker, handled, level_queues, level_priorities, _start, _lease_ms, ts) as p;
   end if;
   if not is_probe then
     for turn in 1 .. 2 loop
       just_given := coalesce(given[1 : 100], '{}');
       -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`,
       -- a claim never waits.
-      select array_agg(due.row_at), max(due.place), max(due.lost_ahead), sum(due.weight),
+      select array_agg(due.row_at), array_agg(due.place), max(due.lost_ahead), sum(due.weight),
         bool_or(due.gate in ('h', 's') and due.id <> all (just_given))
-      into chosen, last_level, most_lost, weighs, has_older_slot
+      into chosen, places, most_lost, weighs, has_older_slot
       from (
         select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
         from unnest(level_queues, level_priorities, level_times, level_ids)
@@ -204,7 +199,8 @@ begin
             and t.lease_owner is null and t.type = any (_types)
             and taskq.may_start(t.expires_at, t.started_at, ts)
           order by t.available_at, t.id + 0
-          limit coalesce(level_rooms[level_of.place], _start + _ahead) + spare
+          limit case level_rooms[level_of.place] when 0 then 0
+            else coalesce(level_rooms[level_of.place], _start + _ahead) + spare end
           for no key update skip locked
         ) as level
         limit _start + _ahead + spare
@@ -242,16 +238,16 @@ begin
       select t.claimable, t.refused, chosen[t.tried + 1] into chosen, refused, untried
       from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
     end if;
-    if rooms is not null and cardinality(chosen) > 0 then
-      select f.fitting, f.level_left, f.wants_slot into chosen, limited_left, wants_slot
-      from taskq.fit_limits(chosen, rooms, level_queues, level_priorities, _start) as f;
+    -- The level that filled the claim may have more.
+    if out_of_turn is not null or coalesce(cardinality(chosen), 0) >= _start + _ahead then
+      level_left := least(level_left, coalesce(places[cardinality(places)], 1));
     end if;
   end if;
 
   -- A task that must come alone: take the tasks before the first such one, or only that one if it comes first. The rest
   -- of its level is not read yet. Stop in the same way where the payloads would exceed the limit.
   if most_lost >= 3 or weighs > 16777216 then
-    select c.nth, level.place into first_left, level_left
+    select c.nth, level.place into first_left, cut_level
     from (
       select chosen_at.nth, t.queue, t.priority, t.lost_ahead,
         sum(taskq.payload_weight(t.payload_bytes, t.payload)) over (order by chosen_at.nth) as so_far
@@ -272,15 +268,13 @@ begin
         where t.ctid = any (chosen[first_left :]) group by t.queue
       ) as l;
       chosen := chosen[1 : first_left - 1];
+      level_left := least(level_left, cut_level);
     end if;
   end if;
 
-  if out_of_turn is not null then
-    level_left := least(level_left, last_level);
-  end if;
   if spare > 0 then
     -- Of the last level it may have read only the first rows, and it may have tried those of the first levels alone.
-    level_left := least(level_left, last_level, (
+    level_left := least(level_left, places[cardinality(places)], (
       select level.place
       from taskq.tasks t
       join unnest(level_queues, level_priorities) with ordinality as level (queue, priority, place)
@@ -288,12 +282,11 @@ begin
       where t.ctid = untried
     ));
   end if;
-
-  if limited_left is not null then
-    level_left := least(level_left, limited_left);
-  end if;
   if limits is not null then
-    perform taskq.spend_limits(limits, chosen, ts);
+    select f.fitting, least(level_left, f.unread_level), f.wants_slot into chosen, level_left, wants_slot
+    from taskq.spend_limits(
+      limits, chosen, places, level_queues, level_rooms, greatest(_start, is_probe::integer), ts
+    ) as f;
   end if;
 
   -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where
@@ -328,28 +321,30 @@ begin
   end if;
   if options @> '{"looked": true}' and (level_queues is not null or closed is not null) then
     extra := jsonb_build_object(
-      'looked_to_us', taskq.epoch_us(ts),
+      'looked_to_us', taskq.epoch_us(looked_to),
       'queues', coalesce(to_jsonb(level_queues[1 : cardinality(level_queues) / 10]), '[]'),
-      -- The level that filled the claim may have more.
       'levels', case
         when is_probe then 0
         when level_left is not null then level_left - 1
-        when level_queues is null then 0
-        when coalesce(cardinality(chosen), 0) < _start + _ahead then cardinality(level_queues)
-        else coalesce(last_level - 1, 0)
+        else coalesce(cardinality(level_queues), 0)
       end
-    ) || case when is_probe then '{"probe": true}' else '{}' end::jsonb
-      || case
-        when coalesce(refused, slots_kept) is null then '{}'
-        else jsonb_build_object('refused', coalesce(refused, '[]') || coalesce(slots_kept, '[]'))
-      end
-      || case
-        when asked_to is null then '{}'
-        else jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'))
-      end;
-    if closed is not null or wants_slot then
-      extra := extra || jsonb_strip_nulls(jsonb_build_object('wants_slot', nullif(wants_slot, false)))
-        || case when closed is null then '{}' else jsonb_build_object('limited', closed) end;
+    );
+    if is_probe then
+      extra := extra || '{"probe": true}';
+    end if;
+    if coalesce(refused, slots_kept) is not null then
+      extra := extra
+        || jsonb_build_object('refused', coalesce(refused, '[]') || coalesce(slots_kept, '[]'));
+    end if;
+    if asked_to is not null then
+      extra := extra
+        || jsonb_build_object('asked_to_us', taskq.epoch_us(asked_to), 'asks_left', coalesce(asks_left, '{}'));
+    end if;
+    if closed is not null then
+      extra := extra || jsonb_build_object('limited', closed);
+    end if;
+    if wants_slot then
+      extra := extra || '{"wants_slot": true}';
     end if;
     return next;
   end if;

@@ -41,12 +41,12 @@ begin
   );
   if cardinality(limits) > 0 then
     ts := clock_timestamp();
-    perform taskq.spend_limits(limits, array(
+    perform from taskq.spend_limits(limits, array(
       select t.ctid from taskq.tasks t
       where t.id = _id and t.status = 'pending' and t.lease_owner is null and (t.available_at <= ts) is true
         and taskq.may_start(t.expires_at, t.started_at, ts)
       for no key update skip locked
-    ), ts);
+    ), null, null, null, 1, ts);
   end if;
   return query
   update taskq.tasks t

@@ -2,7 +2,7 @@
 -- task ends; the time of the next start by its rate; null if it is open now.
 create or replace function taskq.opening(_limit taskq.queue_limits, _ts timestamptz)
 returns timestamptz
-language sql immutable parallel safe
+language sql stable parallel safe
 as $$
   select case
     when cardinality(_limit.held) >= _limit.max_running then 'infinity'

@@ -1,7 +1,14 @@
 -- Writes into the limits that a claim has taken (see taskq.take_limits) the tasks that it is about to claim, which it
 -- has locked, and what that leaves. A queue that no task was taken from, and that stays as it was, is not written.
-create or replace function taskq.spend_limits(_limits taskq.queue_limits[], _chosen tid[], _ts timestamptz)
-returns void
+-- Returns those of the chosen rows that fit (see taskq.fit_limits), the first level that was not read to its end for the
+-- limits (null: none), and whether a task waits only for a slot here.
+--
+-- _places are the levels of the rows that were read. _level_queues and _level_rooms are those of taskq.take_limits;
+-- null: every row fits.
+create or replace function taskq.spend_limits(
+  _limits taskq.queue_limits[], _chosen tid[], _places bigint[], _level_queues text[], _level_rooms integer[],
+  _start integer, _ts timestamptz, out fitting tid[], out unread_level integer, out wants_slot boolean
+)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -9,11 +16,33 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  queues constant text[] := _level_queues[1 : cardinality(_level_queues) / 10];
+  ids bigint[];
+  ids_of text[];
   one taskq.queue_limits;
   taken bigint[];
 begin
+  fitting := _chosen;
+  wants_slot := false;
+  select array_agg(t.id), array_agg(t.queue) into ids, ids_of from taskq.tasks t where t.ctid = any (_chosen);
+  if _level_rooms is not null then
+    select min(level.place) filter (where level.rows_read >= level.room) into unread_level
+    from (
+      select l.place, count(*) as rows_read, _level_rooms[l.place] as room from unnest(_places) as l (place) group by l.place
+    ) as level;
+    -- Rare: a queue has tasks of several priorities, or tasks are claimed ahead.
+    if cardinality(_chosen) > _start or exists (
+      select from unnest(ids_of) as t (queue)
+      group by t.queue having count(*) > _level_rooms[array_position(queues, t.queue)]
+    ) then
+      select f.fitting, f.ids, f.ids_of, least(unread_level, f.passed_level), f.wants_slot
+      into fitting, ids, ids_of, unread_level, wants_slot
+      from taskq.fit_limits(_chosen, queues, _level_rooms, _start) as f;
+    end if;
+  end if;
+
   foreach one in array _limits loop
-    taken := array(select t.id from taskq.tasks t where t.ctid = any (_chosen) and t.queue = one.queue);
+    taken := array(select t.id from unnest(ids, ids_of) as t (id, queue) where t.queue = one.queue);
     if cardinality(taken) > 0 then
       -- One that ended an attempt since may be claimed again.
       one.held := one.held || array(select id from unnest(taken) as id where id <> all (one.held));
@@ -22,10 +51,10 @@ begin
     end if;
     one.opens_at := taskq.opening(one, _ts);
     update taskq.queue_limits l
-    set held = one.held, kept = one.kept, count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
+    set held = one.held, count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
     where l.queue = one.queue
-      and (l.held, l.kept, l.count_at, l.used_to, l.opens_at)
-        is distinct from (one.held, one.kept, one.count_at, one.used_to, one.opens_at);
+      and (l.held, l.count_at, l.used_to, l.opens_at)
+        is distinct from (one.held, one.count_at, one.used_to, one.opens_at);
   end loop;
 end
 $$;

@@ -1,82 +1,119 @@
--- Takes the limits of those of these queues that have any, for a claim of up to _most tasks: locks their rows, and
--- counts what each allows. Returns the rows as they are now (limits), how many tasks the claim may take of each queue
--- that is open (rooms), and those to leave out (closed), each with the time in epoch microseconds to come again: that
--- of the next start by its rate, or in some milliseconds if another claim has its row. Null there: all places are
--- taken, and the end of a task wakes workers. All null: no queue has a limit. taskq.spend_limits writes what the claim
--- takes.
+-- Takes the limits that a claim needs: locks the rows of queues that look open and have a due task in these levels, or
+-- are among those whose groups ask (_asking), most urgent first, until they have room for _start tasks. So claims that
+-- begin with different queues take different limits; one whose row another claim has is left out. A claim that may try
+-- an open breaker (_may_probe) takes all: its task may be anywhere.
 --
--- Whoever takes a task of a limited queue writes it into the row under its lock, and keeps that until the commit; and
--- each statement here sees what was committed before it. So `held` has every held task, and may have some that have
--- ended, which are dropped when they seem to fill the limit: nothing that ends a task counts anything.
+-- Returns these rows as they are now (limits), and the levels that may be read, with the room of each: null: no limit;
+-- 0: it has nothing due, as far as levels were looked at: those before level_left (null: all). `closed` has the queues
+-- that the claim gets nothing from, with the time in epoch microseconds to come again: that of the next start
+-- by the rate, or in some milliseconds if another claim has the row, or if this one did not need it. Null there: all
+-- places are taken, and the end of a task wakes workers. No limits and no `closed`: no queue has a limit.
+-- taskq.spend_limits writes what the claim takes.
 create or replace function taskq.take_limits(
-  _queues text[], _most integer, out limits taskq.queue_limits[], out rooms jsonb, out closed jsonb
+  _queues text[], _priorities smallint[], _times timestamptz[], _ids bigint[], _types text[], _asking text[],
+  _start integer, _most integer, _may_probe boolean, _ts timestamptz,
+  out limits taskq.queue_limits[], out closed jsonb, out level_left integer,
+  out level_queues text[], out level_priorities smallint[], out level_times timestamptz[], out level_ids bigint[],
+  out level_rooms integer[]
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
+set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  enough constant integer := greatest(_start, 1);
+  -- Read row by row, so that it looks no further than it needs to.
+  waiting cursor (_open text[]) for
+    select level.queue, level.place::integer as place, due.tasks
+    from unnest(_queues, _priorities, _times, _ids) with ordinality as level (queue, priority, after_at, after_id, place)
+    cross join lateral (
+      select count(*)::integer + coalesce(level.queue = any (_asking) or _may_probe, _may_probe)::integer as tasks
+      from (
+        select from taskq.tasks t
+        where t.queue = level.queue and t.priority = level.priority
+          and (t.available_at, t.id + 0) > (level.after_at, level.after_id) and t.available_at <= _ts
+          and t.lease_owner is null and t.type = any (_types)
+          and taskq.may_start(t.expires_at, t.started_at, _ts)
+        order by t.available_at, t.id + 0
+        limit enough
+      ) as first
+    ) as due
+    where level.queue = any (_open) and due.tasks > 0;
+  soon constant bigint := taskq.epoch_us(_ts) + 5000;
+  seem_open text[];
+  tried text[] := array[]::text[];
+  rooms jsonb := jsonb_build_object();
+  found_room integer := 0;
+  is_enough boolean := false;
+  next_queue text;
+  next_place integer;
+  next_tasks integer;
   one taskq.queue_limits;
-  ts timestamptz;
-  room bigint;
+  room integer;
   opens_at timestamptz;
-  others jsonb;
 begin
-  for one in
-    select l.* from taskq.queue_limits l where l.queue = any (_queues) order by l.queue for no key update skip locked
-  loop
-    ts := clock_timestamp();
-    room := _most;
-    if one.max_running is null then
-      one.held := null;
-    elsif one.held is null or one.count_at <= ts then
-      one.held := array(select t.id from taskq.tasks t where t.queue = one.queue and t.lease_owner is not null);
-      one.count_at := case
-        when one.set_at > ts - interval '10 s'
-          then clock_timestamp() + greatest(interval '1 s', 20 * (clock_timestamp() - ts))
-      end;
-      one.kept := cardinality(one.held);
-    elsif cardinality(one.held) + _most > one.max_running
-      or cardinality(one.held) > 1000 + 2 * coalesce(one.kept, 0)
-    then
-      one.held := array(
-        select h.id
-        from unnest(one.held) with ordinality as h (id, nth)
-        cross join lateral (
-          select t.queue from taskq.tasks t where t.id = h.id and t.lease_owner is not null limit 1
-        ) as t
-        where t.queue = one.queue
-        order by h.nth
-      );
-      one.kept := cardinality(one.held);
-    end if;
-    if one.max_running is not null then
-      room := least(room, one.max_running - cardinality(one.held));
-    end if;
-    if one.rate_starts is not null then
-      -- Never further ahead than it can have come: the rate may have been another one, or the clock have been set back.
-      if one.used_to is not null then
-        one.used_to := least(
-          one.used_to,
-          ts + ceil(one.burst * one.rate_us / one.rate_starts::numeric)::double precision * interval '1 microsecond'
-        );
-      end if;
-      room := least(room, taskq.starts_left(one, ts));
-    end if;
-    limits := limits || one;
-    if room > 0 then
-      rooms := coalesce(rooms, '{}') || jsonb_build_object(one.queue, room);
-    else
-      opens_at := taskq.opening(one, ts);
-      closed := coalesce(closed, '{}')
-        || jsonb_build_object(one.queue, case when isfinite(opens_at) then taskq.epoch_us(opens_at) end);
-    end if;
-  end loop;
-  select coalesce(closed, '{}') || coalesce(jsonb_object_agg(l.queue, taskq.epoch_us(clock_timestamp()) + 5000), '{}')
-  into others
+  select array_agg(l.queue) filter (where c.until is null),
+    jsonb_object_agg(l.queue, case when isfinite(c.until) then taskq.epoch_us(c.until) end)
+      filter (where c.until is not null)
+  into seem_open, closed
   from taskq.queue_limits l
-  where l.queue = any (_queues) and not exists (select from unnest(limits) as taken where taken.queue = l.queue);
-  closed := nullif(others, '{}');
+  cross join lateral (select e.until from taskq.closed_until(l, _ts) as e offset 0) as c
+  where l.queue = any (_queues[1 : cardinality(_queues) / 10]);
+
+  if seem_open is not null then
+    open waiting (seem_open);
+    while not is_enough loop
+      fetch waiting into next_queue, next_place, next_tasks;
+      exit when not found;
+      continue when next_queue = any (tried);
+      tried := tried || next_queue;
+      select l.* into one from taskq.queue_limits l where l.queue = next_queue for no key update skip locked;
+      if not found then
+        closed := coalesce(closed, '{}') || jsonb_build_object(next_queue, soon);
+        continue;
+      end if;
+      one := taskq.count_held(one, _most, _ts);
+      limits := limits || one;
+      room := least(_most, one.max_running - cardinality(one.held), taskq.starts_left(one, _ts));
+      if room > 0 then
+        rooms := rooms || jsonb_build_object(next_queue, room);
+        found_room := found_room + least(room, next_tasks);
+        is_enough := found_room >= enough and not _may_probe;
+      else
+        opens_at := taskq.opening(one, _ts);
+        closed := coalesce(closed, '{}')
+          || jsonb_build_object(next_queue, case when isfinite(opens_at) then taskq.epoch_us(opens_at) end);
+      end if;
+    end loop;
+    close waiting;
+  end if;
+
+  if seem_open is null and closed is null then
+    level_queues := _queues;
+    level_priorities := _priorities;
+    level_times := _times;
+    level_ids := _ids;
+    return;
+  end if;
+  if is_enough then
+    -- Those that ask are left out: what they ask for is not attended to.
+    closed := coalesce(closed, '{}') || coalesce((
+      select jsonb_object_agg(q.name, soon) from unnest(_asking) as q (name)
+      where q.name = any (seem_open) and q.name <> all (tried)
+    ), '{}');
+  end if;
+  select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id),
+    array_agg(coalesce((rooms ->> level.queue)::integer, case when level.queue = any (seem_open) then 0 end)),
+    case when is_enough then count(*) filter (where level.place <= next_place) + 1 end
+  into level_queues, level_priorities, level_times, level_ids, level_rooms, level_left
+  from unnest(_queues, _priorities, _times, _ids) with ordinality as level (queue, priority, after_at, after_id, place)
+  where (closed ? level.queue) is not true;
+  if is_enough then
+    closed := coalesce(closed, '{}') || coalesce((
+      select jsonb_object_agg(q.name, soon) from unnest(seem_open) as q (name) where q.name <> all (tried)
+    ), '{}');
+  end if;
 end
 $$;
