@@ -28,11 +28,13 @@ export interface Figures {
   readonly workers: number;
 }
 
-export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms' | 'timed_out'> {
+export interface QueueFigures extends Omit<QueueStats, 'oldest_waiting_ms' | 'timed_out' | 'limited_by'> {
   /** Null: none is due. */
   readonly oldestWaitingMs: number | null;
   /** Running tasks that have exceeded their timeout: their handlers have not ended. */
   readonly timedOut: number;
+  /** The limit that keeps its tasks from starting: as many run as may, or the rate allows the next start later. */
+  readonly limitedBy: 'max_running' | 'rate' | null;
 }
 
 export interface TypeFigures extends Omit<TypeStats, 'average_ms' | 'timed_out'> {
@@ -60,8 +62,8 @@ export function figuresOf(stats: Stats): Figures {
   };
 }
 
-function queueFiguresOf({ oldest_waiting_ms, timed_out, ...same }: QueueStats): QueueFigures {
-  return { ...same, oldestWaitingMs: oldest_waiting_ms, timedOut: timed_out };
+function queueFiguresOf({ oldest_waiting_ms, timed_out, limited_by, ...same }: QueueStats): QueueFigures {
+  return { ...same, oldestWaitingMs: oldest_waiting_ms, timedOut: timed_out, limitedBy: limited_by };
 }
 
 function typeFiguresOf({ average_ms, timed_out, ...same }: TypeStats): TypeFigures {

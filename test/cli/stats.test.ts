@@ -45,6 +45,15 @@ describe('taskq stats', () => {
       /^COMPLETED, CANCELLED, EXPIRED and AVERAGE \(run time\): of the last 1d \(--since\); - is no value$/m,
     );
   });
+
+  test('names the limits that keep tasks waiting', async () => {
+    await project.client.query(`select taskq.set_queue('most', '{"max_running": 1}')`);
+    await project.enqueue({ queue: 'most' });
+    await project.enqueue({ queue: 'most' });
+    await project.client.query(`select from taskq.claim(1, '{most}', '{double}', 5, 0, 60000)`);
+    const { stdout } = await project.run(['stats']);
+    expect(stdout).toMatch(/^queue most runs as many tasks as its limit allows: 1 task due$/m);
+  });
 });
 
 describe('what keeps due tasks from starting', () => {

@@ -223,7 +223,16 @@ test('what stats says below its tables is broken at blanks', () => {
   const ended = { completed: 3, cancelled: 0, expired: 0 };
   const stats = {
     queues: [
-      { queue: 'default', counts, due: 2, oldest_waiting_ms: 27_000, retrying: 0, ended, paused: false },
+      {
+        queue: 'default',
+        counts,
+        due: 2,
+        oldest_waiting_ms: 27_000,
+        retrying: 0,
+        ended,
+        paused: false,
+        limited_by: null,
+      },
     ],
     types: [{ type: 'report', live: 0, due: 2, dead: 0, ...ended, average_ms: 5, handled: true }],
     ...{ due: 2, depth: 0, oldest_waiting_ms: 27_000, completed: 3, completed_per_minute: 3, workers: 1 },
@@ -268,7 +277,16 @@ test('the columns that stats leaves out are named with their table', () => {
   const ended = { completed: 1, cancelled: 0, expired: 0 };
   const stats = {
     queues: [
-      { queue: 'default', counts, due: 0, oldest_waiting_ms: null, retrying: 0, ended, paused: false },
+      {
+        queue: 'default',
+        counts,
+        due: 0,
+        oldest_waiting_ms: null,
+        retrying: 0,
+        ended,
+        paused: false,
+        limited_by: null,
+      },
     ],
     types: [{ type: 'report', live: 0, due: 0, dead: 0, ...ended, average_ms: 5, handled: true }],
     ...{ due: 0, depth: 0, oldest_waiting_ms: null, completed: 1, completed_per_minute: 1, workers: 1 },

@@ -147,11 +147,11 @@ test('a queue or type with nothing but ended tasks is there, and so is a queue t
   expect(found.queues).toEqual([
     {
       ...{ queue: 'over', counts: NONE_LIVE, ended: { ...NONE_ENDED, cancelled: 4 }, paused: false },
-      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0 },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0, limited_by: null },
     },
     {
       ...{ queue: 'still', counts: NONE_LIVE, ended: NONE_ENDED, paused: true },
-      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0 },
+      ...{ due: 0, depth: 0, oldest_waiting_ms: null, retrying: 0, timed_out: 0, limited_by: null },
     },
   ]);
   expect(found.types).toEqual([
@@ -203,4 +203,16 @@ test('tasks that --until-idle waits for are counted apart from those left for la
   await claimOne(worker);
   expect(await unfinished()).toMatchObject({ unfinished: 2 });
   expect(await countUnfinished(queue.admin, ['work'], ['paused'])).toMatchObject({ unfinished: 0 });
+});
+
+test('a queue names the limit that keeps its tasks from starting', async () => {
+  await queue.admin.rows(`select taskq.set_queue('most', '{"max_running": 1}')`);
+  await queue.admin.rows(`select taskq.set_queue('rated', '{"rate": "1/1h"}')`);
+  const worker = await registerWorker(queue.admin);
+  const limitedBy = async () =>
+    Object.fromEntries((await stats(queue.admin, 1000)).queues.map((one) => [one.queue, one.limited_by]));
+  for (const name of ['most', 'rated', 'free']) await enqueueSome(queue.admin, 2, { queue: name });
+  expect(await limitedBy()).toEqual({ most: null, rated: null, free: null });
+  await worker.claim({ queues: ['most', 'rated', 'free'], start: 10 });
+  expect(await limitedBy()).toEqual({ most: 'max_running', rated: 'rate', free: null });
 });

@@ -1,6 +1,7 @@
 -- Returns the figures of the queue: by queue and by type the live and dead tasks, how many are due and how long the
 -- oldest has waited, and what ended within the last _since_ms milliseconds; and the types with waiting tasks that no
--- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. `depth`
+-- live worker handles. A queue or type is listed if it has any of these, or is paused; missing counts are 0. A
+-- queue is `limited_by` its max_running while as many run, and by its rate until the next may start. `depth`
 -- counts due tasks that can run: nothing keeps live workers from them (see taskq.find_obstacles) or, while no worker is
 -- alive, one has handled the type, so that a fleet scaled to zero is started again. `stalled` lists due tasks that
 -- cannot run, by queue and type, with the reason; `timed_out` counts running tasks whose timeout has passed and whose
@@ -65,9 +66,14 @@ begin
           'retrying', q.retrying,
           'timed_out', q.timed_out,
           'ended', jsonb_build_object('completed', q.completed, 'cancelled', q.cancelled, 'expired', q.expired),
-          'paused', q.paused
+          'paused', q.paused,
+          'limited_by', case
+            when q.leased + q.running >= l.max_running then 'max_running'
+            when l.opens_at > ts and l.opens_at < 'infinity' then 'rate'
+          end
         ) order by q.queue collate "C")
         from of_queue q
+        left join taskq.queue_limits l on l.queue = q.queue
       ), '[]'),
       'types', coalesce((select jsonb_agg(to_jsonb(y) order by y.type collate "C") from of_type y), '[]'),
       'due', a.due,

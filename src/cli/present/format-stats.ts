@@ -107,10 +107,10 @@ function summaryOf(stats: Stats, window: string, { paint, columns }: Screen): st
 }
 
 /**
- * Why due tasks do not run, with how many; the types of future tasks that no worker handles; and those whose handlers
+ * Why due tasks do not run, with how many; queues whose limits keep tasks waiting; the types of future tasks that no worker handles; and those whose handlers
  * run past their timeout.
  */
-function obstacles({ stalled, unhandled_types, types, workers }: Stats): string[] {
+function obstacles({ stalled, unhandled_types, queues, types, workers }: Stats): string[] {
   const due = new Map<string, number>();
   for (const one of stalled) {
     const reason = obstacleText(one);
@@ -121,8 +121,18 @@ function obstacles({ stalled, unhandled_types, types, workers }: Stats): string[
   return [
     ...[...due].map(([reason, count]) => `${reason}: ${countOf(count, 'task')} due`),
     ...later.map((type) => obstacleText({ queue: '', type, reason: 'type_unhandled', worker: null })),
+    ...queues.flatMap(limitText),
     ...types.filter(({ timed_out }) => timed_out > 0).map(timedOutText),
   ];
+}
+
+function limitText({ queue, limited_by, due }: QueueStats): string[] {
+  if (limited_by === null || due === 0) return [];
+  const what =
+    limited_by === 'rate'
+      ? 'waits until its rate allows the next start'
+      : 'runs as many tasks as its limit allows';
+  return [`queue ${printable(queue)} ${what}: ${countOf(due, 'task')} due`];
 }
 
 function timedOutText({ type, timed_out }: TypeStats): string {

@@ -19,6 +19,8 @@ export interface QueueStats {
   /** Tasks that ended in the period, by status. */
   readonly ended: Readonly<Record<FinishedStatus, number>>;
   readonly paused: boolean;
+  /** The limit that keeps its tasks from starting: as many run as may, or the rate allows the next start later. */
+  readonly limited_by: 'max_running' | 'rate' | null;
 }
 
 export interface TypeStats {
