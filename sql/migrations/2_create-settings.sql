@@ -130,10 +130,12 @@ create table taskq.queue_limits (
   burst integer,
   -- The tasks that claims have taken, and some that have ended since. Null: not counted yet.
   held bigint[],
-  -- When max_running was set, and from when on a claim counts the held rows instead. Claims that began before the limit
-  -- was visible enter nothing here, so they count again for some seconds. Null: no more.
+  -- When, and in which transaction, max_running was set; from when on a claim counts what runs (null: no more), and how
+  -- far such a count has come: [priority, available_at in epoch microseconds, id] (null: none is under way).
   set_at timestamptz,
+  set_by xid8,
   count_at timestamptz,
+  counted_to bigint[],
   -- The time up to which the rate is used up: a start moves it by rate_us / rate_starts, and it may be ahead of the
   -- clock by `burst` starts. Null: nothing has started yet.
   used_to timestamptz,

@@ -173,7 +173,14 @@ describe('queues', () => {
       ...{ due: 1, depth: 0, completed: 1, unhandledTypes: ['report'], workers: expect.any(Number) },
       queues: [
         {
-          ...{ queue: 'a', due: 1, retrying: 0, paused: false, oldestWaitingMs: expect.any(Number), limitedBy: null },
+          ...{
+            queue: 'a',
+            due: 1,
+            retrying: 0,
+            paused: false,
+            oldestWaitingMs: expect.any(Number),
+            limitedBy: null,
+          },
           counts: { pending: 1, blocked: 0, leased: 0, running: 0, dead: 0 },
           ended: { completed: 1, cancelled: 0, expired: 0 },
         },

@@ -41,6 +41,14 @@ async function claim(by: PlainWorker, { queues = ['default'], start = 10, ahead 
   return { tasks: rows.slice(0, -1), about: rows.at(-1)!.extra } as Answered;
 }
 
+/** Claims until the tasks that run are counted. */
+async function untilOpen(by: PlainWorker): Promise<Answered> {
+  for (;;) {
+    const answer = await claim(by);
+    if (answer.tasks.length > 0) return answer;
+  }
+}
+
 const complete = (by: PlainWorker, tasks: readonly Claimed[]) =>
   by.settle(...tasks.map((task) => outcome(task, 'completed')));
 
@@ -143,6 +151,66 @@ describe('max_running', () => {
     await me.session.rows('commit');
     await queue.admin.rows("update taskq.queue_limits set count_at = count_at - interval '2 s'");
     expect((await claim(you)).tasks).toEqual([]);
+  });
+
+  test('counts a claim that was in flight when it was set, however long that stays open', async () => {
+    await enqueueSome(queue.admin, 4);
+    const [me, you] = [await worker(), await worker()];
+    await me.session.rows('begin');
+    expect((await claim(me, { start: 1 })).tasks).toHaveLength(1);
+    await setQueue({ max_running: 2 });
+    const age = () =>
+      queue.admin.rows(
+        `update taskq.queue_limits set set_at = set_at - interval '1 min', count_at = count_at - interval '1 h'`,
+      );
+    await age();
+    expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
+    await age();
+    await me.session.rows('commit');
+    expect((await claim(you)).tasks).toEqual([]);
+  });
+
+  test('counts what runs in parts, beside any number of waiting tasks, and starts nothing before', async () => {
+    const me = await worker();
+    await queue.admin.rows(
+      `select count(*) from taskq.enqueue_many((
+         select jsonb_agg(jsonb_build_object('type', 'work', 'payload', n, 'priority', n % 3))
+         from generate_series(1, 12000) as n
+       ))`,
+    );
+    // The last of them, in the order in which they are counted.
+    const last = await queue.admin.rows<{ id: string }>(
+      'select id from taskq.tasks order by priority desc, available_at desc, id desc limit 2',
+    );
+    for (const { id } of last) await me.session.rows('select from taskq.claim_one($1, $2, 30000)', me.id, id);
+    await setQueue({ max_running: 3 });
+    // As if the first claim had come no further than this.
+    await queue.admin.rows(
+      "update taskq.queue_limits set held = '{}', counted_to = '{0}', count_at = clock_timestamp()",
+    );
+    const { tasks, about } = await untilOpen(me);
+    expect(tasks).toHaveLength(1);
+    expect(about.limited).toBeUndefined();
+    expect(await queue.admin.value('select counted_to from taskq.queue_limits')).toBeNull();
+    expect((await claim(me)).about.limited).toEqual({ default: null });
+  });
+
+  test('is not counted while a count is under way, and the claim comes again soon', async () => {
+    await enqueueSome(queue.admin, 2);
+    await setQueue({ max_running: 2 });
+    const me = await worker();
+    // A count stops after 50 ms: one of 150,000 tasks takes longer.
+    await queue.admin.rows(
+      `select count(*) from taskq.enqueue_many((
+         select jsonb_agg(jsonb_build_object('type', 'work', 'payload', n, 'priority', 0))
+         from generate_series(1, 150000) as n
+       ))`,
+    );
+    const first = await claim(me);
+    expect(first.tasks).toEqual([]);
+    const inMs = (first.about.limited!.default! - first.about.looked_to_us) / 1000;
+    expect(inMs).toBeLessThan(1000);
+    expect((await untilOpen(me)).tasks).toHaveLength(2);
   });
 
   test('lowered lets those that run end; raised or removed starts more', async () => {

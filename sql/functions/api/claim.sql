@@ -30,7 +30,8 @@
 -- there are more after that place.
 --
 -- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
--- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill (taskq.take_limits).
+-- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill (see
+-- taskq.take_limits).
 -- Its tasks are never claimed ahead. Where a queue was left out, the row above has "limited": {queue: when to come
 -- again, in epoch microseconds; null: when a task of it ends, which wakes workers}; and {"wants_slot": true} if a task
 -- was left out only because _start was too small.
@@ -150,7 +151,8 @@ begin
   end if;
   -- Nor has this one where no queue was ever limited.
   if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
-    select t.limits, t.closed, t.level_left, t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
+    select t.limits, t.closed, t.level_left,
+      t.level_queues, t.level_priorities, t.level_times, t.level_ids, t.level_rooms
     into limits, closed, level_left, level_queues, level_priorities, level_times, level_ids, level_rooms
     from taskq.take_limits(
       level_queues, level_priorities, level_times, level_ids, _types, asking, _start, _start + _ahead,

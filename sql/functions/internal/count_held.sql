@@ -13,7 +13,6 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  began timestamptz;
   page constant integer := 2 * _most;
   looked integer := 0;
   still bigint[] := array[]::bigint[];
@@ -22,18 +21,14 @@ begin
   if _limit.used_to is not null then
     _limit.used_to := least(
       _limit.used_to,
-      _ts + ceil(_limit.burst * _limit.rate_us / _limit.rate_starts::numeric)::double precision * interval '1 microsecond'
+      _ts + interval '1 microsecond'
+        * ceil(_limit.burst * _limit.rate_us / _limit.rate_starts::numeric)::double precision
     );
   end if;
   if _limit.max_running is null then
     _limit.held := null;
   elsif _limit.held is null or _limit.count_at <= _ts then
-    began := clock_timestamp();
-    _limit.held := array(select t.id from taskq.tasks t where t.queue = _limit.queue and t.lease_owner is not null);
-    _limit.count_at := case
-      when _limit.set_at > began - interval '10 s'
-        then clock_timestamp() + greatest(interval '1 s', 20 * (clock_timestamp() - began))
-    end;
+    _limit := taskq.count_running(_limit, _ts);
   else
     -- Those looked at go to the end, so that all get their turn. Where there is room, one page for each claim keeps the
     -- list at about twice what runs.

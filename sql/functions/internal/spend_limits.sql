@@ -1,7 +1,7 @@
 -- Writes into the limits that a claim has taken (see taskq.take_limits) the tasks that it is about to claim, which it
 -- has locked, and what that leaves. A queue that no task was taken from, and that stays as it was, is not written.
--- Returns those of the chosen rows that fit (see taskq.fit_limits), the first level that was not read to its end for the
--- limits (null: none), and whether a task waits only for a slot here.
+-- Returns those of the chosen rows that fit (see taskq.fit_limits), the first level that was not read to its end for
+-- the limits (null: none), and whether a task waits only for a slot here.
 --
 -- _places are the levels of the rows that were read. _level_queues and _level_rooms are those of taskq.take_limits;
 -- null: every row fits.
@@ -28,7 +28,9 @@ begin
   if _level_rooms is not null then
     select min(level.place) filter (where level.rows_read >= level.room) into unread_level
     from (
-      select l.place, count(*) as rows_read, _level_rooms[l.place] as room from unnest(_places) as l (place) group by l.place
+      select l.place, count(*) as rows_read, _level_rooms[l.place] as room
+      from unnest(_places) as l (place)
+      group by l.place
     ) as level;
     -- Rare: a queue has tasks of several priorities, or tasks are claimed ahead.
     if cardinality(_chosen) > _start or exists (
@@ -51,10 +53,11 @@ begin
     end if;
     one.opens_at := taskq.opening(one, _ts);
     update taskq.queue_limits l
-    set held = one.held, count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
+    set held = one.held, counted_to = one.counted_to, count_at = one.count_at, used_to = one.used_to,
+      opens_at = one.opens_at
     where l.queue = one.queue
-      and (l.held, l.count_at, l.used_to, l.opens_at)
-        is distinct from (one.held, one.count_at, one.used_to, one.opens_at);
+      and (l.held, l.counted_to, l.count_at, l.used_to, l.opens_at)
+        is distinct from (one.held, one.counted_to, one.count_at, one.used_to, one.opens_at);
   end loop;
 end
 $$;

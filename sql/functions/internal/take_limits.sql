@@ -27,7 +27,8 @@ declare
   -- Read row by row, so that it looks no further than it needs to.
   waiting cursor (_open text[]) for
     select level.queue, level.place::integer as place, due.tasks
-    from unnest(_queues, _priorities, _times, _ids) with ordinality as level (queue, priority, after_at, after_id, place)
+    from unnest(_queues, _priorities, _times, _ids)
+      with ordinality as level (queue, priority, after_at, after_id, place)
     cross join lateral (
       select count(*)::integer + coalesce(level.queue = any (_asking) or _may_probe, _may_probe)::integer as tasks
       from (
@@ -76,15 +77,21 @@ begin
       end if;
       one := taskq.count_held(one, _most, _ts);
       limits := limits || one;
-      room := least(_most, one.max_running - cardinality(one.held), taskq.starts_left(one, _ts));
+      room := case
+        when one.counted_to is null
+          then least(_most, one.max_running - cardinality(one.held), taskq.starts_left(one, _ts))
+        else 0
+      end;
       if room > 0 then
         rooms := rooms || jsonb_build_object(next_queue, room);
         found_room := found_room + least(room, next_tasks);
         is_enough := found_room >= enough and not _may_probe;
       else
         opens_at := taskq.opening(one, _ts);
-        closed := coalesce(closed, '{}')
-          || jsonb_build_object(next_queue, case when isfinite(opens_at) then taskq.epoch_us(opens_at) end);
+        closed := coalesce(closed, '{}') || jsonb_build_object(
+          next_queue,
+          case when one.counted_to is not null then soon when isfinite(opens_at) then taskq.epoch_us(opens_at) end
+        );
       end if;
     end loop;
     close waiting;
