@@ -5,6 +5,7 @@ import { keys } from './keys.ts';
 import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 import { schedules } from './schedules.ts';
+import { transactions } from './transactions.ts';
 
 /** What `npm run faults -- <name>` runs. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -14,4 +15,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   keys,
   limits,
   schedules,
+  transactions,
 };

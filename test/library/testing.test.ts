@@ -2,6 +2,7 @@ import { Cancel, Dead, defineHandler, Retry, Snooze, type TaskContext } from 'ta
 import { rolledBack, runAttempt, runTask } from 'taskq/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { Session } from '../queue/session.ts';
 import { claimOne, registerWorker } from '../queue/worker.ts';
 import { useLibrary } from './use-queue.ts';
 
@@ -50,6 +51,17 @@ const handlers = {
   },
   checked: defineHandler({ schema: z.object({ n: z.number() }), run: ({ n }) => n }),
   apart: defineHandler({ isolation: 'process', run: () => process.pid }),
+  /** Writes in its own transaction; the first time it throws there. */
+  books: (_: unknown, ctx: TaskContext) =>
+    ctx.transaction(async (client) => {
+      const { rows } = await client.query<{ n: number }>(
+        'insert into booked (attempt) values ($1) returning attempt as n',
+        [ctx.attempt],
+      );
+      if (ctx.attempt === 1) throw new Error('not yet');
+      if (ctx.attempt === 2) await client.query('commit');
+      return rows[0];
+    }),
   traced: (_: unknown, { traceparent }: TaskContext) => ({ traceparent }),
   slow: defineHandler({
     timeout: '50ms',
@@ -194,6 +206,51 @@ describe('runTask', () => {
     const other = await library.open().enqueue('flaky', {}, { allowUnknown: true });
     await run('flaky');
     expect(await library.open().get(other.id)).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+});
+
+describe('a handler with a transaction of its own', () => {
+  const booked = (client: { query: Session['client']['query'] }) =>
+    client.query<{ attempt: number }>('select attempt from booked order by attempt');
+  const completed = {
+    status: 'completed',
+    attempts: 2,
+    result: { n: 3 },
+    errors: [{ error: { message: 'not yet' } }, { error: { code: 'transaction_misused' } }],
+  };
+
+  test('commits it with the end of its task', async () => {
+    await library.admin.rows('create table booked (attempt integer)');
+    try {
+      expect(await run('books')).toMatchObject(completed);
+      expect((await booked(library.admin.client)).rows).toEqual([{ attempt: 3 }]);
+    } finally {
+      await library.admin.rows('drop table booked');
+    }
+  });
+
+  test('runs within the transaction of a test, which is rolled back', async () => {
+    await rolledBack(library.url, async (client) => {
+      await client.query({ text: 'create table booked (attempt integer)', values: [] });
+      const { id } = await library.open().enqueue('books', {}, { allowUnknown: true, client });
+      expect(await runTask(id, { client, handlers })).toMatchObject(completed);
+      expect((await client.query({ text: 'select attempt from booked', values: [] })).rows).toEqual([
+        { attempt: 3 },
+      ]);
+    });
+    expect(await library.admin.rows("select from pg_class where relname = 'booked'")).toEqual([]);
+  });
+
+  test('runs on a connection of the test that is in no transaction', async () => {
+    const { client } = await library.session();
+    await client.query('create table booked (attempt integer)');
+    try {
+      const { id } = await library.open().enqueue('books', {}, { allowUnknown: true });
+      expect(await runTask(id, { client, handlers })).toMatchObject(completed);
+      expect((await booked(client)).rows).toEqual([{ attempt: 3 }]);
+    } finally {
+      await library.admin.rows('drop table booked');
+    }
   });
 });
 

@@ -1,0 +1,3 @@
+import { bookWith } from './_book.mjs';
+
+export default bookWith(() => process.pid);
