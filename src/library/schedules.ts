@@ -1,4 +1,3 @@
-import type { StoredEnqueueOptions } from '../domain/enqueue-options.ts';
 import { checkedName } from '../domain/names.ts';
 import { newScheduleOf, type Overlap, type ScheduleOptions } from '../domain/schedule/definition.ts';
 import { parseExpression } from '../domain/schedule/expression.ts';
@@ -33,7 +32,7 @@ export interface ScheduleRecord {
   readonly type: string;
   readonly payload: unknown;
   /** The options of its tasks, as the database stores them. */
-  readonly options: StoredEnqueueOptions;
+  readonly options: Readonly<Record<string, unknown>>;
   readonly missed: Missed;
   readonly overlap: Overlap;
   readonly jitterMs: number;
@@ -72,17 +71,52 @@ export interface SchedulesHost {
 }
 
 /** The schedules of a queue: what workers enqueue again and again. */
-export class Schedules<Type extends string = string> {
+export interface Schedules<Type extends string = string> {
+  /**
+   * Creates a schedule, or replaces what it enqueues and when; a pause stays. Returns whether it is new, and when it
+   * fires next. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid name, expression or option.
+   */
+  set(
+    name: string,
+    settings: ScheduleSettings<Type>,
+  ): Promise<{ readonly created: boolean; readonly nextAt: Date | null }>;
+
+  /** Returns every schedule, by name. */
+  list(): Promise<readonly ScheduleRecord[]>;
+
+  /** Returns a schedule; undefined: there is none of this name. */
+  get(name: string): Promise<ScheduleRecord | undefined>;
+
+  /** Pauses a schedule: its ticks until it is resumed never fire. Returns false if there is none of this name. */
+  pause(name: string, settings?: SchedulePauseSettings): Promise<boolean>;
+
+  /** Resumes a paused schedule from its next tick on. Returns false if it was not paused. */
+  resume(name: string, settings?: { readonly by?: string }): Promise<boolean>;
+
+  /** Removes a schedule; its tasks stay. Returns false if there is none of this name. */
+  remove(name: string, settings?: { readonly by?: string }): Promise<boolean>;
+
+  /**
+   * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
+   * the schedule allows no other: `id` is that task. Returns undefined if there is no schedule of this name.
+   */
+  run(
+    name: string,
+    settings?: { readonly by?: string },
+  ): Promise<{ readonly id: string; readonly created: boolean } | undefined>;
+
+  /** Returns the next ticks of an expression, without a database. Throws TaskqError for an invalid one. */
+  preview(expression: string, settings?: PreviewSettings): Promise<Date[]>;
+}
+
+/** Runs the verbs of schedules with the connection of a queue. */
+export class QueueSchedules<Type extends string> implements Schedules<Type> {
   readonly #host: SchedulesHost;
 
   constructor(host: SchedulesHost) {
     this.#host = host;
   }
 
-  /**
-   * Creates a schedule, or replaces what it enqueues and when; a pause stays. Returns whether it is new, and when it
-   * fires next. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid name, expression or option.
-   */
   async set(
     name: string,
     { by, allowUnknown, ...settings }: ScheduleSettings<Type>,
@@ -95,13 +129,11 @@ export class Schedules<Type extends string = string> {
     return { created, nextAt: dateOf(nextAt) };
   }
 
-  /** Returns every schedule, by name. */
   async list(): Promise<readonly ScheduleRecord[]> {
     const { allSchedules } = await operations();
     return (await this.#host.withDatabase(allSchedules)).map(recordOf);
   }
 
-  /** Returns a schedule; undefined: there is none of this name. */
   async get(name: string): Promise<ScheduleRecord | undefined> {
     checkedName('schedule', name);
     const { listSchedules } = await import('../queue/inspect/list-schedules.ts');
@@ -109,31 +141,24 @@ export class Schedules<Type extends string = string> {
     return schedule && recordOf(schedule);
   }
 
-  /** Pauses a schedule: its ticks until it is resumed never fire. Returns false if there is none of this name. */
   async pause(name: string, { reason, by }: SchedulePauseSettings = {}): Promise<boolean> {
     checkedName('schedule', name);
     const { pauseSchedule } = await operations();
     return this.#host.withDatabase((db) => pauseSchedule(db, name, { by, reason: reason ?? null }));
   }
 
-  /** Resumes a paused schedule from its next tick on. Returns false if it was not paused. */
   async resume(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
     checkedName('schedule', name);
     const { resumeSchedule } = await operations();
     return this.#host.withDatabase((db) => resumeSchedule(db, name, { by }));
   }
 
-  /** Removes a schedule; its tasks stay. Returns false if there is none of this name. */
   async remove(name: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
     checkedName('schedule', name);
     const { removeSchedule } = await operations();
     return this.#host.withDatabase((db) => removeSchedule(db, name, { by }));
   }
 
-  /**
-   * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
-   * the schedule allows no other: `id` is that task. Returns undefined if there is no schedule of this name.
-   */
   async run(
     name: string,
     { by }: { readonly by?: string } = {},
@@ -143,7 +168,6 @@ export class Schedules<Type extends string = string> {
     return this.#host.withDatabase((db) => runSchedule(db, name, { by }));
   }
 
-  /** Returns the next ticks of an expression, without a database. Throws TaskqError for an invalid one. */
   async preview(expression: string, { tz = 'UTC', from, count = 5 }: PreviewSettings = {}): Promise<Date[]> {
     const parsed = parseExpression(expression);
     const zone = checkedZone(tz);
@@ -169,7 +193,7 @@ function recordOf(schedule: ListedSchedule): ScheduleRecord {
   const { name, expression, tz, type, payload, missed, overlap, paused_at: since } = schedule;
   return {
     ...{ name, expression, tz, type, payload, missed, overlap },
-    options: schedule.task_options,
+    options: { ...schedule.task_options },
     jitterMs: schedule.jitter_ms,
     nextAt: dateOf(schedule.next_at),
     pause:

@@ -59,7 +59,7 @@ import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
 import { reviveOptions } from './revive-options.ts';
-import { Schedules } from './schedules.ts';
+import { QueueSchedules, type Schedules } from './schedules.ts';
 import { SelectedTasks } from './selected-tasks.ts';
 import { endOf, type TaskEndOf } from './task-end.ts';
 import type { TaskList } from './task-list.ts';
@@ -86,7 +86,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   #connection: Promise<Connection> | undefined;
   #isClosed = false;
   /** What workers enqueue again and again. */
-  readonly schedules = new Schedules<TypeOf<Handlers>>({
+  readonly schedules: Schedules<TypeOf<Handlers>> = new QueueSchedules<TypeOf<Handlers>>({
     withDatabase: (work) => this.#withDatabase(work),
     refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
   });
