@@ -333,6 +333,22 @@ export const MUTANTS: readonly Mutant[] = [
     events: [add(), claim, settle(1, 'failed'), add({ priority: 1 }), fill],
   },
   {
+    name: 'none from one that stopped its group, which something else stops now',
+    file: 'may_lose_slot',
+    from: 'else _slots = 0 and _available_at <= _ts',
+    to: 'else false',
+    world: STRICT,
+    events: [add(), claim, settle(1, 'stopping'), pause, day, day, fill],
+  },
+  {
+    name: 'one from what stops its group, before its time',
+    file: 'may_lose_slot',
+    from: '_slots = 0 and _available_at <= _ts',
+    to: '_slots = 0',
+    world: STRICT,
+    events: [add(), claim, settle(1, 'stopping'), fill],
+  },
+  {
     name: 'the oldest is the first',
     file: 'fill_groups',
     from: 'order by t.priority, t.id',
