@@ -18,6 +18,7 @@ const PROTOCOL = [
   'end_rescue',
   'ensure_partitions',
   'find_missed',
+  'follow_task',
   'get_orders',
   'get_release',
   'give_back',

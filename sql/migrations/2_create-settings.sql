@@ -355,6 +355,14 @@ create table taskq.idle_marks (
   until timestamptz not null
 );
 
+-- Tasks whose log someone follows, until then: workers read it with their orders and store the lines of these tasks as
+-- they come. told: the lease_no of which its worker was notified.
+create table taskq.followed (
+  task_id bigint primary key,
+  until timestamptz not null,
+  told integer
+);
+
 -- The time and cost of the last scan for expired leases, for all workers together.
 create table taskq.rescue_scan (
   only_row boolean primary key default true,

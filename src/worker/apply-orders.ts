@@ -8,6 +8,10 @@ export function applyOrders(state: WorkerState, orders: Orders): void {
   const before = state.orders;
   if (isDeepStrictEqual(orders, before)) return;
   state.orders = orders;
+  if (!isDeepStrictEqual(orders.followed, before.followed)) {
+    state.reporter.notes.follow(orders.followed, state.ledger.started());
+    if (isDeepStrictEqual({ ...orders, followed: before.followed }, before)) return;
+  }
   logChanges(state.options.events, before, orders);
   // The claims of all workers have passed the tasks of these types.
   if (closedBreakers(before, orders).length > 0) state.cursor.reset();

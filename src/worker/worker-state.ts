@@ -305,6 +305,6 @@ function ordersAtFirst(options: WorkerOptions): Orders {
   const { paused, concurrency, pollMs, leaseMs, batch, queues } = options;
   return {
     ...{ paused, pausedBy: null, stop: false, stopBy: null },
-    ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [], openBreakers: [] },
+    ...{ concurrency, pollMs, leaseMs, batch, queues, pausedQueues: [], openBreakers: [], followed: [] },
   };
 }

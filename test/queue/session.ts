@@ -91,6 +91,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.dead_tasks;
     delete from taskq.task_errors;
     delete from taskq.task_logs;
+    delete from taskq.followed;
     delete from taskq.held_keys;
     delete from taskq.asks;
     delete from taskq.groups;

@@ -108,6 +108,7 @@ describe('an order', () => {
       queues: ['a', 'b'],
       pausedQueues: [],
       openBreakers: [],
+      followed: [],
     });
     await orders.untilReceived();
     expect(new Set(orders.received)).toEqual(new Set([id]));

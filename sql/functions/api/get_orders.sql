@@ -1,8 +1,8 @@
 -- Returns what an operator wants of a worker, as one document: {paused, paused_by, stop, stop_by, concurrency, poll_ms,
 -- lease_ms (the one wanted), in_force_ms (the lease by which others judge it), batch (null: as many as will start
 -- soon), queues, paused_queues: [{queue, by, reason, until}], open_breakers: [{type, and its setting}], of the types
--- that it handles, schedules: see taskq.upcoming_schedules}. Null: no such worker. A worker reads it with each
--- heartbeat.
+-- that it handles, schedules: see taskq.upcoming_schedules, followed: ids of the tasks whose logs someone follows}.
+-- Null: no such worker. A worker reads it with each heartbeat.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer
@@ -25,6 +25,7 @@ begin
         from taskq.queues s
         where s.paused_at is not null and (s.paused_until is null or s.paused_until > ts)
       ), '[]'),
+      'followed', array(select f.task_id::text from taskq.followed f where f.until > ts),
       'open_breakers', coalesce((
         select jsonb_agg(jsonb_build_object('type', b.type) || coalesce(y.breaker, '{}') order by b.type)
         from taskq.breakers b

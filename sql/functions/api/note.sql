@@ -1,10 +1,10 @@
 -- Stores what tasks that this worker holds report while they run, given as a JSON array of {id, lease_no, progress,
 -- warnings, log}, each lease once. progress is {value, text}: the last one wins. warnings are [{n, error}], numbered
 -- from 1 in each attempt: each becomes a row of taskq.task_errors. log is {first, lines: [{ago_ms, level, message,
--- fields}]}, first being the number of the first line in the attempt: a row of taskq.task_logs, unless its type keeps
--- none. Returns an answer for each id: `recorded`, `lost` (another worker has the lease, or the row is gone: nothing is
--- stored), `busy` (locked by another transaction: ask again), or `refused`, with {error, code} in extra, if its notes
--- alone cannot be stored.
+-- fields}]}, first being the number of the first line in the attempt, with trims: true if it has stored lines before: a
+-- row of taskq.task_logs, unless its type keeps none. Returns an answer for each id: `recorded`, `lost` (another worker
+-- has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction: ask again), or
+-- `refused`, with {error, code} in extra, if its notes alone cannot be stored.
 --
 -- Locks with `skip locked`, so it never waits. options: {"repeat": true} says that an answer was lost, so what is
 -- stored already is left out; {"wait_for": id}: as in taskq.settle.
@@ -102,6 +102,12 @@ begin
           where l.task_id = t.id and l.lease_no = t.lease_no and l.first_line = (n.log ->> 'first')::integer
         ));
     end if;
+    -- While someone follows, an attempt stores as many lines as it logs: the last 100 stay.
+    delete from taskq.task_logs l
+    using json_to_recordset(_notes) as n (id bigint, lease_no integer, log jsonb)
+    where n.log -> 'trims' = 'true' and n.id = any (held) and l.task_id = n.id and l.lease_no = n.lease_no
+      and l.first_line + jsonb_array_length(l.lines) + 99
+        < (n.log ->> 'first')::integer + jsonb_array_length(n.log -> 'lines');
     -- Last: it moves the rows away from where they were found.
     update taskq.tasks t
     set progress = jsonb_build_object('value', n.progress -> 'value', 'text', n.progress -> 'text', 'at', ts)

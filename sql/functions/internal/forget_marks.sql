@@ -1,5 +1,5 @@
--- Removes the marks of idle workers that ran out an hour ago, and those that end later than any set now could. Skips
--- those that other transactions have locked.
+-- Removes the marks of idle workers and of followed tasks that ran out an hour ago, and those that end later than any
+-- set now could. Skips those that other transactions have locked.
 create or replace function taskq.forget_marks(_ts timestamptz)
 returns void
 language sql security definer
@@ -13,5 +13,10 @@ as $$
       -- The clock went back: a sleeping worker marks itself again with its next poll.
       or m.until > _ts + interval '1 minute' + make_interval(secs => greatest(w.poll_ms, 5000) / 1000.0)
     for update of m skip locked
+  );
+  delete from taskq.followed where task_id in (
+    select f.task_id from taskq.followed f
+    where f.until < _ts - interval '1 hour' or f.until > _ts + interval '2 minutes'
+    for update skip locked
   )
 $$;

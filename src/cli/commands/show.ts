@@ -4,15 +4,20 @@ import { showTask } from '../../queue/inspect/show-task.ts';
 import { isDue, obstaclesTo } from '../present/obstacle-text.ts';
 import { unknownTask } from '../present/refused-task.ts';
 import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
 import { parseId } from '../select/task-filter.ts';
 
 /** `taskq show`: everything known about one task. */
-export const show: CliCommand = {
+export const show: CliCommand<{ readonly follow?: true }> = {
   declare(command) {
-    command.argument('<id>', 'id of the task');
+    command
+      .argument('<id>', 'id of the task')
+      .option('--follow', 'print its log and its progress as they come, until it has ended');
+    command.addHelpText('after', FOLLOW);
   },
-  async run(context, { args }) {
+  async run(context, { args, options }) {
     const id = parseId(args[0]!);
+    if (options.follow) return follow(context, id);
     const db = await context.database();
     const task = await showTask(db, id);
     if (task === undefined) throw noSuchTask(id);
@@ -25,6 +30,19 @@ export const show: CliCommand = {
     });
   },
 };
+
+const FOLLOW = `
+--follow prints the lines of the task's log and its progress on stdout within 2 seconds, whatever worker runs it, then
+its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends only the following. With
+--json, an object a line: event is line, progress, status or end. Nothing is shown of a type that keeps no log.`;
+
+async function follow(context: Context, id: string): Promise<number> {
+  const { followToEnd } = await import('../select/follow-task.ts');
+  const { reportFollowedEnd } = await import('../enqueue/report-end.ts');
+  const end = await followToEnd(context, id);
+  if (end === undefined) throw noSuchTask(id);
+  return reportFollowedEnd(context, end);
+}
 
 /** The error for an unknown id. */
 export function noSuchTask(id: string): TaskqError {

@@ -6,6 +6,7 @@ import type { EndRow } from '../../queue/protocol/get-ends.ts';
 import { printable } from '../present/printable.ts';
 import { whyNotStored } from '../present/why-not-stored.ts';
 import type { Context } from '../run/context.ts';
+import type { Screen } from '../run/output.ts';
 
 /**
  * Print how the awaited task ended: its result on stdout; on stderr its failure, or why its result could not be stored.
@@ -26,13 +27,29 @@ export async function reportEnd(
   }
   const { status, result, result_note, reason, error } = waited.end;
   const document = { id, created, answer, status, result, result_note, reason, error };
-  const isCompleted = status === 'completed';
-  await context.output.answer(document, ({ columns }) =>
-    isCompleted ? stringifyExact(result, columns === null ? 0 : 2) : '',
-  );
-  if (context.output.format === 'text') {
-    if (!isCompleted) context.output.complain(`taskq: ${failureOf(waited.end)}`);
-    else if (result_note !== null) context.output.complain(`taskq: ${lossOf(waited.end)}`);
+  await context.output.answer(document, (screen) => resultText(waited.end, screen));
+  return concludeEnd(context, waited.end);
+}
+
+/** Print how a followed task ended, as `reportEnd` does; with --json on one line, as those before. Returns 0 or 1. */
+export async function reportFollowedEnd(context: Context, end: EndRow): Promise<number> {
+  const { id, status, result, result_note, reason, error } = end;
+  const document = { event: 'end', id, status, result, result_note, reason, error };
+  if (context.output.format === 'json') context.output.data(stringifyExact(document));
+  else await context.output.answer(document, (screen) => resultText(end, screen));
+  return concludeEnd(context, end);
+}
+
+function resultText({ status, result }: EndRow, { columns }: Screen): string {
+  return status === 'completed' ? stringifyExact(result, columns === null ? 0 : 2) : '';
+}
+
+/** Say on stderr why there is no result, or none that could be stored. Returns 0 or 1. */
+function concludeEnd({ output }: Context, end: EndRow): number {
+  const isCompleted = end.status === 'completed';
+  if (output.format === 'text') {
+    if (!isCompleted) output.complain(`taskq: ${failureOf(end)}`);
+    else if (end.result_note !== null) output.complain(`taskq: ${lossOf(end)}`);
   }
   return isCompleted ? EXIT.done : EXIT.failed;
 }

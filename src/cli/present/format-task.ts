@@ -3,11 +3,13 @@ import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { DeadRetention } from '../../queue/inspect/dead-retention.ts';
-import type { Action, AttemptError, AttemptLog, LogLine, ShownTask } from '../../queue/inspect/show-task.ts';
+import type { Action, AttemptError, AttemptLog, ShownTask } from '../../queue/inspect/show-task.ts';
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
 import { isTimedOut, paintStatus } from './format-task-list.ts';
+import { logLine } from './log-line.ts';
 import { printable, printableLines } from './printable.ts';
+import { progressText } from './progress-text.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
 import { whyNotStored } from './why-not-stored.ts';
@@ -59,7 +61,7 @@ function factsOf(
     ['priority', text('priority')],
     ['reason', text('reason')],
     ['failed', `${task.attempts} of ${fromWhere(task.applies.max_attempts, attemptsText)}`],
-    ['progress', progressText(task.progress, now)],
+    ['progress', progressOf(task.progress, now)],
     ['suspect', suspectOf(Number(task.losses))],
     ['given back', counted('releases')],
     ['created', `${time('created_at')}${isNothing(task.created_by) ? '' : ` by ${text('created_by')}`}`],
@@ -89,14 +91,10 @@ function factsOf(
   ];
 }
 
-/** A share as a percentage, any other number as it is; a value that someone has put in by hand as JSON. */
-function progressText(progress: unknown, now: number): string {
-  if (isNothing(progress)) return '';
-  const { value, text, at } = Object(progress) as Partial<Readonly<Record<string, unknown>>>;
-  if (typeof value !== 'number') return printable(stringifyExact(progress));
-  const measure = value >= 0 && value <= 1 ? `${Math.floor(value * 100)} %` : String(value);
-  const when = typeof at === 'string' ? `(${relativeTime(at, now)})` : '';
-  return [measure, isNothing(text) ? '' : printable(String(text)), when].filter(Boolean).join('  ');
+function progressOf(progress: unknown, now: number): string {
+  const { at } = Object(progress) as { readonly at?: unknown };
+  const when = typeof at === 'string' ? `  (${relativeTime(at, now)})` : '';
+  return `${progressText(progress)}${when}`;
 }
 
 function groupOf({ id, status, group_key: group, available_at: due }: ShownTask): string {
@@ -217,12 +215,6 @@ function attemptLog({ attempt: number, left_out: leftOut, lines }: AttemptLog, {
     `\n${paint.bold(`attempt ${number}: log`)}${about}`,
     ...lines.map((line) => indented(logLine(line))),
   ].join('\n');
-}
-
-/** A line of a log for people. */
-export function logLine({ at, level, message, fields }: LogLine): string {
-  const more = isNothing(fields) ? '' : `  ${typeof fields === 'string' ? fields : stringifyExact(fields)}`;
-  return printableLines(`${localTime(at)}  ${level.padEnd(5)}  ${message}${more}`);
 }
 
 type ErrorJson = {

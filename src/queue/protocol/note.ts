@@ -25,6 +25,8 @@ export interface LoggedLine {
 export interface LoggedLines {
   readonly first: number;
   readonly lines: readonly LoggedLine[];
+  /** The attempt has stored lines before these. */
+  readonly trims: boolean;
 }
 
 /** What a running task reports. */
@@ -79,8 +81,12 @@ export async function note(
   }));
 }
 
-function asStored({ first, lines }: LoggedLines, now: number): object {
-  return { first, lines: lines.map(({ at, ...line }) => ({ ago_ms: Math.round(now - at), ...line })) };
+function asStored({ first, trims, lines }: LoggedLines, now: number): object {
+  return {
+    first,
+    ...(trims && { trims }),
+    lines: lines.map(({ at, ...line }) => ({ ago_ms: Math.round(now - at), ...line })),
+  };
 }
 
 interface Row {

@@ -34,6 +34,8 @@ export interface Orders {
   readonly pausedQueues: readonly PausedQueue[];
   /** Of the types that the worker handles. */
   readonly openBreakers: readonly OpenBreaker[];
+  /** Ids of tasks whose logs someone follows. */
+  readonly followed: readonly string[];
 }
 
 /** Orders in the form that the database returns. */
@@ -54,6 +56,7 @@ export interface StoredOrders {
   readonly queues: readonly string[] | null;
   readonly paused_queues: readonly PausedQueue[];
   readonly open_breakers: readonly OpenBreaker[];
+  readonly followed: readonly string[];
 }
 
 /** Read what operators want of a worker. Undefined: its row is gone. */
@@ -69,6 +72,7 @@ export function ordersOf(stored: StoredOrders | null): Orders | undefined {
     batch: stored.batch ?? 'auto',
     pausedQueues: stored.paused_queues,
     openBreakers: stored.open_breakers,
+    followed: stored.followed,
   };
 }
 

@@ -28,6 +28,7 @@ export class Notes {
   /** The last line that has been taken. */
   #loggedTaken = 0;
   #isLogKept = false;
+  #isFollowed = false;
 
   get isEmpty(): boolean {
     return this.#progress === undefined && this.#warnings.length === 0 && !this.#hasLog;
@@ -47,6 +48,11 @@ export class Notes {
   log(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
     this.#logged += 1;
     this.#lines[this.#logged % MOST_LINES] = lineOf(level, message, fields);
+  }
+
+  /** Whether someone follows its log: then lines are stored as they come. */
+  follow(isFollowed: boolean): void {
+    this.#isFollowed = isFollowed;
   }
 
   /** The attempt has ended: count the warnings that are not stored in one more, and store its log if it is kept. */
@@ -76,16 +82,17 @@ export class Notes {
   }
 
   get #hasLog(): boolean {
-    return this.#isLogKept && this.#logged > this.#loggedTaken;
+    return (this.#isLogKept || this.#isFollowed) && this.#logged > this.#loggedTaken;
   }
 
   #takeLog(): Noted['log'] {
     if (!this.#hasLog) return undefined;
     const first = Math.max(this.#loggedTaken, this.#logged - MOST_LINES) + 1;
+    const trims = this.#loggedTaken > 0;
     const lines: LoggedLine[] = [];
     for (let n = first; n <= this.#logged; n++) lines.push(this.#lines[n % MOST_LINES]!);
     this.#loggedTaken = this.#logged;
-    return { first, lines };
+    return { first, lines, trims };
   }
 }
 

@@ -38,6 +38,8 @@ export class NoteRecorder {
   readonly #unstored = new Set<HeldTask>();
   /** Tasks whose last statement got no usable answer: it may have stored their notes. */
   readonly #unanswered = new WeakSet<HeldTask>();
+  /** Ids of tasks whose logs someone follows. */
+  #followed: ReadonlySet<string> = new Set();
 
   constructor(worker: Omit<RegisteredWorker, 'lease'>, hooks: NoteHooks) {
     this.#worker = worker;
@@ -52,11 +54,23 @@ export class NoteRecorder {
     this.#notesOf(held)?.warn(error);
   }
 
-  /** A line of its log: kept in memory, and stored only when the attempt does not complete. */
+  /** A line of its log: kept in memory, and stored only when the attempt does not complete, or someone follows. */
   log(held: StartedTask, level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (!isNoting(held)) return;
     held.attempt.notes ??= new Notes();
     held.attempt.notes.log(level, message, fields);
+    if (this.#followed.size > 0 && this.#followed.has(held.id)) this.#notesOf(held)?.follow(true);
+  }
+
+  /** Someone follows the logs of these tasks from now on, and of no others. */
+  follow(ids: readonly string[], started: readonly StartedTask[]): void {
+    if (ids.length === 0 && this.#followed.size === 0) return;
+    this.#followed = new Set(ids);
+    for (const held of started) {
+      const isFollowed = this.#followed.has(held.id);
+      if (isFollowed) this.#notesOf(held)?.follow(true);
+      else held.attempt.notes?.follow(false);
+    }
   }
 
   /** Store notes once a second until the signal aborts. */
@@ -96,7 +110,8 @@ export class NoteRecorder {
     const notes = held.attempt?.notes;
     if (notes === undefined) return false;
     const isCompleted = outcome?.kind === 'completed';
-    notes.end({ keepLog: !isCompleted || this.#hooks.keepsLogOf(held.task.type) });
+    const isFollowed = this.#followed.has(held.id);
+    notes.end({ keepLog: !isCompleted || isFollowed || this.#hooks.keepsLogOf(held.task.type) });
     return !notes.isEmpty || this.#unstored.has(held);
   }
 

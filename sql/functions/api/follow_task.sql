@@ -1,0 +1,53 @@
+-- Follows a task: its worker stores the lines of its log as they come, once a second, for a minute from now; call it
+-- again meanwhile. Returns {status, progress, lines: [{attempt, at, level, message, fields}], since}: the lines stored
+-- after _since (null: those of its last attempt), and the _since of the next call. Null: no such task. A task has ended
+-- with its last lines stored.
+create or replace function taskq.follow_task(_id bigint, _since timestamptz default null, options jsonb default '{}')
+returns jsonb
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+declare
+  ts timestamptz := clock_timestamp();
+  task record;
+  mark record;
+begin
+  if options <> '{}' then
+    perform taskq.refuse_unknown_options('follow_task', options, '{}');
+  end if;
+  -- First the status, then the lines: an outcome comes after the last lines of its attempt.
+  select a.status, a.progress, a.lease_no into task from taskq.all_tasks a where a.id = _id;
+  if task is null then
+    return null;
+  end if;
+  if task.status <= 'running' then
+    select f.until, f.told into mark from taskq.followed f where f.task_id = _id;
+    if mark is null or mark.until < ts + interval '30 seconds' or mark.told is distinct from task.lease_no then
+      insert into taskq.followed as f (task_id, until, told) values (_id, ts + interval '1 minute', task.lease_no)
+      on conflict (task_id) do update set until = excluded.until, told = excluded.told;
+    end if;
+    -- All workers: whoever claims it next stores its first lines, too.
+    if mark is null or mark.until < ts or mark.told is distinct from task.lease_no then
+      perform taskq.notify_workers();
+    end if;
+  end if;
+  return (
+    select jsonb_build_object(
+      'status', task.status, 'progress', task.progress,
+      'lines', coalesce(jsonb_agg(
+        line.value - 'ago_ms' || jsonb_build_object(
+          'attempt', l.attempt,
+          'at', l.logged_at - make_interval(secs => coalesce((line.value ->> 'ago_ms')::double precision, 0) / 1000)
+        ) order by l.logged_at, l.first_line, line.place
+      ) filter (where line.place is not null), '[]'),
+      'since', coalesce(max(l.logged_at), _since, '-infinity')
+    )
+    from taskq.task_logs l
+    cross join lateral jsonb_array_elements(l.lines) with ordinality as line (value, place)
+    where l.task_id = _id and case when _since is null then l.lease_no = task.lease_no else l.logged_at > _since end
+  );
+end
+$$;

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isPassing } from '../../lib/database.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import { stringifyExact } from '../../lib/exact-json.ts';
+import { type Followed, followTask } from '../../queue/inspect/follow-task.ts';
+import { askEnds, type EndRow, getEnds } from '../../queue/protocol/get-ends.ts';
+import { logLine } from '../present/log-line.ts';
+import { progressText } from '../present/progress-text.ts';
+import { localTime } from '../present/times.ts';
+import type { Context } from '../run/context.ts';
+
+const POLL_MS = 500;
+/** Report an error once the database has not answered for this long. */
+const OUTAGE_MS = 60_000;
+
+/**
+ * Print what a task reports until it has ended: lines of its log and its progress on stdout, its status on stderr; with
+ * --json an object a line. Returns how it ended; undefined: there is no such task.
+ */
+export async function followToEnd(context: Context, id: string): Promise<EndRow | undefined> {
+  const db = await context.database();
+  let before: Followed | undefined;
+  let answeredAt = performance.now();
+  for (;;) {
+    try {
+      // Its end stays known for an hour, whatever its retention.
+      if (before === undefined) await askEnds(db, [id]);
+      const now = await followTask(db, id, before?.since ?? null);
+      answeredAt = performance.now();
+      if (now === undefined && before === undefined) return undefined;
+      if (now === undefined)
+        throw new TaskqError('no_such_task', `task ${id} has ended, and its retention kept no record of it`);
+      print(context, id, now, before);
+      if (ENDED.includes(now.status)) return (await getEnds(db, [id]))[0];
+      before = now;
+    } catch (error) {
+      if (!isPassing(error) || performance.now() - answeredAt > OUTAGE_MS) throw error;
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+const ENDED = ['completed', 'cancelled', 'expired', 'dead'];
+
+function print({ output }: Context, id: string, now: Followed, before: Followed | undefined): void {
+  const write = (event: string, document: object, text: () => string) =>
+    output.data(output.format === 'json' ? stringifyExact({ event, id, ...document }) : text());
+  for (const line of now.lines) write('line', line, () => logLine(line));
+  const { status, progress } = now;
+  if (progress !== null && stringifyExact(progress) !== stringifyExact(before?.progress ?? null)) {
+    const { at = null } = Object(progress) as { readonly at?: unknown };
+    write('progress', { progress }, () =>
+      [typeof at === 'string' ? localTime(at) : '', progressText(progress)].filter(Boolean).join('  '),
+    );
+  }
+  if (status === before?.status) return;
+  if (output.format === 'json') write('status', { status }, () => '');
+  else if (!ENDED.includes(status)) output.talk(`task ${id} is ${status}`);
+}
