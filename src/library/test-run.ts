@@ -20,6 +20,7 @@ import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
 import type { PayloadCheck } from '../worker/attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
+import { LogLines, loggedLine } from '../worker/attempt/log-lines.ts';
 import { Notes } from '../worker/attempt/notes.ts';
 import { runInline } from '../worker/attempt/run-inline.ts';
 import type { Transactions } from '../worker/attempt/transact.ts';
@@ -110,16 +111,16 @@ export class TestRun {
     const transactions: Transactions = {
       workerId: this.#workerId,
       begin: this.#begin,
-      beforeCommit: (completed) => this.#note(task, notes, completed),
+      beforeCommit: (completed) => this.#note(task, attempt, notes, completed),
     };
     const check: PayloadCheck = (type, { value }) => {
       const schema = this.#handlers.get(type)?.schema;
       return schema && refuseMisfit(type, schema, value);
     };
-    const ctx = new Context(attempt, { output: outputTo(notes), transactions, check });
+    const ctx = new Context(attempt, { output: outputTo(attempt, notes), transactions, check });
     const outcome = await runInline(attempt, handler, ctx);
     callOff();
-    if (attempt.recorded === undefined) await this.#note(task, notes, outcome);
+    if (attempt.recorded === undefined) await this.#note(task, attempt, notes, outcome);
     const conclusion = attempt.conclude(outcome);
     if (typeof conclusion === 'string' || attempt.recorded !== undefined) return;
     const ranMs = performance.now() - attempt.startedAt;
@@ -127,8 +128,10 @@ export class TestRun {
     await settle(this.#db, this.#workerId, [settlement]);
   }
 
-  async #note({ id, leaseNo }: ClaimedTask, notes: Notes, { kind }: Outcome): Promise<void> {
-    notes.end({ keepLog: kind !== 'completed' });
+  async #note(task: ClaimedTask, attempt: Attempt, notes: Notes, { kind }: Outcome): Promise<void> {
+    const { id, leaseNo } = task;
+    if (kind !== 'completed') notes.storeLog(attempt.log);
+    notes.end();
     if (!notes.isEmpty) await note(this.#db, this.#workerId, [{ id, leaseNo, ...notes.take() }]);
   }
 
@@ -140,9 +143,13 @@ export class TestRun {
 }
 
 /** Notes what a handler reports and logs. */
-function outputTo(notes: Notes): HandlerOutput {
+function outputTo(attempt: Attempt, notes: Notes): HandlerOutput {
   return {
-    write: (level, message, { fields }) => notes.log(level, message, fields),
+    write: (level, message, { fields }) => {
+      const line = loggedLine(level, message, fields);
+      if (attempt.log === undefined) attempt.log = new LogLines(line);
+      else attempt.log.add(line);
+    },
     progress: (progress) => notes.progress(progress),
     warn: (error) => notes.warn(error),
   };

@@ -186,8 +186,14 @@ describe('the log of an attempt', () => {
     const task = await claimOne(worker);
     await note(worker, [logged(task)]);
     await note(worker, [logged(task)], { repeat: true });
-    await note(worker, [logged(task, 2)], { repeat: true });
-    expect(await queue.admin.rows(LOGS)).toMatchObject([{ first_line: 1 }, { first_line: 2 }]);
+    const lines = [1, 2, 3].map((n) => ({ ago_ms: 5, level: 'info', message: `line ${n}` }));
+    await note(worker, [{ id: task.id, lease_no: task.lease_no, log: { first: 1, lines } }], {
+      repeat: true,
+    });
+    expect(await queue.admin.rows(LOGS)).toMatchObject([
+      { first_line: 1, lines: [{ message: 'line 1' }] },
+      { first_line: 2, lines: [{ message: 'line 2' }, { message: 'line 3' }] },
+    ]);
   });
 
   test('of a type that keeps none is not stored', async () => {

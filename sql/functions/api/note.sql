@@ -85,9 +85,18 @@ begin
       insert into taskq.task_logs (
         task_id, lease_no, attempt, first_line, logged_at, lease_owner, drop_on, kept_in, queue, type, lines
       )
-      select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, (n.log ->> 'first')::integer, ts, _worker,
-        kept.drop_on, taskq.place_of('task_logs', kept.drop_on), t.queue, t.type, n.log -> 'lines'
+      select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, g.first + s.seen, ts, _worker, kept.drop_on,
+        taskq.place_of('task_logs', kept.drop_on), t.queue, t.type,
+        case when s.seen = 0 then n.log -> 'lines' else (
+          select jsonb_agg(line.value order by line.place)
+          from jsonb_array_elements(n.log -> 'lines') with ordinality as line (value, place)
+          where line.place > s.seen
+        ) end
       from json_to_recordset(_notes) as n (id bigint, lease_no integer, log jsonb)
+      cross join lateral (
+        select (n.log ->> 'first')::integer as first, jsonb_array_length(n.log -> 'lines') as lines
+        where jsonb_typeof(n.log -> 'lines') = 'array'
+      ) as g
       join taskq.tasks t on t.id + 0 = n.id and t.lease_no = n.lease_no
       left join taskq.queues q on q.name = t.queue
       left join taskq.task_types y on y.name = t.type
@@ -95,12 +104,13 @@ begin
       cross join lateral (
         select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on offset 0
       ) as kept
-      where t.ctid = any (rows_at) and kept.drop_on is not null and jsonb_typeof(n.log -> 'lines') = 'array'
-        and y.keep_log is distinct from 'none'
-        and (not repeats or not exists (
-          select from taskq.task_logs l
-          where l.task_id = t.id and l.lease_no = t.lease_no and l.first_line = (n.log ->> 'first')::integer
-        ));
+      -- Of a repeat, the lines that are stored already: more may have come since.
+      cross join lateral (
+        select greatest(max(l.first_line + jsonb_array_length(l.lines)) - g.first, 0) as seen
+        from taskq.task_logs l where repeats and l.task_id = t.id and l.lease_no = t.lease_no
+      ) as s
+      where t.ctid = any (rows_at) and kept.drop_on is not null and y.keep_log is distinct from 'none'
+        and s.seen < g.lines;
     end if;
     -- While someone follows, an attempt stores as many lines as it logs: the last 100 stay.
     delete from taskq.task_logs l

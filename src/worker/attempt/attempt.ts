@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { AbortReason, Isolation } from '../handlers/handler.ts';
+import type { LogLines } from './log-lines.ts';
 import type { Notes } from './notes.ts';
 
 /** The task of an attempt. */
@@ -52,7 +53,9 @@ export class Attempt {
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
   /** It did not end when asked to, so its process is killed. */
   killed = false;
-  /** What its handler has reported meanwhile; undefined: nothing, as most do. */
+  /** The last lines of its log; undefined: it has logged nothing. */
+  log: LogLines | undefined = undefined;
+  /** What its handler has reported meanwhile, to be stored; undefined: nothing, as most do. */
   notes: Notes | undefined = undefined;
   completion: Completion = { state: 'none' };
   /** Resolves when the handler's transaction is over; undefined: none is open. */

@@ -1,17 +1,10 @@
 import type { Progress } from '../../domain/progress.ts';
-import { STORABLE_LIMITS, shortBytes, storableText } from '../../domain/storable.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
-import { storableResult } from '../../domain/storable-result.ts';
-import type { Level } from '../../lib/level.ts';
-import type { LoggedLine, Note, Warning } from '../../queue/protocol/note.ts';
+import type { Note, Warning } from '../../queue/protocol/note.ts';
+import type { LogLines } from './log-lines.ts';
 
 /** An attempt stores at most this many warnings, and counts the rest. */
 const MOST_WARNINGS = 100;
-
-/** It keeps at most this many lines of its log, the last ones. */
-const MOST_LINES = 100;
-/** Bytes of a line: of its message, and of its fields in the rest. */
-const MAX_LINE_BYTES = 2048;
 
 /** What one statement stores of an attempt. */
 export type Noted = Pick<Note, 'progress' | 'warnings' | 'log'>;
@@ -22,16 +15,13 @@ export class Notes {
   #warnings: Warning[] = [];
   #warned = 0;
   #isRestCounted = false;
-  /** The last lines, not in order: line n is at n % MOST_LINES. */
-  readonly #lines: LoggedLine[] = [];
-  #logged = 0;
-  /** The last line that has been taken. */
-  #loggedTaken = 0;
-  #isLogKept = false;
-  #isFollowed = false;
+  /** Its log, if that is stored. */
+  #log: LogLines | undefined;
+  /** How many lines of it have been taken. */
+  #linesTaken = 0;
 
   get isEmpty(): boolean {
-    return this.#progress === undefined && this.#warnings.length === 0 && !this.#hasLog;
+    return this.#progress === undefined && this.#warnings.length === 0 && !this.#hasLines;
   }
 
   /** The last one counts. */
@@ -44,20 +34,13 @@ export class Notes {
     if (this.#warned <= MOST_WARNINGS) this.#warnings.push({ n: this.#warned, error });
   }
 
-  /** A line of its log, of which only the last ones are kept in memory. */
-  log(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#logged += 1;
-    this.#lines[this.#logged % MOST_LINES] = lineOf(level, message, fields);
+  /** Store the lines of this log, from now on; undefined: of none. */
+  storeLog(log: LogLines | undefined): void {
+    this.#log = log;
   }
 
-  /** Whether someone follows its log: then lines are stored as they come. */
-  follow(isFollowed: boolean): void {
-    this.#isFollowed = isFollowed;
-  }
-
-  /** The attempt has ended: count the warnings that are not stored in one more, and store its log if it is kept. */
-  end({ keepLog }: { readonly keepLog: boolean }): void {
-    if (keepLog) this.#isLogKept = true;
+  /** The attempt has ended: count the warnings that are not stored in one more. */
+  end(): void {
     const rest = this.#warned - MOST_WARNINGS;
     if (rest <= 0 || this.#isRestCounted) return;
     this.#isRestCounted = true;
@@ -68,46 +51,25 @@ export class Notes {
 
   /** Take what is to be stored now. */
   take(): Noted {
-    const noted = { progress: this.#progress, warnings: this.#warnings, log: this.#takeLog() };
+    const noted = {
+      progress: this.#progress,
+      warnings: this.#warnings,
+      log: this.#hasLines ? this.#log!.after(this.#linesTaken) : undefined,
+    };
     this.#progress = undefined;
     this.#warnings = [];
+    if (this.#log !== undefined) this.#linesTaken = this.#log.count;
     return noted;
   }
 
   /** It was not stored: take it again, but only the newest progress. */
   putBack({ progress, warnings, log }: Noted): void {
-    if (log !== undefined) this.#loggedTaken = log.first - 1;
     this.#progress ??= progress;
     this.#warnings = [...warnings, ...this.#warnings];
+    if (log !== undefined) this.#linesTaken = log.first - 1;
   }
 
-  get #hasLog(): boolean {
-    return (this.#isLogKept || this.#isFollowed) && this.#logged > this.#loggedTaken;
+  get #hasLines(): boolean {
+    return this.#log !== undefined && this.#log.count > this.#linesTaken;
   }
-
-  #takeLog(): Noted['log'] {
-    if (!this.#hasLog) return undefined;
-    const first = Math.max(this.#loggedTaken, this.#logged - MOST_LINES) + 1;
-    const trims = this.#loggedTaken > 0;
-    const lines: LoggedLine[] = [];
-    for (let n = first; n <= this.#logged; n++) lines.push(this.#lines[n % MOST_LINES]!);
-    this.#loggedTaken = this.#logged;
-    return { first, lines, trims };
-  }
-}
-
-/** Cut where it is kept: up to 100 lines of each running attempt stay in memory. */
-function lineOf(level: Level, message: string, fields: Readonly<Record<string, unknown>>): LoggedLine {
-  const text =
-    message.length > MAX_LINE_BYTES / 4 ? shortBytes(message, MAX_LINE_BYTES) : storableText(message);
-  return { at: performance.now(), level, message: text, fields: fieldsOf(fields, text) };
-}
-
-function fieldsOf(fields: Readonly<Record<string, unknown>>, message: string): unknown {
-  for (const _ in fields) {
-    const room = MAX_LINE_BYTES - Buffer.byteLength(message);
-    const { json, note } = storableResult(fields, { ...STORABLE_LIMITS, resultBytes: Math.max(room, 2) });
-    return json === null ? shortBytes(`${note?.head ?? ''}…`, Math.max(room, 3)) : JSON.parse(json);
-  }
-  return undefined;
 }

@@ -6,6 +6,7 @@ import type { Level } from '../../lib/level.ts';
 import { SerialQueue } from '../../lib/serial-queue.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import { note } from '../../queue/protocol/note.ts';
+import { LogLines, loggedLine } from '../attempt/log-lines.ts';
 import { type Noted, Notes } from '../attempt/notes.ts';
 import type { HeldTask, StartedTask } from '../lease/held-task.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
@@ -57,9 +58,11 @@ export class NoteRecorder {
   /** A line of its log: kept in memory, and stored only when the attempt does not complete, or someone follows. */
   log(held: StartedTask, level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
     if (!isNoting(held)) return;
-    held.attempt.notes ??= new Notes();
-    held.attempt.notes.log(level, message, fields);
-    if (this.#followed.size > 0 && this.#followed.has(held.id)) this.#notesOf(held)?.follow(true);
+    const { attempt } = held;
+    const line = loggedLine(level, message, fields);
+    if (attempt.log === undefined) attempt.log = new LogLines(line);
+    else attempt.log.add(line);
+    if (this.#followed.size > 0 && this.#followed.has(held.id)) this.#notesOf(held)?.storeLog(attempt.log);
   }
 
   /** Someone follows the logs of these tasks from now on, and of no others. */
@@ -67,9 +70,8 @@ export class NoteRecorder {
     if (ids.length === 0 && this.#followed.size === 0) return;
     this.#followed = new Set(ids);
     for (const held of started) {
-      const isFollowed = this.#followed.has(held.id);
-      if (isFollowed) this.#notesOf(held)?.follow(true);
-      else held.attempt.notes?.follow(false);
+      if (this.#followed.has(held.id)) this.#notesOf(held)?.storeLog(held.attempt.log);
+      else held.attempt.notes?.storeLog(undefined);
     }
   }
 
@@ -107,12 +109,18 @@ export class NoteRecorder {
 
   /** End the notes of a task, and return whether some are left to store, or on their way. */
   #hasLeft(held: HeldTask, outcome: Outcome | null): boolean {
-    const notes = held.attempt?.notes;
-    if (notes === undefined) return false;
-    const isCompleted = outcome?.kind === 'completed';
-    const isFollowed = this.#followed.has(held.id);
-    notes.end({ keepLog: !isCompleted || isFollowed || this.#hooks.keepsLogOf(held.task.type) });
-    return !notes.isEmpty || this.#unstored.has(held);
+    const { attempt } = held;
+    if (attempt === undefined) return false;
+    if (attempt.log !== undefined && this.#storesLogOf(held, outcome)) {
+      attempt.notes ??= new Notes();
+      attempt.notes.storeLog(attempt.log);
+    }
+    attempt.notes?.end();
+    return attempt.notes?.isEmpty === false || this.#unstored.has(held);
+  }
+
+  #storesLogOf({ id, task }: HeldTask, outcome: Outcome | null): boolean {
+    return outcome?.kind !== 'completed' || this.#followed.has(id) || this.#hooks.keepsLogOf(task.type);
   }
 
   /** Undefined: the attempt has ended, and stores nothing more. */

@@ -1,0 +1,61 @@
+import { STORABLE_LIMITS, shortBytes, storableText } from '../../domain/storable.ts';
+import { storableResult } from '../../domain/storable-result.ts';
+import type { Level } from '../../lib/level.ts';
+import type { LoggedLine, LoggedLines } from '../../queue/protocol/note.ts';
+
+/** An attempt keeps at most this many lines of its log, the last ones. */
+const MOST_LINES = 100;
+/** Bytes of a line: of its message, and of its fields in the rest. */
+const MAX_LINE_BYTES = 2048;
+
+/** The last lines that a handler has logged in an attempt. Most attempts end with a few of them, and store none. */
+export class LogLines {
+  /** Line n is at (n - 1) % MOST_LINES. */
+  readonly #lines: LoggedLine[];
+  #count = 1;
+
+  constructor(first: LoggedLine) {
+    this.#lines = [first];
+  }
+
+  /** How many lines it has logged. */
+  get count(): number {
+    return this.#count;
+  }
+
+  add(line: LoggedLine): void {
+    if (this.#count < MOST_LINES) this.#lines.push(line);
+    else this.#lines[this.#count % MOST_LINES] = line;
+    this.#count += 1;
+  }
+
+  /** The lines after this many, as far as they are kept. */
+  after(taken: number): LoggedLines {
+    const first = Math.max(taken, this.#count - MOST_LINES) + 1;
+    const lines = Array.from(
+      { length: this.#count - first + 1 },
+      (_, n) => this.#lines[(first - 1 + n) % MOST_LINES]!,
+    );
+    return { first, lines, trims: taken > 0 };
+  }
+}
+
+/** A line as it is kept: cut, because 100 of each running attempt stay in memory. */
+export function loggedLine(
+  level: Level,
+  message: string,
+  fields: Readonly<Record<string, unknown>>,
+): LoggedLine {
+  const text =
+    message.length > MAX_LINE_BYTES / 4 ? shortBytes(message, MAX_LINE_BYTES) : storableText(message);
+  return { at: performance.now(), level, message: text, fields: fieldsOf(fields, text) };
+}
+
+function fieldsOf(fields: Readonly<Record<string, unknown>>, message: string): unknown {
+  for (const _ in fields) {
+    const room = Math.max(MAX_LINE_BYTES - Buffer.byteLength(message), 3);
+    const { json, note } = storableResult(fields, { ...STORABLE_LIMITS, resultBytes: room });
+    return json === null ? shortBytes(`${note?.head ?? ''}…`, room) : JSON.parse(json);
+  }
+  return undefined;
+}
