@@ -213,6 +213,15 @@ describe('max_running', () => {
     expect((await untilOpen(me)).tasks).toHaveLength(2);
   });
 
+  test('sees what has ended in the claim that counts again', async () => {
+    await setQueue({ max_running: 1 });
+    await enqueueSome(queue.admin, 2);
+    const me = await worker();
+    await complete(me, (await claim(me)).tasks);
+    await queue.admin.rows("update taskq.queue_limits set count_at = clock_timestamp() - interval '1 s'");
+    expect((await claim(me)).tasks).toHaveLength(1);
+  });
+
   test('lowered lets those that run end; raised or removed starts more', async () => {
     await setQueue({ max_running: 3 });
     await enqueueSome(queue.admin, 8);

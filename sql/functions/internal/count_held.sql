@@ -27,9 +27,12 @@ begin
   end if;
   if _limit.max_running is null then
     _limit.held := null;
-  elsif _limit.held is null or _limit.count_at <= _ts then
+    return _limit;
+  end if;
+  if _limit.held is null or _limit.count_at <= _ts then
     _limit := taskq.count_running(_limit, _ts);
-  else
+  end if;
+  if _limit.counted_to is null then
     -- Those looked at go to the end, so that all get their turn. Where there is room, one page for each claim keeps the
     -- list at about twice what runs.
     while looked < cardinality(_limit.held) and (

@@ -45,7 +45,7 @@ begin
       when read.tasks = page then array[level, read.last_at_us, read.last_id]
       when level < 9 then array[level + 1]
     end;
-    exit when _limit.counted_to is null or clock_timestamp() > began + interval '50 ms';
+    exit when _limit.counted_to is null or (read.tasks = page and clock_timestamp() > began + interval '50 ms');
   end loop;
   if _limit.counted_to is null then
     _limit.count_at := case
