@@ -24,7 +24,7 @@ export async function beginNested(
   );
   if (!isNested) await run('begin isolation level read committed');
   await run('select set_config($1, $2, true)', [setting, value]);
-  const guarded = new GuardedClient(client);
+  const guarded = new GuardedClient(takingText(client));
   let isCut = false;
   const undo = async () => {
     if (!isNested) return run('rollback');
@@ -56,4 +56,14 @@ export async function beginNested(
       guarded.close(why);
     },
   };
+}
+
+/** The client of a test takes statements as objects; one of `pg` takes texts with values, too. */
+function takingText(client: PgClient): PgClient {
+  type Statement = string | { readonly text: string; readonly values?: readonly unknown[] };
+  const query = (statement: Statement, given?: readonly unknown[]) => {
+    const { text, values = given ?? [] } = typeof statement === 'string' ? { text: statement } : statement;
+    return client.query({ ...(typeof statement === 'object' && statement), text, values: [...values] });
+  };
+  return Object.assign(Object.create(client) as PgClient, { query });
 }

@@ -40,7 +40,7 @@ begin
   end if;
   for nth in 0 .. 9 loop
     if nth > 0 then
-      perform taskq.wait_for_row(_worker, (_completed ->> 'id')::bigint);
+      perform taskq.wait_for_row('complete_transaction', _worker, to_jsonb((_completed ->> 'id')::bigint));
     end if;
     if follows then
       select s.answer into answer from taskq.settle_followed(_worker, json_build_array(_completed), 500) as s;
