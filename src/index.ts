@@ -8,10 +8,10 @@ export type {
   TaskTypeInput,
   TaskTypeInputs,
 } from './config/task-settings.ts';
-export type { Backoff, BackoffKind } from './domain/backoff.ts';
+export type { Backoff, BackoffKind, StoredBackoff } from './domain/backoff.ts';
 export type { Breaker } from './domain/breaker.ts';
 export type { Callback } from './domain/callback.ts';
-export type { EnqueueOptions, KeyFor, OnHeld } from './domain/enqueue-options.ts';
+export type { EnqueueOptions, KeyFor, OnHeld, StoredEnqueueOptions } from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,
   NoSuchTaskError,
@@ -28,6 +28,8 @@ export type {
   TypeOf,
   UnknownHandlers,
 } from './domain/handler-map.ts';
+export type { KeepLog } from './domain/keep-log.ts';
+export type { Retention } from './domain/retention.ts';
 export type {
   Overlap,
   ScheduleInput,
@@ -51,6 +53,7 @@ export type { FinishedStatus, LiveStatus, TaskStatus } from './domain/task.ts';
 export type { ErrorCode } from './lib/error-codes.ts';
 export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.ts';
 export type { Level } from './lib/level.ts';
+export type { TransactionClient } from './lib/open-transaction.ts';
 export type { PgClient, PgPool } from './lib/pg-client.ts';
 export type { SynchronousCommit } from './lib/synchronous-commit.ts';
 export type { QueueChanges, TypeChanges } from './library/changed-settings.ts';
@@ -133,5 +136,6 @@ export {
   type Isolation,
   type TaskContext,
   type TaskLog,
+  type TransactionWork,
 } from './worker/handlers/handler.ts';
 export type { EventName } from './worker/log/events.ts';

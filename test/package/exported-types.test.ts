@@ -63,7 +63,7 @@ function namedBy(id: string): string[] {
   });
 }
 
-/** Compute types that are exported; no application has a use for their names. */
+/** Compute types that are exported, or are named by a constructor that only we call; no application needs their names. */
 const COMPUTING = [
   'config/settings.d.ts#SettingField',
   'config/settings.d.ts#Settings',
@@ -71,6 +71,7 @@ const COMPUTING = [
   'domain/handler-map.d.ts#ParameterOf',
   'domain/handler-map.d.ts#RunFunction',
   'domain/handler-map.d.ts#StoredProperty',
+  'library/schedules.d.ts#SchedulesHost',
   'library/task-queue-options.d.ts#EnqueueArguments',
   'library/task-queue-options.d.ts#PayloadPart',
 ];
