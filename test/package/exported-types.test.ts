@@ -71,7 +71,6 @@ const COMPUTING = [
   'domain/handler-map.d.ts#ParameterOf',
   'domain/handler-map.d.ts#RunFunction',
   'domain/handler-map.d.ts#StoredProperty',
-  'library/schedules.d.ts#SchedulesHost',
   'library/task-queue-options.d.ts#EnqueueArguments',
   'library/task-queue-options.d.ts#PayloadPart',
 ];

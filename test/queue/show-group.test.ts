@@ -19,8 +19,10 @@ test('a group needs no task, limit or pause to be shown', async () => {
     name: 'ann',
     group_limit: null,
     slots: null,
+    ...{ rate: null, burst: null, next_slot_at: null },
     applies: {
       limit: { value: null, from: 'defaults' },
+      rate: { value: null, from: 'defaults' },
       order: { value: 'strict', from: 'defaults' },
       on_dead: { value: 'go-on', from: 'defaults' },
     },
@@ -33,6 +35,7 @@ test('each setting says where it comes from', async () => {
   await setQueue({ group_limit: 3, group_order: 'relaxed', group_on_dead: 'hold' });
   expect((await ann()).applies).toEqual({
     limit: { value: 3, from: 'queue' },
+    rate: { value: null, from: 'defaults' },
     order: { value: 'relaxed', from: 'queue' },
     on_dead: { value: 'hold', from: 'queue' },
   });
