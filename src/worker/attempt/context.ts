@@ -104,9 +104,15 @@ export class Context implements TaskContext {
     return this.#followUps?.end();
   }
 
-  /** Nothing was committed of its transaction: it may go on. */
-  reopenFollowUps(): void {
+  /** The place of the next task that it enqueues. */
+  get followUpPlace(): number {
+    return this.#followUps?.place ?? 0;
+  }
+
+  /** Nothing was committed of its transaction: it may go on, without what it has enqueued from `place` on. */
+  reopenFollowUps(place: number): void {
     this.#isOver = false;
+    this.#followUps?.takeBack(place);
   }
 }
 

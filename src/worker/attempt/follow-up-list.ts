@@ -19,13 +19,24 @@ import { taskJson } from '../../queue/protocol/enqueue.ts';
  */
 export type PayloadCheck = (type: string, payload: StoredPayload) => Promise<void> | undefined;
 
+interface FollowUp {
+  /** Its place among all that were asked for, also those that were refused. */
+  readonly nth: number;
+  /** JSON text. */
+  readonly text: string;
+  readonly hasKey: boolean;
+}
+
 /** The tasks that an attempt enqueues. They stay in memory until its handler has ended. */
 export class FollowUpList {
   readonly #check: PayloadCheck;
-  readonly #tasks: string[] = [];
+  #tasks: FollowUp[] = [];
   readonly #adding = new Set<Promise<void>>();
+  /** How many tasks were asked for. */
+  #asked = 0;
+  /** Those from `from` on and before `to` were taken back. */
+  readonly #takenBack: { readonly from: number; readonly to: number }[] = [];
   #length = 0;
-  #haveKeys = false;
   #isRefused = false;
 
   constructor(check: PayloadCheck) {
@@ -46,16 +57,31 @@ export class FollowUpList {
     }
   }
 
+  /** The place of the next task. */
+  get place(): number {
+    return this.#asked;
+  }
+
+  /** Take back the tasks from this place on, also those whose payload is still being checked. */
+  takeBack(from: number): void {
+    if (from === this.#asked) return;
+    this.#takenBack.push({ from, to: this.#asked });
+    this.#tasks = this.#tasks.filter(({ nth }) => nth < from);
+    this.#length = this.#tasks.reduce((sum, { text }) => sum + text.length, 0);
+  }
+
   /** Returns the tasks, also those that the handler has not waited for; undefined: none. */
   async end(): Promise<FollowUps | undefined> {
     while (this.#adding.size > 0) await Promise.allSettled(this.#adding);
     // A refusal that the handler has not caught fails its attempt: let the process report it first.
     if (this.#isRefused) await setImmediate();
     if (this.#tasks.length === 0) return undefined;
-    return { tasks: `[${this.#tasks.join(',')}]`, haveKeys: this.#haveKeys };
+    const texts = this.#tasks.map(({ text }) => text);
+    return { tasks: `[${texts.join(',')}]`, haveKeys: this.#tasks.some(({ hasKey }) => hasKey) };
   }
 
   async #add(type: string, payload: unknown, { allowUnknown, ...options }: FollowUpOptions): Promise<void> {
+    const nth = this.#asked++;
     checkedName('type', type);
     if (allowUnknown !== undefined && allowUnknown !== true)
       throw badOption(`allowUnknown ${shown(allowUnknown)}: expected true`);
@@ -68,22 +94,22 @@ export class FollowUpList {
     });
     const checked = this.#check(type, stored);
     if (checked !== undefined) await checked;
-    this.#push(text, normalised.key !== undefined);
+    this.#push({ nth, text, hasKey: normalised.key !== undefined });
   }
 
-  #push(text: string, hasKey: boolean): void {
+  #push(task: FollowUp): void {
+    if (this.#takenBack.some(({ from, to }) => task.nth >= from && task.nth < to)) return;
     if (this.#tasks.length >= MAX_FOLLOW_UPS)
       throw new TaskqError(
         'too_many_follow_ups',
         `a task can be followed by ${withCommas(MAX_FOLLOW_UPS)} tasks at most`,
       );
-    if (this.#length + text.length > MAX_FOLLOW_UPS_LENGTH)
+    if (this.#length + task.text.length > MAX_FOLLOW_UPS_LENGTH)
       throw new TaskqError(
         'too_many_follow_ups',
         'the tasks that follow one can have 16 MB of JSON together; store the data elsewhere and enqueue a reference',
       );
-    this.#tasks.push(text);
-    this.#length += text.length;
-    this.#haveKeys ||= hasKey;
+    this.#tasks.push(task);
+    this.#length += task.text.length;
   }
 }

@@ -23,8 +23,10 @@ export interface Transactions {
 export interface Following {
   /** Take no more tasks. Returns those that were enqueued; undefined: none. */
   endFollowUps(): Promise<FollowUps | undefined> | undefined;
-  /** Nothing was committed: take tasks again. */
-  reopenFollowUps(): void;
+  /** The place of the next task. */
+  readonly followUpPlace: number;
+  /** Nothing was committed: take tasks again, and back those from this place on. */
+  reopenFollowUps(place: number): void;
 }
 
 /**
@@ -43,12 +45,13 @@ export async function transact<T>(
   attempt.completion = { state: 'open' };
   const { promise, resolve } = withResolvers();
   attempt.transacting = promise;
+  const place = following.followUpPlace;
   try {
     return await inTransaction(attempt, transactions, following, work);
   } finally {
     if (!attempt.isCompleting) {
       attempt.completion = { state: 'none' };
-      following.reopenFollowUps();
+      following.reopenFollowUps(place);
     }
     attempt.transacting = undefined;
     resolve();

@@ -143,6 +143,23 @@ describe.each(['follow', 'follow-apart'])('a handler (%s)', (type) => {
     expect(await queue.rows(late)).toEqual([{ task_id: ended[0]!.id }]);
   });
 
+  test('whose transaction was rolled back goes on without what it has enqueued in it', async () => {
+    const task = ['checked', { to: 'bob' }, { key: 'k' }];
+    const undone = [
+      { task, ends: 'throw' },
+      { task, ends: 'snooze' },
+      { task: ['nowhere', {}], ends: 'return' },
+    ];
+    const { ended } = await runAll(type, [
+      { payload: { enqueue: [['checked', { to: 'ann' }]], undone } },
+      { payload: { enqueue: [['checked', { to: 'ann' }]], undone, transacts: task } },
+    ]);
+    expect(ended).toMatchObject([
+      { task: { status: 'completed' }, follow: [{ payload: { to: 'ann' } }] },
+      { task: { status: 'completed' }, follow: [{ payload: { to: 'ann' } }, { payload: { to: 'bob' } }] },
+    ]);
+  });
+
   test('learns at once, in the words of enqueue, what is refused, and may go on', async () => {
     const { task, follow } = await run(type, {
       enqueue: [

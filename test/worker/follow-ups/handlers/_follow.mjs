@@ -26,7 +26,7 @@ const ENDS = {
 };
 
 /** Enqueues tasks, waits for the event `until`, and ends as `ends` says. Returns the errors of those that are refused. */
-export async function follow({ enqueue = [], until, ends = 'return', transacts }, ctx) {
+export async function follow({ enqueue = [], until, ends = 'return', undone = [], transacts }, ctx) {
   const refused = [];
   for (const task of enqueue) {
     try {
@@ -37,6 +37,15 @@ export async function follow({ enqueue = [], until, ends = 'return', transacts }
   }
   await witness(ctx, 'enqueued');
   if (until) await recorded(ctx, until, ctx.signal);
+  for (const { task, ends: how } of undone) {
+    const undoing = ctx.transaction(async () => {
+      await ctx.enqueue(...task);
+      // Its payload is still being checked when the transaction is rolled back.
+      void ctx.enqueue('checked', { to: 'eve' });
+      return ENDS[how]();
+    });
+    await undoing.catch(() => {});
+  }
   if (transacts) {
     const value = await ctx.transaction(async (client) => {
       await client.query("insert into witness (task_id, event) values ($1, 'written')", [ctx.id]);
