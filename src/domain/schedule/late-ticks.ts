@@ -6,7 +6,7 @@ import { nextTick } from './next-tick.ts';
 const LATE_MS = 60_000;
 
 /** Looking at this many ticks takes a tenth of a second at most; the next look continues there. */
-const MOST_WALKED = 2000;
+const MOST_PASSED = 2000;
 
 /** A schedule whose tick has come. */
 export interface DueSchedule {
@@ -30,16 +30,17 @@ export interface Firing {
 export function firingOf({ expression, tz, missed, tick }: DueSchedule, now: number): Firing {
   const most = missed.startsWith('all:') ? Number(missed.slice('all:'.length)) : 1;
   const late: number[] = [];
-  let walked = 0;
+  let passed = 0;
   let next: number | undefined = tick;
-  while (next !== undefined && next <= now && walked < MOST_WALKED) {
+  while (next !== undefined && next <= now) {
     late.push(next);
-    walked += 1;
-    if (late.length > most) late.shift();
     next = nextTick(expression, tz, next, tick);
+    if (late.length < most || next === undefined || next > now) continue;
+    late.shift();
+    passed += 1;
+    // What is kept may be among the last n of all: the next look begins with it.
+    if (passed === MOST_PASSED) return { ticks: [], next: late[0] ?? next, passed };
   }
-  const isCut = next !== undefined && next <= now;
   const isSkipped = missed === 'skip' && late.length > 0 && now - late[0]! > LATE_MS;
-  const ticks = isCut || isSkipped ? [] : late;
-  return { ticks, next, passed: walked - ticks.length };
+  return isSkipped ? { ticks: [], next, passed: passed + late.length } : { ticks: late, next, passed };
 }

@@ -46,22 +46,30 @@ describe('after half an hour without workers', () => {
   });
 });
 
-test('a long outage is walked through in steps, none of which fires before the last', () => {
-  const day = 24 * 60 * MINUTE;
-  const first = fired('all:3', day, '* * * * * *');
-  expect(first).toMatchObject({ ticks: [], passed: 2000 });
-  let tick = TICK;
-  for (let steps = 0; steps < 100; steps++) {
-    const due = { expression: parseExpression('* * * * * *'), tz: 'UTC', missed: parseMissed('all:3'), tick };
-    const { ticks, next } = firingOf(due, TICK + day);
-    if (ticks.length === 0) tick = next!;
-    else {
-      expect(ticks).toEqual([TICK + day - 2000, TICK + day - 1000, TICK + day]);
-      return;
+test.each([1999, 2000, 2050, 2099, 2100, 4100])(
+  'an outage of %i s is walked through in steps, and then the last ticks of all fire',
+  (late) => {
+    const now = TICK + late * SECOND;
+    for (const most of [1, 3, 100, 2500]) {
+      const due = {
+        expression: parseExpression('* * * * * *'),
+        tz: 'UTC',
+        missed: parseMissed(`all:${most}`),
+      };
+      let firing = firingOf({ ...due, tick: TICK }, now);
+      let passed = firing.passed;
+      for (let steps = 0; firing.ticks.length === 0 && steps < 100; steps++) {
+        expect(firing.passed).toBe(2000);
+        firing = firingOf({ ...due, tick: firing.next! }, now);
+        passed += firing.passed;
+      }
+      const count = Math.min(most, late + 1);
+      const last = Array.from({ length: count }, (_, nth) => now - (count - 1 - nth) * SECOND);
+      expect(firing.ticks).toEqual(last);
+      expect({ next: firing.next, passed }).toEqual({ next: now + SECOND, passed: late + 1 - count });
     }
-  }
-  throw new Error('it never fired');
-});
+  },
+);
 
 test.each(['', 'all:0', 'all:10000', 'all:x', 'some', 5, null])('%j is refused in one line', (given) => {
   expect(() => parseMissed(given, '--missed')).toThrow(
