@@ -185,7 +185,8 @@ const TASK_COLUMNS = {
   workflow_id: RESERVED,
   step: RESERVED,
   created_by: 'database role that enqueued it',
-  source: 'where it comes from, if it is no new task: `rerun of 12`',
+  source:
+    'where it comes from: `rerun of 12`, `again of 12`, `follow-up of 12`, `on_complete of 12`, `on_dead of 12`, `schedule:<name>@<tick>`, or what its producer wrote',
   traceparent: "the producer's W3C trace context",
   cancel_requested_at: 'when its worker was asked to end it',
   cancel_reason: 'why it was cancelled',
@@ -204,13 +205,13 @@ const TASK_COLUMNS = {
 const ACTION_COLUMNS = {
   id: 'number of the action',
   at: 'when',
-  verb: '`add`, `cancel`, `discard`, `pause`, `pause group`, `purge`, `release_key`, `remove`, `rerun`, `resume`, `resume group`, `retry`, `revive`, `set`, `set group` or `stop`',
+  verb: '`add`, `cancel`, `dead add`, `discard`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
   task_ids: 'the tasks it was done to',
   queue: 'the queue it was done to',
   worker: 'the worker it was done to',
   type: 'the type it was done to',
-  settings: 'what was set; null in it: removed; `group`, if it was done to a group',
+  settings: 'what was set; null in it: removed; `group` or `schedule`, if it was done to one',
   reason: 'the reason given',
 };

@@ -60,8 +60,8 @@ stderr says which setting is near.
 ${settings()}
 ## Log events
 
-A worker writes JSON lines to stdout, or coloured text at a terminal; what handlers print goes to stderr. Each line has \`time\`, \`level\`, \`event\` and \`msg\`. What a handler passes to \`ctx.log\` is
-in \`fields\` of its line.
+A worker writes JSON lines to stdout, or coloured text at a terminal; what handlers print goes to stderr. Each line
+has \`time\`, \`level\`, \`event\` and \`msg\`. What a handler passes to \`ctx.log\` is in \`fields\` of its line.
 
 ${events()}
 ## Handlers
@@ -172,6 +172,22 @@ ${await members('library/group-records', 'SlotCandidate')}
 ### \`migrate(options)\`
 
 ${await members('library/migrate-for', 'MigrateSettings')}
+### \`queue.schedules\`
+
+${await members('library/schedules', 'Schedules')}
+### A schedule for \`schedules.set(name, schedule)\`, and \`schedules\` of a configuration
+
+It also takes the [options of a task](#enqueuetype-payload-options), except \`at\`. In SQL (\`taskq.set_schedule\`) the
+jitter is \`jitter_ms\`. A configuration has no \`allowUnknown\` and no \`by\`.
+
+${await members('library/schedules', 'ScheduleSettings')}
+${await members('domain/schedule/definition', 'ScheduleOptions')}
+### \`schedules.preview(expression, options)\`
+
+${await members('library/schedules', 'PreviewSettings')}
+### A schedule of \`schedules.list()\` and \`schedules.get(name)\`
+
+${await members('library/schedules', 'ScheduleRecord')}
 ### \`listKeys(filter)\`
 
 ${await members('library/key-records', 'KeyFilter')}
@@ -298,7 +314,10 @@ function section(command, path) {
 function optionsOf(command) {
   const rows = command.options
     .filter(({ hidden }) => !hidden)
-    .map(({ flags, description }) => [code(flags), description]);
+    .map(({ flags, description, defaultValue }) => [
+      code(flags),
+      typeof defaultValue === 'string' ? `${description} (${defaultValue})` : description,
+    ]);
   return rows.length === 0 ? '' : table(['option', 'what it does'], rows);
 }
 
@@ -311,7 +330,7 @@ function needed(optional, type) {
 }
 
 function code(text) {
-  return `\`${text}\``;
+  return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
 function settings() {

@@ -77,6 +77,7 @@ export type { MigrateSettings } from './library/migrate-for.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
 export type {
   PreviewSettings,
+  SchedulePause,
   SchedulePauseSettings,
   ScheduleRecord,
   ScheduleSettings,

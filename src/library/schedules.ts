@@ -24,27 +24,41 @@ export interface ScheduleSettings<Type extends string = string> extends Schedule
 
 /** A schedule. */
 export interface ScheduleRecord {
+  /** Its name. */
   readonly name: string;
+  /** When it fires. */
   readonly expression: string;
   /** Its time zone. */
   readonly tz: string;
   /** The type of its tasks. */
   readonly type: string;
+  /** Their payload. */
   readonly payload: unknown;
   /** The options of its tasks, as the database stores them. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** Which ticks fire late. */
   readonly missed: Missed;
+  /** What happens to a tick while the task of an earlier one is live. */
   readonly overlap: Overlap;
+  /** Each task is due up to this much after its tick. */
   readonly jitterMs: number;
   /** The tick that fires next; null: a worker will compute it, or there is none. */
   readonly nextAt: Date | null;
   /** Null: it is not paused. */
-  readonly pause: { readonly since: Date; readonly by: string | null; readonly reason: string | null } | null;
-  /** The last tick that has fired, and its task; null: none has. */
+  readonly pause: SchedulePause | null;
+  /** The last tick that has fired; null: none has. */
   readonly lastTick: Date | null;
+  /** Its task. */
   readonly lastTaskId: string | null;
-  /** Null: nothing is known of that task. */
+  /** The status of that task; null: nothing is known of it. */
   readonly lastStatus: TaskStatus | null;
+}
+
+export interface SchedulePause {
+  readonly since: Date;
+  /** Who paused it: the role of the session, with the name that was given. */
+  readonly by: string | null;
+  readonly reason: string | null;
 }
 
 export interface PreviewSettings {

@@ -25,7 +25,7 @@ export const typesSet: CliCommand<SettingOptions & ActingOptions & ProbeOptions>
   declare(command) {
     declareSettings(command.argument('<type>', 'its name'), TYPE_SETTINGS).option(
       '--probe-after <duration|none>',
-      'with --breaker: try a task this long after the last failure; default 30s; none: not before types resume',
+      'with --breaker: try a task this long after the last failure; default 30s; none: not before taskq types resume',
     );
     declareActing(command).addHelpText(
       'after',
