@@ -130,8 +130,9 @@ create table taskq.queue_limits (
   burst integer,
   -- The tasks that claims have taken, and some that have ended since. Null: not counted yet.
   held bigint[],
-  -- When, and in which transaction, max_running was set; from when on a claim counts what runs (null: no more), and how
-  -- far such a count has come: [priority, available_at in epoch microseconds, id] (null: none is under way).
+  -- When, and in which transaction, a claim first counted what runs (null: none has yet); from when on a claim counts
+  -- it again (null: no more), and how far such a count has come: [priority, available_at in epoch microseconds, id]
+  -- (null: none is under way).
   set_at timestamptz,
   set_by xid8,
   count_at timestamptz,

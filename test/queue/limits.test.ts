@@ -170,6 +170,28 @@ describe('max_running', () => {
     expect((await claim(you)).tasks).toEqual([]);
   });
 
+  test('counts a claim that was in flight when it was committed, long after it was set', async () => {
+    await enqueueSome(queue.admin, 6);
+    const [me, you, operator] = [await worker(), await worker(), await queue.session()];
+    await operator.rows('begin');
+    await operator.rows(`select taskq.set_queue('default', '{"max_running": 2}')`);
+    await me.session.rows('begin');
+    expect((await claim(me, { start: 2 })).tasks).toHaveLength(2);
+    // As if its transaction had been open for a minute.
+    await operator.rows(
+      "update taskq.queue_limits set set_at = set_at - interval '1 min', count_at = count_at - interval '1 min'",
+    );
+    await operator.rows('commit');
+    const first = await claim(you);
+    expect(first.tasks).toHaveLength(2);
+    await me.session.rows('commit');
+    await queue.admin.rows("update taskq.queue_limits set count_at = count_at - interval '2 s'");
+    expect((await claim(you)).tasks).toEqual([]);
+    // Two still run.
+    await complete(you, first.tasks);
+    expect((await claim(you)).tasks).toEqual([]);
+  });
+
   test('counts what runs in parts, beside any number of waiting tasks, and starts nothing before', async () => {
     const me = await worker();
     await queue.admin.rows(

@@ -32,8 +32,8 @@ as $$
     where num_nonnulls(w.max_running, w.rate) > 0
   ),
   kept as (
-    insert into taskq.queue_limits as l (queue, max_running, rate_starts, rate_us, burst, set_at, set_by, count_at)
-    select n.queue, n.max_running, n.starts, n.us, n.burst, clock_timestamp(), pg_current_xact_id(), clock_timestamp()
+    insert into taskq.queue_limits as l (queue, max_running, rate_starts, rate_us, burst, count_at)
+    select n.queue, n.max_running, n.starts, n.us, n.burst, clock_timestamp()
     from limited n
     -- Not one that stays as it is: that would wait for the claim that has its row.
     where not exists (
@@ -46,8 +46,8 @@ as $$
       burst = excluded.burst, opens_at = null,
       held = case when excluded.max_running is not null then l.held end,
       counted_to = case when excluded.max_running is not null then l.counted_to end,
-      set_at = case when l.max_running is null then excluded.set_at else l.set_at end,
-      set_by = case when l.max_running is null then excluded.set_by else l.set_by end,
+      set_at = case when l.max_running is not null then l.set_at end,
+      set_by = case when l.max_running is not null then l.set_by end,
       count_at = case when l.max_running is null then excluded.count_at else l.count_at end
   ),
   dropped as (

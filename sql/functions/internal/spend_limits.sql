@@ -53,8 +53,8 @@ begin
     end if;
     one.opens_at := taskq.opening(one, _ts);
     update taskq.queue_limits l
-    set held = one.held, counted_to = one.counted_to, count_at = one.count_at, used_to = one.used_to,
-      opens_at = one.opens_at
+    set held = one.held, set_at = one.set_at, set_by = one.set_by, counted_to = one.counted_to,
+      count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
     where l.queue = one.queue
       and (l.held, l.counted_to, l.count_at, l.used_to, l.opens_at)
         is distinct from (one.held, one.counted_to, one.count_at, one.used_to, one.opens_at);
