@@ -318,6 +318,23 @@ describe('max_running', () => {
     expect(rest.about).toMatchObject({ queues: ['a', 'b', 'c'], levels: 30 });
   });
 
+  test('of a queue whose groups ask again and again leave the slot of a claim to the task of another queue', async () => {
+    await setQueue({ max_running: 9, group_limit: 1 }, 'asking');
+    await setQueue({ max_running: 9 }, 'other');
+    const [me, you] = [await worker(), await worker()];
+    const ask = () => enqueue(queue.admin, { queue: 'asking', group: 'a' });
+    await ask();
+    expect((await claim(you, { queues: ['asking'] })).tasks).toHaveLength(1);
+    await enqueueSome(queue.admin, 2, { queue: 'other' });
+    for (const queues of [
+      ['asking', 'other'],
+      ['other', 'asking'],
+    ]) {
+      await ask();
+      expect((await claim(me, { queues, start: 1 })).tasks).toMatchObject([{ queue: 'other' }]);
+    }
+  });
+
   test('beside tasks of another type are not held for them: a queue without a due task is not taken', async () => {
     for (const name of ['a', 'b']) await setQueue({ max_running: 1 }, name);
     const other = await enqueue(queue.admin, { queue: 'a' });

@@ -30,7 +30,7 @@ declare
     from unnest(_queues, _priorities, _times, _ids)
       with ordinality as level (queue, priority, after_at, after_id, place)
     cross join lateral (
-      select count(*)::integer + coalesce(level.queue = any (_asking) or _may_probe, _may_probe)::integer as tasks
+      select count(*)::integer as tasks
       from (
         select from taskq.tasks t
         where t.queue = level.queue and t.priority = level.priority
@@ -41,7 +41,8 @@ declare
         limit enough
       ) as first
     ) as due
-    where level.queue = any (_open) and due.tasks > 0;
+    -- One that only asks may get nothing from that, and keeps no place from a task of another queue.
+    where level.queue = any (_open) and (due.tasks > 0 or level.queue = any (_asking) or _may_probe);
   soon constant bigint := taskq.epoch_us(_ts) + 5000;
   seem_open text[];
   tried text[] := array[]::text[];
