@@ -303,6 +303,21 @@ test('a task whose notes a trigger refuses keeps no other from storing its own',
   ]);
 });
 
+test('a table that others have locked keeps notes waiting for two seconds in all, and none is dropped', async () => {
+  await enqueueSome(queue.admin, 10);
+  const worker = await registerWorker(await queue.session());
+  const notes = (await worker.claim({ start: 10 })).map((task) => logged(task));
+  await queue.admin.rows('begin');
+  await queue.admin.rows('lock table taskq.task_logs in share mode');
+  const began = performance.now();
+  const answers = await note(worker, notes);
+  expect(performance.now() - began).toBeLessThan(6000);
+  expect(answers.map(({ answer }) => answer)).toEqual(notes.map(() => 'busy'));
+  expect(await note(worker, notes.slice(0, 1))).toMatchObject([{ answer: 'busy', extra: null }]);
+  await queue.admin.rows('rollback');
+  expect((await note(worker, notes)).map(({ answer }) => answer)).toEqual(notes.map(() => 'recorded'));
+});
+
 test('notes of a thousand tasks on a drained table that was never analyzed read no more than theirs', async () => {
   await queue.admin.rows('analyze taskq.tasks');
   const worker = await registerWorker(queue.admin);

@@ -3,11 +3,13 @@
 -- from 1 in each attempt: each becomes a row of taskq.task_errors. log is {first, lines: [{ago_ms, level, message,
 -- fields}]}, first being the number of the first line in the attempt, with trims: true if it has stored lines before: a
 -- row of taskq.task_logs, unless its type keeps none. Returns an answer for each id: `recorded`, `lost` (another worker
--- has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction: ask again), or
--- `refused`, with {error, code} in extra, if its notes alone cannot be stored.
+-- has the lease, or the row is gone: nothing is stored), `busy` (locked by another transaction, or in conflict with
+-- one: ask again), or `refused`, with {error, code} in extra, if its notes alone cannot be stored.
 --
--- Locks with `skip locked`, so it never waits. options: {"repeat": true} says that an answer was lost, so what is
--- stored already is left out; {"wait_for": id}: as in taskq.settle.
+-- Locks with `skip locked`, so it waits for no row. For a table that someone has locked against writes (create index,
+-- vacuum full) it waits for about two seconds, however many tasks it has notes of: outcomes come after it. options:
+-- {"repeat": true} says that an answer was lost, so what is stored already is left out; {"wait_for": id}: as in
+-- taskq.settle.
 create or replace function taskq.note(_worker integer, _notes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)
 language plpgsql security definer
@@ -25,6 +27,7 @@ declare
   rows_at tid[];
   held bigint[];
   bad text;
+  try_until timestamptz;
   one record;
 begin
   if options <> '{}' then
@@ -131,11 +134,18 @@ begin
     end if;
     if json_array_length(_notes) = 1 then
       return query
-      select n.id, n.lease_no, 'refused', jsonb_build_object('error', sqlerrm, 'code', sqlstate)
-      from json_to_recordset(_notes) as n (id bigint, lease_no integer);
+      select n.id, n.lease_no, case when passes then 'busy' else 'refused' end,
+        case when not passes then jsonb_build_object('error', sqlerrm, 'code', sqlstate) end
+      from json_to_recordset(_notes) as n (id bigint, lease_no integer)
+      cross join lateral (select left(sqlstate, 2) in ('40', '55') as passes) as error;
       return;
     end if;
+    try_until := clock_timestamp() + interval '1 s';
     for one in select a.value as given from json_array_elements(_notes) as a loop
+      if clock_timestamp() > try_until then
+        return query select (one.given ->> 'id')::bigint, (one.given ->> 'lease_no')::integer, 'busy', null::jsonb;
+        continue;
+      end if;
       return query
       select * from taskq.note(_worker, json_build_array(one.given), jsonb_build_object('repeat', repeats));
     end loop;
