@@ -53,6 +53,20 @@ test('the workers learn which tasks are followed, and each call returns what is 
   expect((await follow(queue.admin, id))!.lines).toMatchObject([{ attempt: 2 }]);
 });
 
+test('who begins to follow an attempt that has logged nothing sees no line of those before it', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  const { lease_no } = await claimOne(worker);
+  await log(worker, { id, lease_no }, 1);
+  await worker.settle(outcome({ id, lease_no }, 'failed', { delay_ms: 0 }));
+  const again = await claimOne(worker);
+  const first = (await follow(queue.admin, id))!;
+  expect(first.lines).toEqual([]);
+  expect(await follow(queue.admin, id, first.since)).toMatchObject({ lines: [] });
+  await log(worker, { id, lease_no: again.lease_no }, 1);
+  expect((await follow(queue.admin, id, first.since))!.lines).toMatchObject([{ attempt: 2 }]);
+});
+
 test('a mark is renewed before it runs out, and housekeeping removes one that has', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);

@@ -43,7 +43,10 @@ begin
           'at', l.logged_at - make_interval(secs => coalesce((line.value ->> 'ago_ms')::double precision, 0) / 1000)
         ) order by l.logged_at, l.first_line, line.place
       ) filter (where line.place is not null), '[]'),
-      'since', coalesce(max(l.logged_at), _since, '-infinity')
+      -- Without a line of the last attempt, none of those before it are new either.
+      'since', coalesce(
+        max(l.logged_at), _since, (select max(e.logged_at) from taskq.task_logs e where e.task_id = _id), '-infinity'
+      )
     )
     from taskq.task_logs l
     cross join lateral jsonb_array_elements(l.lines) with ordinality as line (value, place)
