@@ -238,7 +238,8 @@ describe('a program', () => {
 echo '{"progress": 0.25, "text": "a quarter"}' >&3
 echo '{"warn": "not so good"}' >&3
 echo '{"warn": {"name": "OddLine", "message": "line 7", "code": "E7"}}' >&3
-printf '{"progress": 0.75}' >&3
+echo '{"progress": 0.33333333333333331483}' >&3
+printf '{"progress": 0.75000000000000011102}' >&3
 echo done
 `,
     );
@@ -247,7 +248,8 @@ echo done
     expect(await queue.task(id)).toMatchObject({
       status: 'completed',
       result: 'done',
-      progress: { value: 0.75 },
+      // As the nearest double, whatever digits the program prints.
+      progress: { value: 0.7500000000000001 },
     });
     expect(await queue.errors(id)).toMatchObject([
       { outcome: 'warned', error: { name: 'NonError', message: 'not so good' } },

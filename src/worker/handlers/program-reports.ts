@@ -1,13 +1,14 @@
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { parseExact } from '../../lib/exact-json.ts';
+import { ExactNumber, parseExact } from '../../lib/exact-json.ts';
 import { shown } from '../../lib/shown.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import type { TaskContext } from './handler.ts';
 
 /** What a program may report while it runs, by the name in its line. */
 const REPORTS: Readonly<Record<string, (report: Report, ctx: TaskContext) => Promise<void> | void>> = {
-  progress: ({ progress, text }, ctx) => ctx.progress(progress as number, text as string | undefined),
+  progress: ({ progress, text }, ctx) =>
+    ctx.progress(asDouble(progress) as number, text as string | undefined),
   warn: ({ warn }, ctx) => ctx.warn(warn),
   enqueue: ({ enqueue: task }, ctx) => enqueueReported(task, ctx),
 };
@@ -57,6 +58,11 @@ export function readReports(stream: Readable, ctx: TaskContext): () => Promise<v
     await Promise.all(taking);
     if (fault !== undefined) throw fault;
   };
+}
+
+/** A program may print more digits than a double has, as `%.20f` does: they are its own, and no fault of the report. */
+function asDouble(value: unknown): unknown {
+  return value instanceof ExactNumber ? Number(value) : value;
 }
 
 function report(text: string, ctx: TaskContext): Promise<void> | void {
