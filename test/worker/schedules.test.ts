@@ -133,6 +133,16 @@ test('schedules of the configuration are added if they do not exist, and no othe
   ]);
 });
 
+test('a schedule of the configuration that the database refuses keeps no other from being added', async () => {
+  const path = join(await temporaryDirectory(), 'taskq.config.json');
+  const tick = { expression: '@daily', type: 'tick' };
+  await writeFile(path, JSON.stringify({ schedules: { odd: { ...tick, onDead: 'tick' }, added: tick } }));
+  const worker = queue.work(['--config', path]);
+  await worker.waitForLog(event('schedule.added'));
+  await worker.waitForLog(event('statement.failed'));
+  expect(await queue.rows('select name from taskq.schedules')).toEqual([{ name: 'added' }]);
+});
+
 test('one that cannot be fired is logged, tried again, and stops no other', async () => {
   await queue.rows(`create function refuse() returns trigger language plpgsql as
     $$ begin if new.type = 'refused' then raise 'not this one'; end if; return new; end $$`);
