@@ -52,9 +52,17 @@ export function readReports(stream: Readable, ctx: TaskContext): () => Promise<v
       rest = '';
     }
   });
-  stream.on('end', () => take(rest));
+  /** A line without an end. */
+  const takeLast = () => {
+    const last = rest;
+    rest = '';
+    take(last);
+  };
+  stream.on('end', takeLast);
   stream.on('error', () => {});
   return async () => {
+    // A process that it left running may hold the descriptor open.
+    takeLast();
     await Promise.all(taking);
     if (fault !== undefined) throw fault;
   };

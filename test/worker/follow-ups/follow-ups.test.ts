@@ -302,6 +302,12 @@ describe('a program', () => {
     expect(follow).toMatchObject([{ result: 'ann' }, { result: 'bob' }]);
   });
 
+  test('enqueues what it writes without a line feed, also if it leaves a process behind', async () => {
+    const { task, follow } = await run('program-behind', {});
+    expect(task).toMatchObject({ status: 'completed' });
+    expect(follow).toMatchObject([{ type: 'checked', result: 'ann' }]);
+  });
+
   test('fails, and enqueues nothing, where a line is refused', async () => {
     const refused = [
       [enqueue('checked', { to: 7 }), '$.to: expected text'],
