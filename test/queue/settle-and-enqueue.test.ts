@@ -329,6 +329,12 @@ describe('a queue that says where its handlers may enqueue', () => {
     ['any queue, where it names none', [], { type: 'mail', queue: 'mail' }],
     ['the queue of the type', ['default'], { type: 'placed' }],
     ['something that is no task', ['mail'], { queue: 5 }],
+    [
+      'what follows the end of a follow-up in a queue that it does not name',
+      ['mail'],
+      { type: 'mail', queue: 'mail', on_complete: { type: 'mail', queue: 'post' } },
+    ],
+    ['or its death', ['mail'], { type: 'mail', queue: 'mail', on_dead: { type: 'placed' } }],
   ])('refuses %s, which makes the task dead; the rest is recorded', async (_, queues, task) => {
     const { worker, tasks } = await claimed(2);
     await knowTypes(queue.admin.client, 'placed');

@@ -24,14 +24,20 @@ begin
   from json_to_recordset(_outcomes) as o (id bigint)
   cross join lateral (select l.id, l.traceparent from taskq.tasks l where l.id = o.id limit 1) as t;
 
-  select t.queue, f.task -> 'type' as type, target.queue as into_queue into misplaced
+  select t.queue, named.type, target.queue as into_queue into misplaced
   from json_to_recordset(_outcomes) as o (id bigint, enqueue jsonb)
   cross join lateral (select l.queue from taskq.tasks l where l.id = o.id limit 1) as t
   join taskq.queues q on q.name = t.queue and q.may_enqueue is not null
   cross join lateral jsonb_array_elements(o.enqueue) as f (task)
-  left join taskq.task_types y on y.name = f.task ->> 'type'
-  cross join lateral (select coalesce(f.task ->> 'queue', y.queue, 'default') as queue) as target
-  where target.queue <> all (q.may_enqueue)
+  -- A follow-up must not be the way to a queue for what follows its own end.
+  cross join lateral (
+    values (f.task -> 'type', f.task ->> 'queue', true),
+      (f.task #> '{on_complete,type}', f.task #>> '{on_complete,queue}', false),
+      (f.task #> '{on_dead,type}', f.task #>> '{on_dead,queue}', false)
+  ) as named (type, queue, is_task)
+  left join taskq.task_types y on y.name = named.type #>> '{}'
+  cross join lateral (select coalesce(named.queue, y.queue, 'default') as queue) as target
+  where (named.is_task or named.type is not null) and target.queue <> all (q.may_enqueue)
   limit 1;
   if misplaced.queue is not null then
     raise exception '% cannot be enqueued: handlers of the queue "%" may not enqueue into "%"', misplaced.type,
