@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { enqueue, finishedRow, lapse, liveRow, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
@@ -88,4 +89,26 @@ test('it waits for a row that another transaction has locked', async () => {
   await waiting;
   await session.rows('commit');
   expect(await finishedRow(queue.admin, task.id)).toMatchObject({ status: 'completed', progress: 1 });
+});
+
+test('it waits for the key of a follow-up that a producer has in an open transaction, and fails at last', async () => {
+  const { worker, task } = await claimed();
+  const options = '{"key": "k", "allow_unknown": true}';
+  const producer = await queue.session();
+  await producer.rows('begin');
+  await producer.rows(`select taskq.enqueue('work', '{}', '${options}')`);
+  const completed = outcome(task, 'completed', { enqueue: [{ type: 'work', key: 'k' }] });
+  const failing = await begun();
+  const began = performance.now();
+  await expect(failing.complete(worker, completed)).rejects.toMatchObject({ code: '55P03' });
+  expect(performance.now() - began).toBeGreaterThan(4500);
+  await failing.rows('rollback');
+  const session = await begun();
+  const waiting = session.complete(worker, completed);
+  await sleep(1200);
+  await producer.rows('rollback');
+  await waiting;
+  await session.rows('commit');
+  expect(await finishedRow(queue.admin, task.id)).toMatchObject({ status: 'completed' });
+  expect(await queue.admin.rows('select unique_key from taskq.tasks')).toEqual([{ unique_key: 'k' }]);
 });

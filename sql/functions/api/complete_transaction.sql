@@ -3,7 +3,7 @@
 -- unless it is recorded, with its follow-ups (see taskq.settle_and_enqueue), which undoes the transaction:
 --   25000  the transaction is not the one in which taskq.transaction was set to _mark, for this transaction only. A
 --          handler that commits or rolls back by hand loses the setting, and then its writes are not those of this one.
---   55P03  another transaction has had the task's row locked for about five seconds.
+--   55P03  another transaction has had the task's row locked, or the key of a follow-up, for about five seconds.
 --   42501  the role may not call taskq.settle_and_enqueue, and there are follow-ups.
 --   55000  another worker has the lease, or the task has ended.
 --
@@ -43,7 +43,15 @@ begin
       perform taskq.wait_for_row('complete_transaction', _worker, to_jsonb((_completed ->> 'id')::bigint));
     end if;
     if follows then
-      select s.answer into answer from taskq.settle_followed(_worker, json_build_array(_completed), 500) as s;
+      begin
+        select s.answer into answer from taskq.settle_followed(_worker, json_build_array(_completed), 500) as s;
+      exception when lock_not_available then
+        -- A producer has the key of a follow-up in an open transaction.
+        if nth = 9 then
+          raise;
+        end if;
+        answer := 'busy';
+      end;
     else
       select s.answer into answer from taskq.settle(_worker, json_build_array(_completed)) as s;
     end if;
