@@ -50,6 +50,9 @@ describe.each(['inline', 'process'])('taskq show --follow of a handler (%s)', (i
     await says(following, '  info   before  {"attempt":1}\n');
     await says(following, '  25 %  a quarter\n');
     expect(await queue.task(id)).toMatchObject({ status: 'running' });
+    const documents = follow(id, '--json');
+    await says(documents, '"progress"');
+    expect(documents.logs()[0]).toEqual({ event: 'status', id, status: 'running' });
     await writeFile(go, '');
     expect(await following.exit).toEqual({ code: 0, signal: null });
     expect(following.stdout()).toMatch(/ {2}warn {3}after\n.*{"talked":true}\n$/s);

@@ -45,15 +45,20 @@ const ENDED = ['completed', 'cancelled', 'expired', 'dead'];
 function print({ output }: Context, id: string, now: Followed, before: Followed | undefined): void {
   const write = (event: string, document: object, text: () => string) =>
     output.data(output.format === 'json' ? stringifyExact({ event, id, ...document }) : text());
-  for (const line of now.lines) write('line', line, () => logLine(line));
   const { status, progress } = now;
+  const isNew = status !== before?.status;
+  const writeStatus = () => {
+    if (output.format === 'json') write('status', { status }, () => '');
+    else if (!ENDED.includes(status)) output.talk(`task ${id} is ${status}`);
+  };
+  // It logs once it runs; whatever else it becomes comes after its last lines.
+  if (isNew && status === 'running') writeStatus();
+  for (const line of now.lines) write('line', line, () => logLine(line));
   if (progress !== null && stringifyExact(progress) !== stringifyExact(before?.progress ?? null)) {
     const { at = null } = Object(progress) as { readonly at?: unknown };
     write('progress', { progress }, () =>
       [typeof at === 'string' ? localTime(at) : '', progressText(progress)].filter(Boolean).join('  '),
     );
   }
-  if (status === before?.status) return;
-  if (output.format === 'json') write('status', { status }, () => '');
-  else if (!ENDED.includes(status)) output.talk(`task ${id} is ${status}`);
+  if (isNew && status !== 'running') writeStatus();
 }
