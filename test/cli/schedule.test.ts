@@ -180,6 +180,7 @@ describe('taskq schedule preview', () => {
   test.each([
     ['an expression', ['* * 30 2 *', '--count', '1'], 'never fires'],
     ['a name in five words', ['1 2 3 4 x'], 'day of the week "x"'],
+    ['too few fields', ['*/5 * *'], 'expected 5 or 6 cron fields'],
     ['a count', ['@daily', '--count', '0'], '--count 0'],
     ['a time', ['@daily', '--from', 'tomorrow'], '--from "tomorrow"'],
     ['a zone', ['@daily', '--tz', 'x'], '--tz "x"'],
@@ -230,7 +231,8 @@ describe('schedules of the configuration', () => {
   test.each([
     ['no type', { x: { expression: '@daily' } }, 'type'],
     ['no expression', { x: { type: 'double' } }, 'expression'],
-    ['no object', { x: '@daily' }, 'expected an object with expression and type'],
+    ['no object', { x: '@daily' }, 'x: "@daily": expected an object with expression and type'],
+    ['a misspelt expression', { x: { expresion: '@daily', type: 'double' } }, 'unknown option "expresion"'],
     [
       'an unknown option',
       { x: { expression: '@daily', type: 'double', zone: 'UTC' } },
@@ -248,6 +250,17 @@ describe('schedules of the configuration', () => {
     expect(stderr).toContain(problem);
     expect(stderr.trimEnd()).not.toContain('\n');
     expect(await stored()).toEqual([]);
+  });
+
+  test('sync notes a type that nobody knows, and accepts it', async () => {
+    await project.client.query("select taskq.add_types(array['double'])");
+    const { code, stdout, stderr } = await withFile({ nightly: { ...nightly, type: 'duoble' } }, 'sync');
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: 'nightly: added\n',
+      stderr:
+        'schedule nightly: no handler here and no worker knows the type "duoble" (did you mean "double"?): its tasks wait\n',
+    });
   });
 
   test('sync without any is refused', async () => {

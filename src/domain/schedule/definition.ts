@@ -104,13 +104,15 @@ export interface NewSchedule {
 /** Checks a schedule, which may be untrusted. Throws TaskqError, which names what is wrong. */
 export function newScheduleOf(name: string, input: unknown): NewSchedule {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
-    throw badOption(`schedule ${shown(name)}: expected an object with expression and type`);
-  const { expression, type, payload, ...options } = input as Readonly<Record<string, unknown>>;
+    throw badOption(`${shown(input)}: expected an object with expression and type`);
+  const { expression, type, payload, ...given } = input as Readonly<Record<string, unknown>>;
+  // First: a misspelt name explains the missing expression.
+  const options = normaliseScheduleOptions(given);
   return {
     name: checkedName('schedule', name),
     expression: parseExpression(expression),
     type: checkedName('type', type),
     payload: storedPayload(`schedule ${name}`, payload ?? {}).text,
-    options: normaliseScheduleOptions(options),
+    options,
   };
 }

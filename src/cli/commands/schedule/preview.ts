@@ -76,7 +76,7 @@ async function scheduleOf(context: Context, given: string): Promise<Found> {
     refusal = error;
   }
   // It looks like an expression, and no schedule could help.
-  if (/^@|^[\d*]\S*( \S+){3,6}$/.test(given.trim())) throw refusal;
+  if (/^@|^[\d*][\d*/,-]*( \S+){1,6}$/.test(given.trim())) throw refusal;
   const name = checkedName('schedule', given);
   const { listSchedules } = await import('../../../queue/inspect/list-schedules.ts');
   const { noSuchSchedule } = await import('../../select/no-such-schedule.ts');
