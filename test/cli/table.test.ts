@@ -191,8 +191,8 @@ test('columns without a value leave first, without a word, so that one with a va
   const leave = (titles: readonly string[]) => void missing.push(...titles);
   const text = formatTypes([bare], { paint, columns: 80, now: Date.parse(LATER), leftOut: leave });
   expect(text.split('\n')).toEqual([
-    'TYPE            WAITING  HANDLED BY  BACK-OFF   RETENTION  FIRST SEEN  LAST SEEN',
-    'send-email  ≥ 1,000,000  mail-1:47…  fixed 1ms  -          1h ago      now',
+    'TYPE            WAITING  HANDLED BY     BACK-OFF   LOG     FIRST SEEN  LAST SEEN',
+    'send-email  ≥ 1,000,000  mail-1:4711:…  fixed 1ms  always  1h ago      now',
   ]);
   expect(missing).toEqual([]);
 });
