@@ -22,7 +22,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'show',
-        summary: 'show a task: payload, timings, lease, result and every error',
+        summary: 'show a task: payload, timings, lease, result, errors and log',
         load: async () => (await import('./commands/show.ts')).show,
       },
       {

@@ -10,7 +10,7 @@ export interface Figures {
   readonly queues: readonly QueueFigures[];
   /** By type, likewise. */
   readonly types: readonly TypeFigures[];
-  /** Pending tasks whose time has come. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot. */
   readonly due: number;
   /** Those of them that can run: their queue is not paused, and a live worker that is not paused handles them. */
   readonly depth: number;

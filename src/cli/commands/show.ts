@@ -34,7 +34,7 @@ export const show: CliCommand<{ readonly follow?: true }> = {
 const FOLLOW = `
 --follow prints the lines of the task's log and its progress on stdout within 2 seconds, whatever worker runs it, then
 its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends only the following. With
---json, an object a line: event is line, progress, status or end. Nothing is shown of a type that keeps no log.`;
+--json, an object a line: event is line, progress, status or end. No lines are shown of a type with --keep-log none.`;
 
 async function follow(context: Context, id: string): Promise<number> {
   const { followToEnd } = await import('../select/follow-task.ts');

@@ -25,7 +25,7 @@ const OWN = ['since'] as const;
 const COLUMNS = `
 Columns:
   LIVE       tasks that have not ended: blocked, pending, leased and running
-  DUE        pending tasks whose time has come
+  DUE        pending tasks whose time has come, and blocked ones whose group has a free slot
   OLDEST     how long the first of those has been due
   RETRYING   pending tasks with a failed attempt
   DEAD       dead letters, however old

@@ -6,7 +6,7 @@ export interface QueueStats {
   readonly queue: string;
   /** Live and dead tasks by status; 0 for a status without tasks. */
   readonly counts: Readonly<Record<LiveStatus | 'dead', number>>;
-  /** Pending tasks whose time has come. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;
@@ -27,7 +27,7 @@ export interface TypeStats {
   readonly type: string;
   /** Tasks that have not ended. */
   readonly live: number;
-  /** Pending tasks whose time has come. */
+  /** Pending tasks whose time has come, and blocked ones whose group has a free slot. */
   readonly due: number;
   /** Those of them that can run. */
   readonly depth: number;

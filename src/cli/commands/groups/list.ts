@@ -15,7 +15,7 @@ const MOST = 10_000;
 export const groupsList: CliCommand<ListOptions> = {
   declare(command) {
     command
-      .argument('<queue>', 'its name')
+      .argument('<queue>', 'queue of the groups')
       .option('--limit <n>', `at most this many, up to ${MOST}`, '100')
       .option('--after <group>', 'only groups after this one')
       .addHelpText('after', COLUMNS);

@@ -12,7 +12,7 @@ interface PauseOptions extends ActingOptions {
 /** `taskq groups pause`: start no more tasks of the group. */
 export const groupsPause: CliCommand<PauseOptions> = {
   declare(command) {
-    declareActing(command.argument('<queue>', 'its name').argument('<group>', 'its name'))
+    declareActing(command.argument('<queue>', 'queue of the group').argument('<group>', 'its name'))
       .option('--reason <text>', 'reason for the record, shown with the group')
       .addHelpText(
         'after',

@@ -8,7 +8,7 @@ import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 /** `taskq groups resume`: resume a paused group. */
 export const groupsResume: CliCommand<ActingOptions> = {
   declare(command) {
-    declareActing(command.argument('<queue>', 'its name').argument('<group>', 'its name'));
+    declareActing(command.argument('<queue>', 'queue of the group').argument('<group>', 'its name'));
   },
   async run(context, { args, options }) {
     const queue = checkedName('queue', args[0]!);

@@ -19,7 +19,7 @@ export const groupsSet: CliCommand<SetOptions> = {
   declare(command) {
     declareActing(
       command
-        .argument('<queue>', 'its name')
+        .argument('<queue>', 'queue of the group')
         .argument('<group>', 'its name')
         .option('--limit <n>', 'tasks of the group that have a slot at a time; default: as its queue sets')
         .option(

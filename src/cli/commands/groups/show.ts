@@ -6,7 +6,10 @@ import { noteUnusedQueues, unknownQueues } from '../../select/misspelt.ts';
 /** `taskq groups show`: one group, with what stops it and its tasks. */
 export const groupsShow: CliCommand = {
   declare(command) {
-    command.argument('<queue>', 'its name').argument('<group>', 'its name').addHelpText('after', ABOUT);
+    command
+      .argument('<queue>', 'queue of the group')
+      .argument('<group>', 'its name')
+      .addHelpText('after', ABOUT);
   },
   async run(context, { args }) {
     const queue = checkedName('queue', args[0]!);
