@@ -46,7 +46,10 @@ begin
       order by t.available_at, t.id + 0
       limit page
     ) as t;
-    _limit.held := _limit.held || array(select id from unnest(read.held) as id where id <> all (_limit.held));
+    -- In time proportional to both: each page would else be compared with all that is held.
+    _limit.held := _limit.held || array(
+      select h.id from unnest(read.held) as h (id) except select k.id from unnest(_limit.held) as k (id)
+    );
     _limit.counted_to := case
       when read.tasks = page then array[level, read.last_at_us, read.last_id]
       when level < 9 then array[level + 1]
