@@ -161,10 +161,11 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       workerId: this.workerId,
       begin: (setting, value) => this.transactions.begin(setting, value),
       // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
-      beforeCommit: (outcome) =>
-        this.reporter.notes
+      beforeCommit: async (outcome) => {
+        await this.reporter.notes
           .recordLast([held], { outcome })
-          .catch((error: unknown) => this.onStatementFailed(error)),
+          .catch((error: unknown) => this.onStatementFailed(error));
+      },
     };
   }
 

@@ -1,5 +1,6 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { event, until, useWorkers } from './support/workers.ts';
@@ -228,6 +229,39 @@ describe.each(KINDS)('a handler (%s)', (isolation) => {
       { task_id: interrupted },
     ]);
   });
+});
+
+test('an attempt whose row is locked as it ends has its log stored all the same', async () => {
+  const path = join(handlers, 'go');
+  await handler(
+    'fails.mjs',
+    `${UNTIL_RELEASED}
+     export default async (path, ctx) => {
+       ctx.progress(0.5);
+       await released(path, ctx);
+       ctx.log.info('the last line');
+       throw new Error('over');
+     }`,
+  );
+  const worker = queue.work([], { handlers });
+  // The row is free again while the database waits for it, now to store the log and now to record the outcome.
+  for (const heldForMs of [0, 700, 900]) {
+    const id = await queue.enqueue('fails', path, { max_attempts: 1 });
+    await reached(id, 0.5);
+    const other = await queue.session();
+    await other.query('begin');
+    await other.query('select from taskq.tasks where id = $1 for update', [id]);
+    await writeFile(path, '');
+    await sleep(heldForMs);
+    await other.query('commit');
+    await queue.hasStatus(id, 'dead');
+    await rm(path);
+    expect(await queue.rows('select lines from taskq.task_logs where task_id = $1', id)).toMatchObject([
+      { lines: [{ message: 'the last line' }] },
+    ]);
+  }
+  worker.kill('SIGTERM');
+  await worker.exit;
 });
 
 describe('a program', () => {

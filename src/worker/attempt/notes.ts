@@ -11,6 +11,8 @@ export type Noted = Pick<Note, 'progress' | 'warnings' | 'log'>;
 
 /** What a handler has reported while it runs and the database has not stored yet. */
 export class Notes {
+  /** How often the outcome has waited for them. */
+  waits = 0;
   #progress: Progress | undefined;
   #warnings: Warning[] = [];
   #warned = 0;

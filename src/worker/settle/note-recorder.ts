@@ -22,6 +22,9 @@ export interface NoteHooks {
 
 /** Notes of all tasks are stored this often at most. */
 const EVERY_MS = 1000;
+/** So often does an outcome wait for notes that another transaction keeps from being stored. */
+const MOST_WAITS = 4;
+const NONE: ReadonlySet<HeldTask> = new Set();
 /** Tasks in one statement. */
 const MOST_TASKS = 500;
 
@@ -89,22 +92,24 @@ export class NoteRecorder {
 
   /**
    * Store what is left of tasks whose outcomes come next (`outcome`, if they do not have it yet); `waitFor` as in
-   * `settle`. Throws if the database does not answer, but only once for the same notes: nothing may keep an outcome for
-   * long.
+   * `settle`. Returns those that another transaction kept from it, whose outcomes should wait. Throws if the database
+   * does not answer, but only once for the same notes: nothing may keep an outcome for long.
    */
   async recordLast(
     ended: readonly HeldTask[],
     { waitFor, outcome }: { readonly waitFor?: string | undefined; readonly outcome?: Outcome } = {},
-  ): Promise<void> {
+  ): Promise<ReadonlySet<HeldTask>> {
     const some = ended.filter((held) => this.#hasLeft(held, outcome ?? held.outcome));
-    if (some.length === 0) return;
+    if (some.length === 0) return NONE;
     const isSecond = some.some((held) => this.#unanswered.has(held));
     try {
       await this.#record(some, { waitFor });
     } catch (error) {
       if (!isSecond) throw error;
       this.#hooks.onStatementFailed(error);
+      return NONE;
     }
+    return new Set(some.filter(isKept));
   }
 
   /** End the notes of a task, and return whether some are left to store, or on their way. */
@@ -179,6 +184,14 @@ export class NoteRecorder {
 /** What an attempt reports after its end, or after its lease was lost, is not stored. */
 function isNoting(held: StartedTask): boolean {
   return held.state === 'running' && held.attempt.aborted !== 'lost';
+}
+
+/** Whether its notes are still to be stored, and its outcome has not waited for them too often. */
+function isKept({ state, attempt }: HeldTask): boolean {
+  const notes = attempt?.notes;
+  if (state === 'gone' || notes === undefined || notes.isEmpty) return false;
+  notes.waits += 1;
+  return notes.waits <= MOST_WAITS;
 }
 
 /** A task whose notes are in a statement. */

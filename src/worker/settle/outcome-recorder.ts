@@ -171,7 +171,8 @@ export function deservesWait(held: HeldTask): boolean {
   return held.delivery?.isLocked === true && vainWaitsOf(held) < MAX_VAIN_WAITS;
 }
 
-function vainWaitsOf({ delivery }: HeldTask): number {
+/** How often the database has waited for its row, and not got it. */
+export function vainWaitsOf({ delivery }: HeldTask): number {
   return delivery?.vainWaits ?? 0;
 }
 

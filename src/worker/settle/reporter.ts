@@ -7,7 +7,7 @@ import type { RegisteredWorker } from '../lease/registered-worker.ts';
 import { type GiveBackHooks, type GiveBackOptions, giveBackTasks } from './give-back-tasks.ts';
 import { KeyedOutcomes, waitsForKeys } from './keyed-outcomes.ts';
 import { type NoteHooks, NoteRecorder } from './note-recorder.ts';
-import { deservesWait, OutcomeRecorder, type RecorderHooks } from './outcome-recorder.ts';
+import { deservesWait, OutcomeRecorder, type RecorderHooks, vainWaitsOf } from './outcome-recorder.ts';
 import { RetryWait } from './retry-wait.ts';
 
 export interface ReporterHooks extends RecorderHooks, GiveBackHooks, NoteHooks {
@@ -127,13 +127,19 @@ export class Reporter {
 
   /** False: the database could not take all of it now; the rest waits again. */
   async #send(batch: readonly HeldTask[], signal: AbortSignal): Promise<boolean> {
-    const ended = batch.filter(isEnded);
-    const released = ended.length === batch.length ? [] : batch.filter((held) => !isEnded(held));
+    this.#isSending = true;
+    const waitFor = batch.find((held) => isEnded(held) && !waitsForKeys(held) && deservesWait(held))?.id;
+    let kept: ReadonlySet<HeldTask> = new Set();
+    const areNoted = await this.#tried(batch, async () => {
+      kept = await this.notes.recordLast(batch, { waitFor });
+    });
+    // Recorded now, as its row may be free again, it would lose its notes.
+    for (const held of kept) this.#retryWait.locked(held, vainWaitsOf(held) + (held.id === waitFor ? 1 : 0));
+    const noted = kept.size === 0 ? batch : batch.filter((held) => !kept.has(held));
+    const ended = noted.filter(isEnded);
+    const released = ended.length === noted.length ? [] : noted.filter((held) => !isEnded(held));
     const keyed = ended.filter(waitsForKeys);
     const outcomes = keyed.length === 0 ? ended : ended.filter((held) => !waitsForKeys(held));
-    this.#isSending = true;
-    const waitFor = outcomes.find(deservesWait)?.id;
-    const areNoted = await this.#tried(batch, () => this.notes.recordLast(batch, { waitFor }));
     if (areNoted && keyed.length > 0) this.#keyed.add(keyed, signal);
     const isTaken = areNoted
       ? await Promise.all([
