@@ -264,6 +264,38 @@ test('an attempt whose row is locked as it ends has its log stored all the same'
   await worker.exit;
 });
 
+test('logs of many attempts that fail at once are stored some 4 MB at a time', async () => {
+  const path = join(handlers, 'go');
+  await handler(
+    'fails.mjs',
+    `${UNTIL_RELEASED}
+     export default async (path, ctx) => {
+       for (let n = 0; n < 100; n++) ctx.log.info('x'.repeat(2000));
+       ctx.progress(0.5);
+       await released(path, ctx);
+       throw new Error('over');
+     }`,
+  );
+  await queue.rows('create table public.writes (logs integer)');
+  await queue.rows(`create function public.log_write() returns trigger language plpgsql as $$ begin
+    insert into public.writes select count(*) from added;
+    return null;
+  end $$`);
+  await queue.rows(`create trigger writes after insert on taskq.task_logs referencing new table as added
+    for each statement execute function public.log_write()`);
+  const ids = await queue.enqueueSome(60, 'fails', path, { max_attempts: 1 });
+  const worker = queue.work(['--concurrency', '60'], { handlers });
+  await reachedSome(ids);
+  await writeFile(path, '');
+  await until(
+    async () => (await queue.value<number>('select sum(logs)::int from public.writes')) === 60,
+    async () => JSON.stringify(await queue.rows('select * from public.writes')),
+  );
+  expect(await queue.value<number>('select max(logs) from public.writes')).toBeLessThanOrEqual(20);
+  worker.kill('SIGTERM');
+  await worker.exit;
+});
+
 describe('a program', () => {
   test('reports on file descriptor 3, a line each', async () => {
     await handler(

@@ -23,6 +23,11 @@ export class LogLines {
     return this.#count;
   }
 
+  /** How many of the lines after this many are kept. */
+  kept(taken: number): number {
+    return Math.min(this.#count - taken, MOST_LINES);
+  }
+
   add(line: LoggedLine): void {
     if (this.#count < MOST_LINES) this.#lines.push(line);
     else this.#lines[this.#count % MOST_LINES] = line;

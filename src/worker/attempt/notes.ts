@@ -6,6 +6,10 @@ import type { LogLines } from './log-lines.ts';
 /** An attempt stores at most this many warnings, and counts the rest. */
 const MOST_WARNINGS = 100;
 
+/** In KB: a line has up to 2 KB of text, an error up to 16. */
+const LINE_WEIGHT = 2;
+const WARNING_WEIGHT = 16;
+
 /** What one statement stores of an attempt. */
 export type Noted = Pick<Note, 'progress' | 'warnings' | 'log'>;
 
@@ -24,6 +28,12 @@ export class Notes {
 
   get isEmpty(): boolean {
     return this.#progress === undefined && this.#warnings.length === 0 && !this.#hasLines;
+  }
+
+  /** About how many KB it has to store at most. */
+  get weight(): number {
+    const lines = this.#hasLines ? this.#log!.kept(this.#linesTaken) : 0;
+    return 1 + LINE_WEIGHT * lines + WARNING_WEIGHT * this.#warnings.length;
   }
 
   /** The last one counts. */

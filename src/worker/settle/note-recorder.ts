@@ -27,6 +27,8 @@ const MOST_WAITS = 4;
 const NONE: ReadonlySet<HeldTask> = new Set();
 /** Tasks in one statement. */
 const MOST_TASKS = 500;
+/** And KB, about: the server takes a quarter of a second for 1 MB. */
+const MOST_WEIGHT = 4000;
 
 /**
  * Stores what running tasks report: all of them in one statement, once a second at most, and what is left of a task
@@ -138,9 +140,21 @@ export class NoteRecorder {
   }
 
   #record(tasks: readonly HeldTask[], { waitFor }: { readonly waitFor?: string | undefined }): Promise<void> {
+    const send = (part: readonly HeldTask[]) =>
+      this.#send(part, part.some(({ id }) => id === waitFor) ? waitFor : undefined);
     return this.#serial.run(async () => {
-      for (let from = 0; from < tasks.length; from += MOST_TASKS)
-        await this.#send(tasks.slice(from, from + MOST_TASKS), waitFor);
+      let part: HeldTask[] = [];
+      let weight = 0;
+      for (const held of tasks) {
+        const its = held.attempt?.notes?.weight ?? 0;
+        if (part.length === MOST_TASKS || (part.length > 0 && weight + its > MOST_WEIGHT)) {
+          await send(part);
+          [part, weight] = [[], 0];
+        }
+        part.push(held);
+        weight += its;
+      }
+      if (part.length > 0) await send(part);
     });
   }
 
