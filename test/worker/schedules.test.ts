@@ -143,6 +143,17 @@ test('a schedule of the configuration that the database refuses keeps no other f
   expect(await queue.rows('select name from taskq.schedules')).toEqual([{ name: 'added' }]);
 });
 
+test('however many cannot be fired, the others fire, also those that are late or not computed yet', async () => {
+  await queue.rows(`insert into taskq.schedules (name, expression, tz, type, next_at)
+    select 'odd' || n, '@daily', 'Mars', 'tick', case when n % 2 = 0 then now() - interval '9 days' end
+    from generate_series(1, 150) as n`);
+  await set('beat', '@every 1s');
+  await set('late', '@every 10000d', 'tick', { next_at: new Date(Date.now() - 3_600_000).toISOString() });
+  await set('soon', '@every 1s', 'tick', { next_at: new Date(Date.now() + 1000).toISOString() });
+  queue.work();
+  for (const name of ['soon', 'beat', 'late']) await atLeast(name, 1);
+});
+
 test('one that cannot be fired is logged, tried again, and stops no other', async () => {
   await queue.rows(`create function refuse() returns trigger language plpgsql as
     $$ begin if new.type = 'refused' then raise 'not this one'; end if; return new; end $$`);

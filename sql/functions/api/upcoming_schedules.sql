@@ -2,6 +2,10 @@
 -- computed), in_ms (milliseconds until then, negative if it has passed), now_ms (the database's time in milliseconds
 -- since the epoch)}. Null: no schedule waits. A worker reads them with each heartbeat and idle mark, and calls this
 -- once it has fired a hundred. options is empty.
+--
+-- One that cannot be fired (no worker knows its zone, a trigger refuses its task) stays the first for ever, and a
+-- hundred of these would leave out all others: of those that are a minute late, or not computed yet, it returns any,
+-- and at least fifty of the others.
 create or replace function taskq.upcoming_schedules(options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer
@@ -10,6 +14,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   ts timestamptz := clock_timestamp();
+  late constant timestamptz := ts - interval '1 minute';
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('upcoming_schedules', options, '{}');
@@ -18,11 +23,31 @@ begin
     select jsonb_agg(jsonb_build_object(
       'name', s.name, 'expression', s.expression, 'tz', s.tz, 'missed', s.missed, 'next_at', s.next_at,
       'in_ms', extract(epoch from s.next_at - ts) * 1000, 'now_ms', extract(epoch from ts) * 1000
-    ))
+    ) order by s.next_at nulls first, s.name)
     from (
-      select * from taskq.schedules u
-      where u.paused_at is null and (u.next_at is null or u.next_at < 'infinity')
-      order by u.next_at nulls first, u.name
+      select * from (
+        (
+          select l.*, row_number() over () as nth
+          from (
+            select * from (
+              select * from taskq.schedules n where n.paused_at is null and n.next_at is null
+              union all
+              select * from taskq.schedules n where n.paused_at is null and n.next_at < late
+            ) as any_of
+            order by random()
+            limit 100
+          ) as l
+        )
+        union all
+        (
+          select u.*, row_number() over (order by u.next_at, u.name) as nth
+          from taskq.schedules u
+          where u.paused_at is null and u.next_at >= late and u.next_at < 'infinity'
+          order by u.next_at, u.name
+          limit 100
+        )
+      ) as either_of
+      order by either_of.nth
       limit 100
     ) as s
   );

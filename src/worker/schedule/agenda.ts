@@ -14,7 +14,12 @@ interface Entry {
   readonly readAt: number;
   /** When to fire it, on this process's clock. */
   readonly fireAt: number;
+}
+
+/** How often a schedule could not be fired, one time after the other, and when it is tried again. */
+interface Failing {
   readonly failures: number;
+  readonly fireAt: number;
 }
 
 /** Wait this long for the clock of the database when it says that a tick has not come. */
@@ -28,25 +33,25 @@ const MOST_RETRY_MS = 10_000;
  */
 export class Agenda {
   #entries = new Map<string, Entry>();
+  /** By name, also of schedules that the last answer has left out: it may return them again. */
+  readonly #failing = new Map<string, Failing>();
   #isCut = false;
   #isOutdated = false;
 
   /** Take what the database answered at `readAt`: the schedules that fire next. */
   learn(upcoming: readonly UpcomingSchedule[], readAt: number): void {
-    const before = this.#entries;
     this.#isCut = upcoming.length >= MOST_UPCOMING;
     this.#isOutdated = false;
     this.#entries = new Map(
       upcoming.map((schedule) => {
         // A schedule that cannot be fired now is not tried more often because it is read again.
-        const { failures = 0, fireAt = 0 } = before.get(schedule.name) ?? {};
+        const { fireAt = 0 } = this.#failing.get(schedule.name) ?? {};
         const dueAt = readAt + Math.max(0, schedule.in_ms ?? 0);
-        return [
-          schedule.name,
-          { schedule, readAt, failures, fireAt: failures > 0 ? Math.max(fireAt, dueAt) : dueAt },
-        ];
+        return [schedule.name, { schedule, readAt, fireAt: Math.max(fireAt, dueAt) }];
       }),
     );
+    if (this.#isCut) return;
+    for (const name of this.#failing.keys()) if (!this.#entries.has(name)) this.#failing.delete(name);
   }
 
   /** It knows a schedule, so that it has to be told when there is none. */
@@ -68,9 +73,7 @@ export class Agenda {
 
   /** The schedules to be fired now. */
   due(now: number): readonly UpcomingSchedule[] {
-    const due = [...this.#entries.values()].filter(({ fireAt }) => fireAt <= now);
-    if (this.#isCut && due.length > 0) this.#isOutdated = true;
-    return due.map(({ schedule }) => schedule);
+    return [...this.#entries.values()].filter(({ fireAt }) => fireAt <= now).map(({ schedule }) => schedule);
   }
 
   /** Decides what a schedule fires. Throws TaskqError for an expression that cannot be read. */
@@ -92,6 +95,9 @@ export class Agenda {
   answered({ name }: UpcomingSchedule, { answer, nextAt, inMs }: FireAnswer, readAt: number): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
+    if (answer !== 'busy') this.#failing.delete(name);
+    // Others may come before its next tick.
+    if (this.#isCut && answer !== 'busy' && answer !== 'early') this.#isOutdated = true;
     const isMoved = nextAt !== null && inMs !== null && nextAt !== entry.schedule.next_at;
     if (answer === 'busy') this.#retry(entry, readAt);
     else if (answer === 'early' && inMs !== null)
@@ -114,13 +120,15 @@ export class Agenda {
     const now_ms = Date.parse(nextAt) - inMs;
     this.#entries.set(schedule.name, {
       schedule: { ...schedule, next_at: nextAt, in_ms: inMs, now_ms },
-      ...{ readAt, fireAt: readAt + Math.max(leastMs, inMs), failures: 0 },
+      ...{ readAt, fireAt: readAt + Math.max(leastMs, inMs) },
     });
   }
 
   #retry(entry: Entry, now: number): void {
-    const failures = entry.failures + 1;
+    const { name } = entry.schedule;
+    const failures = (this.#failing.get(name)?.failures ?? 0) + 1;
     const fireAt = now + Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
-    this.#entries.set(entry.schedule.name, { ...entry, fireAt, failures });
+    this.#failing.set(name, { failures, fireAt });
+    this.#entries.set(name, { ...entry, fireAt });
   }
 }

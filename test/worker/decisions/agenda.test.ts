@@ -100,5 +100,13 @@ test('when the database has returned as many as it returns, there are more to as
   expect(agenda.due(5000)).toEqual([]);
   expect(agenda.isOutdated).toBe(false);
   expect(agenda.due(6000)).toHaveLength(100);
+  expect(agenda.isOutdated).toBe(false);
+  agenda.failed(all[0]!, 6000);
+  expect(agenda.isOutdated).toBe(false);
+  agenda.answered(all[1]!, answer({ inMs: 59_990 }), 6010);
   expect(agenda.isOutdated).toBe(true);
+  // One that failed is not tried sooner because it was left out meanwhile.
+  agenda.learn(all.slice(1).concat(upcoming({ name: 'other' })), 6010);
+  agenda.learn(all, 6020);
+  expect(agenda.due(6049).map(({ name }) => name)).not.toContain('s0');
 });
