@@ -175,6 +175,8 @@ test('columns without a value leave first, without a word, so that one with a va
       name: 'send-email',
       workers: ['mail-1:4711:5f0c2ab9'],
       keep_log: 'always',
+      on_complete: null,
+      on_dead: null,
       breaker_opened_at: null,
       breaker: null,
     },
