@@ -379,6 +379,22 @@ describe('a single group', () => {
     expect(await claimed(me)).toEqual([id]);
   });
 
+  test('keeps the slot of what runs while it is paused, and is not looked at again for that', async () => {
+    await setQueue({ group_limit: 2 });
+    await inGroup('a');
+    await inGroup('a');
+    const me = await worker();
+    await me.claim({ start: 1, ahead: 1 });
+    await queue.admin.rows("select taskq.pause_group('default', 'a')");
+    // The first claim looks at the group.
+    for (let n = 0; n < 2; n++) expect(await claimed(me)).toEqual([]);
+    expect(await queue.admin.rows('select gate, status from taskq.tasks order by id')).toEqual([
+      { gate: 'h', status: 'running' },
+      { gate: 'h', status: 'leased' },
+    ]);
+    expect(await queue.admin.rows('select key, due_at from taskq.asks')).toEqual([]);
+  });
+
   test('does not retry while it is paused what failed after that, whatever its order', async () => {
     await setQueue({ group_limit: 1 });
     const id = await inGroup('ann');
