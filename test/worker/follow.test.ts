@@ -85,6 +85,18 @@ test('a task that waits is followed from its first line, through its retries, an
   expect(lines.at(-1)).toMatchObject({ event: 'end', id, status: 'dead', error: { message: 'no. 2' } });
 });
 
+test('of a task that waits, it names the command that says why', async () => {
+  const id = await queue.enqueue('talk', go, { delay_ms: 3_600_000 });
+  const following = follow(id);
+  await until(
+    async () => following.stderr() !== '',
+    async () => 'no status',
+  );
+  expect(following.stderr()).toBe(`task ${id} is pending: see taskq explain ${id}\n`);
+  following.kill('SIGINT');
+  await following.exit;
+});
+
 test('Ctrl-C ends only the following; an unknown task is an error', async () => {
   await talker('inline');
   const id = await queue.enqueue('talk', go);

@@ -40,6 +40,8 @@ export async function followToEnd(context: Context, id: string): Promise<EndRow 
   }
 }
 
+const WAITS = ['pending', 'blocked'];
+
 const ENDED = ['completed', 'cancelled', 'expired', 'dead'];
 
 function print({ output }: Context, id: string, now: Followed, before: Followed | undefined): void {
@@ -49,7 +51,8 @@ function print({ output }: Context, id: string, now: Followed, before: Followed 
   const isNew = status !== before?.status;
   const writeStatus = () => {
     if (output.format === 'json') write('status', { status }, () => '');
-    else if (!ENDED.includes(status)) output.talk(`task ${id} is ${status}`);
+    else if (!ENDED.includes(status))
+      output.talk(`task ${id} is ${status}${WAITS.includes(status) ? `: see taskq explain ${id}` : ''}`);
   };
   // It logs once it runs; whatever else it becomes comes after its last lines.
   if (isNew && status === 'running') writeStatus();
