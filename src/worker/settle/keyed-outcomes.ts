@@ -13,17 +13,21 @@ export interface KeyedOutcomesOptions {
 
 /** The server waits for one key of a statement for 20 ms, for each further one a millisecond. */
 const MAX_FRESH = 5;
+/** So many statements of fresh outcomes go before one with a repeated one. */
+const FRESH_PER_REPEATED = 10;
 
 /**
  * Records outcomes whose follow-ups have keys. A producer may have such a key in an open transaction, so they are sent
- * beside all other outcomes, on another connection; those that were not tried before go first, and wait for one other
- * at most.
+ * beside all other outcomes, on another connection. Those that were not tried before go first; as long as there are
+ * more of them, one other goes after every tenth statement.
  */
 export class KeyedOutcomes {
   readonly #options: KeyedOutcomesOptions;
   #fresh: EndedTask[] = [];
   #repeated: EndedTask[] = [];
   #isSending = false;
+  /** Statements of fresh outcomes since the last with a repeated one. */
+  #freshInTurn = 0;
 
   constructor(options: KeyedOutcomesOptions) {
     this.#options = options;
@@ -56,7 +60,13 @@ export class KeyedOutcomes {
   }
 
   #take(): EndedTask[] {
-    return this.#fresh.length > 0 ? this.#fresh.splice(0, MAX_FRESH) : this.#repeated.splice(0, 1);
+    const isTurn = this.#freshInTurn >= FRESH_PER_REPEATED && this.#repeated.length > 0;
+    if (this.#fresh.length === 0 || isTurn) {
+      this.#freshInTurn = 0;
+      return this.#repeated.splice(0, 1);
+    }
+    this.#freshInTurn += 1;
+    return this.#fresh.splice(0, MAX_FRESH);
   }
 }
 

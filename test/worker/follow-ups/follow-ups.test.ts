@@ -289,6 +289,25 @@ test('a key that a producer has in an open transaction holds up only the task wh
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });
 
+test('a task that had to wait for a key is recorded soon, however many others with keys end meanwhile', async () => {
+  const producer = await queue.session();
+  await producer.query('begin');
+  await producer.query(`select taskq.enqueue('nowhere', '{}', '{"key": "open", "allow_unknown": true}')`);
+  const held = await queue.enqueue('keyed', { key: 'open' }, { priority: 0 });
+  await queue.rows(
+    `select from taskq.enqueue_many((
+      select jsonb_agg(jsonb_build_object('type', 'keyed', 'payload', jsonb_build_object('key', n::text)))
+      from generate_series(1, 2000) as n
+    ), '{"allow_unknown": true}')`,
+  );
+  queue.work(['--concurrency', '100'], { handlers, env: { TASKQ_LOG_LEVEL: 'info' } });
+  const ended = () => queue.value<number>('select count(*)::int from taskq.finished_tasks');
+  await expect.poll(ended).toBeGreaterThan(10);
+  await producer.query('commit');
+  await queue.hasStatus(held, 'completed');
+  expect(await ended()).toBeLessThan(1000);
+});
+
 describe('a program', () => {
   const enqueue = (type: string, payload: unknown, more: object = {}) =>
     JSON.stringify({ enqueue: { type, payload, ...more } });
