@@ -181,9 +181,24 @@ export function useWorkers() {
     /** Makes all leases of a worker run out and its last heartbeat old, as waiting would. */
     silence,
 
-    /** Rescues all tasks of a silent worker. Repeats if the server still processes an earlier heartbeat. */
-    robbed: (worker: LogLine) =>
-      until(
+    /**
+     * Rescues all tasks that a silent worker holds, once each: it may claim them again at once. Repeats if the server
+     * still processes an earlier heartbeat.
+     */
+    async robbed(worker: LogLine): Promise<void> {
+      const held = await rows<{ id: string; lease_no: number }>(
+        'select id, lease_no from taskq.tasks where lease_owner = $1',
+        worker.worker_id,
+      );
+      const remaining = () =>
+        rows(
+          `select from taskq.tasks t join unnest($1::bigint[], $2::integer[]) as h (id, lease_no)
+           on t.id = h.id and t.lease_no = h.lease_no and t.lease_owner = $3`,
+          held.map(({ id }) => id),
+          held.map(({ lease_no }) => lease_no),
+          worker.worker_id,
+        );
+      await until(
         async () => {
           await silence(worker);
           await rows(
@@ -192,13 +207,11 @@ export function useWorkers() {
               from taskq.workers
             ))`,
           );
-          return (
-            (await rows('select from taskq.tasks where lease_owner = $1', worker.worker_id)).length === 0
-          );
+          return (await remaining()).length === 0;
         },
-        async () =>
-          JSON.stringify(await rows('select * from taskq.tasks where lease_owner = $1', worker.worker_id)),
-      ),
+        async () => JSON.stringify(await remaining()),
+      );
+    },
 
     /** Waits until this event of the task has been recorded this often. */
     saw: (id: string, event: string, { times = 1, limitMs }: { times?: number; limitMs?: number } = {}) =>
