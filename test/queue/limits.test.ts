@@ -456,6 +456,25 @@ describe('max_running', () => {
 });
 
 describe('a rate', () => {
+  test('is not forgotten by a claim that began before the one that used it up', async () => {
+    await setQueue({ rate: '1/1m', burst: 2 });
+    await enqueueSome(queue.admin, 3);
+    const me = await worker();
+    expect((await claim(me)).tasks).toHaveLength(2);
+    const usedTo = () => queue.admin.value('select used_to::text from taskq.queue_limits');
+    const before = await usedTo();
+    const late = `select (t.limits[1]).used_to::text
+      from (
+          select clock_timestamp() - interval '5 s' as began, array_agg(l.queue) as queues,
+            array_agg(l.priority) as priorities, array_agg(l.after_at) as times, array_agg(l.after_id) as ids
+          from clock_timestamp() as now, taskq.open_levels($1, '{default}', null, now, now) as l
+        ) as level,
+        taskq.take_limits(
+          level.queues, level.priorities, level.times, level.ids, '{work}', null, 1, 1, true, level.began
+        ) as t`;
+    expect(await queue.admin.value(late, me.id)).toBe(before);
+  });
+
   /** As if this much time had passed since the last start. */
   const pass = (ms: number) =>
     queue.admin.rows(

@@ -55,6 +55,7 @@ declare
   one taskq.queue_limits;
   room integer;
   opens_at timestamptz;
+  locked_at timestamptz;
 begin
   select array_agg(l.queue) filter (where c.until is null),
     jsonb_object_agg(l.queue, case when isfinite(c.until) then taskq.epoch_us(c.until) end)
@@ -76,11 +77,13 @@ begin
         closed := coalesce(closed, '{}') || jsonb_build_object(next_queue, soon);
         continue;
       end if;
-      one := taskq.count_held(one, _most, _ts);
+      -- Not before the claims that had it: what they used up would look further ahead than it can have come.
+      locked_at := clock_timestamp();
+      one := taskq.count_held(one, _most, locked_at);
       limits := limits || one;
       room := case
         when one.counted_to is null
-          then least(_most, one.max_running - cardinality(one.held), taskq.starts_left(one, _ts))
+          then least(_most, one.max_running - cardinality(one.held), taskq.starts_left(one, locked_at))
         else 0
       end;
       if room > 0 then
@@ -88,7 +91,7 @@ begin
         found_room := found_room + least(room, next_tasks);
         is_enough := found_room >= enough and not _may_probe;
       else
-        opens_at := taskq.opening(one, _ts);
+        opens_at := taskq.opening(one, locked_at);
         closed := coalesce(closed, '{}') || jsonb_build_object(
           next_queue,
           case when one.counted_to is not null then soon when isfinite(opens_at) then taskq.epoch_us(opens_at) end
