@@ -31,10 +31,9 @@
 --
 -- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
 -- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill (see
--- taskq.take_limits).
--- Its tasks are never claimed ahead. Where a queue was left out, the row above has "limited": {queue: when to come
--- again, in epoch microseconds; null: when a task of it ends, which wakes workers}; and {"wants_slot": true} if a task
--- was left out only because _start was too small.
+-- taskq.take_limits). Its tasks are never claimed ahead. Where a queue was left out, the row above has "limited":
+-- {queue: when to come again, in epoch microseconds; null: when a task of it ends, which wakes workers}; and
+-- {"wants_slot": true} if a task was left out only because _start was too small.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels

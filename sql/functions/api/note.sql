@@ -24,6 +24,11 @@ as $$
 declare
   ts timestamptz;
   repeats boolean := coalesce((options ->> 'repeat')::boolean, false);
+  ids bigint[];
+  lease_nos integer[];
+  progresses jsonb[];
+  warnings jsonb[];
+  logs jsonb[];
   rows_at tid[];
   held bigint[];
   bad text;
@@ -34,8 +39,13 @@ begin
     perform taskq.refuse_unknown_options('note', options, '{repeat,wait_for}');
     perform taskq.wait_for_row('note', _worker, options -> 'wait_for');
   end if;
+  -- Read once: a megabyte of lines takes longer to read than to store.
+  select array_agg(n.id), array_agg(n.lease_no), array_agg(n.progress),
+    array_agg(n.warnings), array_agg(n.log)
+  into ids, lease_nos, progresses, warnings, logs
+  from json_to_recordset(_notes) as n (id bigint, lease_no integer, progress jsonb, warnings jsonb, log jsonb);
   select left(n.progress::text, 100) into bad
-  from json_to_recordset(_notes) as n (id bigint, progress jsonb)
+  from unnest(progresses) as n (progress)
   where n.progress is not null and (
     jsonb_typeof(n.progress -> 'value') is distinct from 'number'
     or coalesce(jsonb_typeof(n.progress -> 'text'), 'null') not in ('string', 'null')
@@ -49,7 +59,7 @@ begin
   begin
     select array_agg(locked.row_at), array_agg(locked.id) into rows_at, held
     from (
-      select n.id, n.lease_no from json_to_recordset(_notes) as n (id bigint, lease_no integer) order by n.id
+      select n.id, n.lease_no from unnest(ids, lease_nos) as n (id, lease_no) order by n.id
     ) as asked
     cross join lateral (
       select t.ctid as row_at, t.id from taskq.tasks t
@@ -59,16 +69,14 @@ begin
     ) as locked;
     ts := clock_timestamp();
 
-    if exists (
-      select from json_to_recordset(_notes) as n (warnings jsonb) where jsonb_typeof(n.warnings) = 'array'
-    ) then
+    if exists (select from unnest(warnings) as n (given) where jsonb_typeof(n.given) = 'array') then
       perform taskq.ensure_place('task_errors');
       insert into taskq.task_errors (
         task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error, warning
       )
       select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, 'warned', ts, _worker, kept.drop_on,
         taskq.place_of('task_errors', kept.drop_on), t.queue, t.type, w.error, w.n
-      from json_to_recordset(_notes) as n (id bigint, lease_no integer, warnings jsonb)
+      from unnest(ids, lease_nos, warnings) as n (id, lease_no, warnings)
       join taskq.tasks t on t.id + 0 = n.id and t.lease_no = n.lease_no
       left join taskq.queues q on q.name = t.queue
       cross join taskq.defaults d
@@ -81,9 +89,7 @@ begin
           select from taskq.task_errors e where e.task_id = t.id and e.lease_no = t.lease_no and e.warning = w.n
         ));
     end if;
-    if exists (
-      select from json_to_recordset(_notes) as n (log jsonb) where jsonb_typeof(n.log -> 'lines') = 'array'
-    ) then
+    if exists (select from unnest(logs) as n (log) where jsonb_typeof(n.log -> 'lines') = 'array') then
       perform taskq.ensure_place('task_logs');
       insert into taskq.task_logs (
         task_id, lease_no, attempt, first_line, logged_at, lease_owner, drop_on, kept_in, queue, type, lines
@@ -95,7 +101,7 @@ begin
           from jsonb_array_elements(n.log -> 'lines') with ordinality as line (value, place)
           where line.place > s.seen
         ) end
-      from json_to_recordset(_notes) as n (id bigint, lease_no integer, log jsonb)
+      from unnest(ids, lease_nos, logs) as n (id, lease_no, log)
       cross join lateral (
         select (n.log ->> 'first')::integer as first, jsonb_array_length(n.log -> 'lines') as lines
         where jsonb_typeof(n.log -> 'lines') = 'array'
@@ -117,14 +123,14 @@ begin
     end if;
     -- While someone follows, an attempt stores as many lines as it logs: the last 100 stay.
     delete from taskq.task_logs l
-    using json_to_recordset(_notes) as n (id bigint, lease_no integer, log jsonb)
+    using unnest(ids, lease_nos, logs) as n (id, lease_no, log)
     where n.log -> 'trims' = 'true' and n.id = any (held) and l.task_id = n.id and l.lease_no = n.lease_no
       and l.first_line + jsonb_array_length(l.lines) + 99
         < (n.log ->> 'first')::integer + jsonb_array_length(n.log -> 'lines');
     -- Last: it moves the rows away from where they were found.
     update taskq.tasks t
     set progress = jsonb_build_object('value', n.progress -> 'value', 'text', n.progress -> 'text', 'at', ts)
-    from json_to_recordset(_notes) as n (id bigint, lease_no integer, progress jsonb)
+    from unnest(ids, lease_nos, progresses) as n (id, lease_no, progress)
     where t.ctid = any (rows_at) and t.id + 0 = n.id and t.lease_no = n.lease_no and n.progress is not null;
     -- Deferred triggers refuse here, not at the commit.
     set constraints all immediate;
@@ -132,11 +138,11 @@ begin
     if taskq.is_server_fault(sqlstate) then
       raise;
     end if;
-    if json_array_length(_notes) = 1 then
+    if cardinality(ids) = 1 then
       return query
       select n.id, n.lease_no, case when passes then 'busy' else 'refused' end,
         case when not passes then jsonb_build_object('error', sqlerrm, 'code', sqlstate) end
-      from json_to_recordset(_notes) as n (id bigint, lease_no integer)
+      from unnest(ids, lease_nos) as n (id, lease_no)
       cross join lateral (select left(sqlstate, 2) in ('40', '55') as passes) as error;
       return;
     end if;
@@ -155,7 +161,7 @@ begin
   return query
   select n.id, n.lease_no,
     case when t.id is null then 'lost' when t.id = any (held) then 'recorded' else 'busy' end, null::jsonb
-  from json_to_recordset(_notes) as n (id bigint, lease_no integer)
+  from unnest(ids, lease_nos) as n (id, lease_no)
   left join lateral (
     select l.id from taskq.tasks l
     where l.id = n.id and l.lease_no = n.lease_no and l.lease_owner = _worker

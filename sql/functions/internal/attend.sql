@@ -96,7 +96,7 @@ begin
       (
         select jsonb_object_agg(l.queue, jsonb_build_array(taskq.epoch_us(l.due_at), l.id - 1)) from left_behind l
       ),
-      -- Others have groups of this page, and perhaps so many that the first free one is behind it.
+      -- Other claims have groups of this page, perhaps all of them: the first free one may come later.
       page < 1000 and bool_or(p.nth = page)
         and (select l.groups from last_turn l) < least(_most, max(p.turn) filter (where p.key <> ''))
     into due, mutexes, left_over, reads_on

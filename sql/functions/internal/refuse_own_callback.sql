@@ -1,5 +1,5 @@
--- Refuses the settings of a type (_of names the call) if a task of it is to be followed by one of its own type, at its
--- completion or its death, which would go on for ever.
+-- Refuses settings of a type (_of names the call) by which its tasks, when they complete or die, are followed by tasks
+-- of the same type: that would never end.
 create or replace function taskq.refuse_own_callback(_of text, _type text, _settings jsonb)
 returns void
 language plpgsql immutable security definer

@@ -2,7 +2,7 @@ import type { Completed } from '../../domain/outcome.ts';
 import type { LastStatement } from '../../lib/open-transaction.ts';
 import { asJson, type Settlement } from './settle.ts';
 
-/** The setting that tells the transaction of a handler from any that the handler begins itself. */
+/** The setting that marks a transaction begun for a handler; one that the handler begins itself lacks it. */
 export const MARK = 'taskq.transaction';
 
 /** The completion of a task: the last statement of its handler's transaction, in which `MARK` has this value. */

@@ -61,7 +61,7 @@ export class Notes {
     this.#warnings.push({ n: MOST_WARNINGS + 1, error });
   }
 
-  /** Take what is to be stored now. */
+  /** Take what must be stored now. */
   take(): Noted {
     const noted = {
       progress: this.#progress,

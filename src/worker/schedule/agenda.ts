@@ -3,7 +3,7 @@ import { type Firing, firingOf } from '../../domain/schedule/late-ticks.ts';
 import { nextTick } from '../../domain/schedule/next-tick.ts';
 import { type FireAnswer, MOST_UPCOMING, type UpcomingSchedule } from '../../queue/protocol/fire-schedule.ts';
 
-/** A schedule whose tick has come, or is to be computed, and what to do about it. */
+/** A schedule whose tick has come or must be computed, and what to do about it. */
 export interface DueFiring extends Firing {
   readonly schedule: UpcomingSchedule;
 }
@@ -59,7 +59,7 @@ export class Agenda {
     return this.#entries.size === 0;
   }
 
-  /** When the next schedule is to be fired; infinity: none is known. */
+  /** When the next schedule fires; infinity: none is known. */
   get nextAt(): number {
     let next = Number.POSITIVE_INFINITY;
     for (const { fireAt } of this.#entries.values()) next = Math.min(next, fireAt);

@@ -56,7 +56,7 @@ export class Reporter {
       retryWait,
       onStatementFailed: hooks.onStatementFailed,
       onSent: () => {
-        this.wake(); // for what waits to be sent again
+        this.wake(); // to send outcomes that wait for another try
         hooks.onSent();
       },
     });
