@@ -94,6 +94,8 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.followed;
     delete from taskq.held_keys;
     delete from taskq.asks;
+    delete from taskq.workflows;
+    delete from taskq.workflow_asks;
     delete from taskq.groups;
     delete from taskq.group_rates;
     delete from taskq.breakers;
