@@ -4,6 +4,7 @@ create function model.start(_tasks jsonb, _shared_key boolean) returns void lang
 declare
   ts timestamptz := clock_timestamp();
 begin
+  perform setval('taskq.tasks_id_seq', 1000);
   delete from taskq.tasks;
   delete from taskq.finished_tasks;
   delete from taskq.dead_tasks;
@@ -47,6 +48,15 @@ begin
 end
 $$;
 
+-- Adds a follow-up to each outcome that completes task 2, a task of a type that no claim names.
+create function model.followed(_outcomes jsonb) returns json language sql as $$
+  select json_agg(case
+    when o @> '{"id": "2", "outcome": "completed"}' then o || '{"enqueue": [{"type": "next", "allow_unknown": true}]}'
+    else o
+  end)
+  from jsonb_array_elements((_outcomes #>> '{}')::jsonb) as o
+$$;
+
 -- Does one thing. Returns the answer to each (id, lease) or id that the function names.
 create function model.act(e jsonb) returns text language plpgsql as $$
 #variable_conflict use_column
@@ -76,7 +86,7 @@ begin
     when 'settle' then
       return (
         select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, extra ->> 'status')), ', ' order by id, lease_no)
-        from taskq.settle(worker, (e ->> 'outcomes')::json)
+        from taskq.settle_and_enqueue(worker, model.followed(e -> 'outcomes'))
       );
     when 'give_back' then
       return (
@@ -126,9 +136,12 @@ create function model.look() returns text language sql as $$
   from generate_series(1, 2) as one (id)
   cross join lateral (select 'e' || count(*) as errors from taskq.task_errors where task_id = one.id) as noted
   cross join lateral (
+    select 'followed' || nullif(count(*), 0) as following from taskq.tasks where source = 'follow-up of ' || one.id
+  ) as next
+  cross join lateral (
     select coalesce(max(concat_ws(' ', status, 'no' || lease_no, 'of' || coalesce(lease_owner, 0), 'a' || attempts,
-      'l' || losses, 'r' || releases, errors, case when started_at is not null then 'started' end, nullif(rest, ''))),
-      'gone ' || errors) as line
+      'l' || losses, 'r' || releases, errors, case when started_at is not null then 'started' end, nullif(rest, ''),
+      following)), concat_ws(' ', 'gone', errors, following)) as line
     from (
       select status, lease_no, lease_owner, attempts, losses, releases, started_at, concat_ws(' ',
         case when lease_owner is null and available_at > clock_timestamp() then 'delayed' end,

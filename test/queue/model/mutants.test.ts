@@ -91,6 +91,12 @@ const MUTANTS: readonly Mutant[] = [
   },
   { name: 'once it is revived', file: 'revived_task', from: 'dead.lease_owner as', to: 'null::integer as' },
   {
+    name: 'a task that is lost is followed nevertheless',
+    file: 'settle_followed',
+    from: "where r.answer = 'recorded'",
+    to: 'where true',
+  },
+  {
     name: 'a claim does not raise it',
     file: 'claim',
     from: 'lease_no = taskq.next_lease_no(t.lease_no, lease_step)',

@@ -38,9 +38,9 @@ export function play(world: World, event: Event, companions: 'alone' | 'companio
   };
 }
 
-/** What `model.look` must say of this world. */
+/** What `model.look` must say of this world: the second task enqueues another one when it completes. */
 export function lookOf({ tasks, silent }: World): string {
-  const rows = tasks.map(rowOf);
+  const rows = tasks.map((task, at) => rowOf(task, at));
   return (silent.length > 0 ? [...rows, `silent ${silent}`] : rows).join(' / ');
 }
 

@@ -95,8 +95,8 @@ export const isClaimable = (task: Task) =>
 export const isExpired = (task: Task) =>
   task.status === 'pending' && task.expiry === 'passed' && !task.started && task.attempts === 0;
 
-/** The row as a test reads it back; what says nothing of an ended task is left out. */
-export function rowOf(task: Task): string {
+/** The row as a test reads it back, and its follow-ups; what says nothing of an ended task is left out. */
+export function rowOf(task: Task, followUps: number): string {
   const { status, leaseNo, owner, attempts, losses, releases, errors } = task;
   if (status === 'gone') return `gone e${errors}`;
   const flags = [
@@ -106,6 +106,7 @@ export function rowOf(task: Task): string {
     task.cancelRequested && 'cancel',
     isHeld(task) && `lapse${task.lapse}`,
     task.reason,
+    task.status === 'completed' && followUps > 0 && `followed${followUps}`,
   ];
   const counts = `no${leaseNo} of${owner} a${attempts} l${losses} r${releases} e${errors}`;
   return [status, counts, ...flags.filter(Boolean)].join(' ');
