@@ -562,6 +562,8 @@ create table taskq.schedules (
   last_tick timestamptz,
   last_task_id bigint,
   last_fired_at timestamptz,
+  -- Why last_tick has no task. Null: it has one, or that of an earlier tick is live.
+  last_error text,
   created_at timestamptz not null default clock_timestamp(),
   changed_at timestamptz not null default clock_timestamp(),
   changed_by text not null default session_user,

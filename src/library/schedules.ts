@@ -52,6 +52,8 @@ export interface ScheduleRecord {
   readonly lastTaskId: string | null;
   /** The status of that task; null: nothing is known of it. */
   readonly lastStatus: TaskStatus | null;
+  /** Why the last tick has no task; null: it has one, or that of an earlier tick is live. */
+  readonly lastError: string | null;
 }
 
 export interface SchedulePause {
@@ -112,12 +114,13 @@ export interface Schedules<Type extends string = string> {
 
   /**
    * Enqueues the task of a schedule now, beside its ticks. `created` is false if the task of an earlier tick is live and
-   * the schedule allows no other: `id` is that task. Returns undefined if there is no schedule of this name.
+   * the schedule allows no other: `id` is that task, and `error` says why it was not replaced, if it had to be. Returns
+   * undefined if there is no schedule of this name.
    */
   run(
     name: string,
     settings?: { readonly by?: string },
-  ): Promise<{ readonly id: string; readonly created: boolean } | undefined>;
+  ): Promise<{ readonly id: string; readonly created: boolean; readonly error: string | null } | undefined>;
 
   /** Returns the next ticks of an expression, without a database. Throws TaskqError for an invalid one. */
   preview(expression: string, settings?: PreviewSettings): Promise<Date[]>;
@@ -176,7 +179,7 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
   async run(
     name: string,
     { by }: { readonly by?: string } = {},
-  ): Promise<{ readonly id: string; readonly created: boolean } | undefined> {
+  ): Promise<{ readonly id: string; readonly created: boolean; readonly error: string | null } | undefined> {
     checkedName('schedule', name);
     const { runSchedule } = await operations();
     return this.#host.withDatabase((db) => runSchedule(db, name, { by }));
@@ -217,6 +220,7 @@ function recordOf(schedule: ListedSchedule): ScheduleRecord {
     lastTick: dateOf(schedule.last_tick),
     lastTaskId: schedule.last_task_id,
     lastStatus: schedule.last_status,
+    lastError: schedule.last_error,
   };
 }
 

@@ -106,6 +106,20 @@ test('list and show say what there is, when it fires next and what it last did',
   expect(await printed('show', 'nightly')).toMatch(new RegExp(`last task +${id} \\(pending\\)`));
 });
 
+test('a task of another type that replace leaves alone is named by run, show and list', async () => {
+  await printed('add', 's', '@daily', 'double', '--overlap', 'replace');
+  const id = await printed('run', 's');
+  await printed('add', 's', '@daily', 'other', '--overlap', 'replace', '--allow-unknown');
+  const error = `task ${id} holds the key "schedule:s" and is not replaced: its type ("double")`;
+  expect(await run('run', 's')).toMatchObject({ stdout: `${id}\n`, stderr: expect.stringContaining(error) });
+  await project.client.query("update taskq.schedules set next_at = now() - interval '1 h'");
+  await project.client.query(
+    "select taskq.fire_schedule('s', next_at, next_at + interval '1 day') from taskq.schedules",
+  );
+  expect(await printed('show', 's')).toContain(error);
+  expect(await printed('list')).toContain('not replaced');
+});
+
 test('run enqueues its task; where the schedule allows no other, it prints the one that is live', async () => {
   await printed('add', 's', '@daily', 'double', '{"n":2}', '--overlap', 'skip');
   const id = await printed('run', 's');

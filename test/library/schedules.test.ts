@@ -48,7 +48,7 @@ describe('queue.schedules', () => {
     expect(await schedules.resume('nightly')).toBe(false);
     const ran = (await schedules.run('nightly'))!;
     expect(ran.created).toBe(true);
-    expect(await schedules.run('nightly')).toEqual({ id: ran.id, created: false });
+    expect(await schedules.run('nightly')).toEqual({ id: ran.id, created: false, error: null });
     expect(await schedules.remove('nightly')).toBe(true);
     expect(await schedules.get('nightly')).toBeUndefined();
     expect([await schedules.run('nightly'), await schedules.pause('nightly')]).toEqual([undefined, false]);

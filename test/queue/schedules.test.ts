@@ -14,6 +14,7 @@ interface Fired {
   readonly next_at: Date | null;
   readonly id: string | null;
   readonly created: boolean | null;
+  readonly extra: unknown;
 }
 
 async function set(options: object = {}, { name = 's', expression = '* * * * *', type = 'work' } = {}) {
@@ -38,7 +39,7 @@ async function fire(
   options: object = {},
   session = queue.admin,
 ): Promise<Fired> {
-  const text = 'select answer, next_at, id, created from taskq.fire_schedule($1, $2, $3, $4)';
+  const text = 'select answer, next_at, id, created, extra from taskq.fire_schedule($1, $2, $3, $4)';
   return (await session.row<Fired>(text, 's', expected, next, JSON.stringify(options)))!;
 }
 
@@ -242,12 +243,23 @@ describe('while the task of an earlier tick is live', () => {
     expect(tickOfSource(next!.source)).toBe(second.toISOString());
   });
 
-  test('a task of another type is left alone', async () => {
+  test('a task of another type is left alone, and the schedule says why its tick has none', async () => {
     const tick = await due(180, { overlap: 'replace' });
-    await fire(tick, later(tick, 60));
+    const { id } = await fire(tick, later(tick, 60));
     await set({ overlap: 'replace', allow_unknown: true }, { type: 'other' });
-    expect(await fire(later(tick, 60), later(tick, 120))).toMatchObject({ answer: 'fired', created: false });
+    const error =
+      `task ${id} holds the key "schedule:s" and is not replaced: its type ("work") or group is another;` +
+      ' cancel it, or wait until it ends';
+    expect(await fire(later(tick, 60), later(tick, 120))).toMatchObject({
+      ...{ answer: 'fired', created: false, extra: { tasks: 0, error } },
+    });
     expect(await tasks()).toHaveLength(1);
+    const lastError = () => queue.admin.value('select last_error from taskq.list_schedules()');
+    expect(await lastError()).toBe(error);
+    expect(await queue.admin.value("select extra ->> 'error' from taskq.run_schedule('s')")).toBe(error);
+    await queue.admin.rows('delete from taskq.tasks');
+    expect(await fire(later(tick, 120), later(tick, 180))).toMatchObject({ created: true });
+    expect(await lastError()).toBeNull();
   });
 });
 

@@ -177,6 +177,15 @@ test('one that cannot be fired is logged, tried again, and stops no other', asyn
   );
 });
 
+test('one that may not replace the task of an earlier tick is logged as failed, with the reason', async () => {
+  await set('beat', '@every 1s', 'nobody-handles-this', { overlap: 'replace' });
+  const worker = queue.work();
+  await worker.waitForLog(event('schedule.fired'));
+  await set('beat', '@every 1s', 'tick', { overlap: 'replace' });
+  const { error } = await worker.waitForLog(event('schedule.failed'));
+  expect(error).toMatchObject({ message: expect.stringContaining('its type ("nobody-handles-this")') });
+});
+
 test('at rest it costs no statement: what fires next comes with the heartbeat and the idle mark', async () => {
   await queue.rows(
     "do $$ begin execute format('alter database %I set track_functions = pl', current_database()); end $$",

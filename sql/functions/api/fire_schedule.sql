@@ -3,7 +3,7 @@
 -- next_at as it is now: `fired`, `early` (the tick has not come; in_ms until then), `changed` (next_at, the expression
 -- or the time zone is another, or it is paused: read it again), `busy` (locked by another transaction: ask again), or
 -- `gone`. id is that of the last task; created is false if that task holds the key of the schedule, as it lets no other
--- run beside it.
+-- run beside it. extra of `fired` is {tasks: how many are new, error: why that task was not replaced, if it had to be}.
 --
 -- options: ticks (an array of times, from _expected on and before _next, all of which must have come: those that get a
 -- task; [_expected] by default; empty: none, these ticks are passed over), expression and tz (by which the caller has
@@ -22,6 +22,7 @@ declare
   its taskq.schedules;
   ticks timestamptz[];
   tasks integer;
+  error text;
 begin
   perform taskq.refuse_unknown_options('fire_schedule', options, '{ticks,expression,tz}');
   if not coalesce(jsonb_typeof(options -> 'ticks'), 'array') = 'array' then
@@ -59,12 +60,15 @@ begin
     answer := 'early';
   else
     if cardinality(ticks) > 0 then
-      select made.id, made.created, made.tasks into id, created, tasks from taskq.enqueue_ticks(its, ticks) as made;
-      extra := jsonb_build_object('tasks', tasks);
+      select made.id, made.created, made.tasks, made.error into id, created, tasks, error
+      from taskq.enqueue_ticks(its, ticks) as made;
+      extra := jsonb_strip_nulls(jsonb_build_object('tasks', tasks, 'error', error));
     end if;
     update taskq.schedules s
     set next_at = _next, last_tick = coalesce(ticks[cardinality(ticks)], s.last_tick),
-      last_task_id = coalesce(id, s.last_task_id), last_fired_at = case when id is null then s.last_fired_at else ts end
+      last_task_id = coalesce(id, s.last_task_id),
+      last_fired_at = case when id is null then s.last_fired_at else ts end,
+      last_error = case when id is null then s.last_error else error end
     where s.name = _name;
     answer := 'fired';
     next_at := _next;

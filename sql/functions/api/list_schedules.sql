@@ -1,14 +1,15 @@
 -- Lists the schedules by name: at most _limit after the given one. next_at is null until a worker has computed it, and
 -- infinity if no tick is left; last_task_id is the task of last_tick, or the one that held the key of the schedule, and
--- last_status is its status (null: nothing is known of it any longer). options: name, for this schedule alone.
+-- last_status is its status (null: nothing is known of it any longer). last_error: why last_tick has no task. options:
+-- name, for this schedule alone.
 create or replace function taskq.list_schedules(
   _after text default '', _limit integer default 100, options jsonb default '{}'
 )
 returns table (
   name text, expression text, tz text, type text, payload jsonb, task_options jsonb, missed text, overlap text,
   jitter_ms bigint, next_at timestamptz, paused_at timestamptz, paused_by text, pause_reason text,
-  last_tick timestamptz, last_task_id bigint, last_status text, last_fired_at timestamptz, created_at timestamptz,
-  changed_at timestamptz, changed_by text, extra jsonb
+  last_tick timestamptz, last_task_id bigint, last_status text, last_fired_at timestamptz, last_error text,
+  created_at timestamptz, changed_at timestamptz, changed_by text, extra jsonb
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -23,7 +24,7 @@ begin
       (select t.status::text from taskq.tasks t where t.id = s.last_task_id limit 1),
       (select f.status::text from taskq.finished_tasks f where f.id = s.last_task_id limit 1),
       (select 'dead' from taskq.dead_tasks d where d.id = s.last_task_id limit 1)
-    ), s.last_fired_at, s.created_at, s.changed_at, s.changed_by, null::jsonb
+    ), s.last_fired_at, s.last_error, s.created_at, s.changed_at, s.changed_by, null::jsonb
   from taskq.schedules s
   where s.name > coalesce(_after, '') and (not options ? 'name' or s.name = options ->> 'name')
   order by s.name

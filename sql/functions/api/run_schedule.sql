@@ -1,6 +1,7 @@
 -- Enqueues the task of a schedule now, beside its ticks, paused or not; without its jitter and its delay. Returns the
 -- id of the task, and whether it is new (false: that task holds the key of the schedule, as it lets no other run beside
--- it). No row: there is no such schedule. options: by, a name recorded in taskq.actions beside the role.
+-- it; extra is then {error} if it had to be replaced and cannot be). No row: there is no such schedule. options: by, a
+-- name recorded in taskq.actions beside the role.
 create or replace function taskq.run_schedule(_name text, options jsonb default '{}')
 returns table (id bigint, created boolean, extra jsonb)
 language plpgsql security definer
@@ -16,7 +17,9 @@ begin
   if not found then
     return;
   end if;
-  select made.id, made.created into id, created from taskq.enqueue_ticks(its, array[null::timestamptz]) as made;
+  select made.id, made.created, jsonb_build_object('error', made.error) into id, created, extra
+  from taskq.enqueue_ticks(its, array[null::timestamptz]) as made;
+  extra := nullif(jsonb_strip_nulls(extra), '{}');
   perform taskq.record_action(
     'run schedule', clock_timestamp(), options, array[id], _settings => jsonb_build_object('schedule', _name)
   );

@@ -39,6 +39,9 @@ export function formatSchedule(schedule: ListedSchedule, { paint, now, columns }
     ['jitter', formatDuration(jitter_ms)],
     ['last tick', last_tick === null ? 'none' : at(last_tick)],
     ['last task', last_task_id === null ? 'none' : `${last_task_id} (${last_status ?? 'gone'})`],
+    ...(schedule.last_error === null
+      ? []
+      : [['error', paint.red(printable(schedule.last_error))] as [string, string]]),
     ['set by', `${printable(schedule.changed_by)}, ${relativeTime(schedule.changed_at, now)}`],
   ];
   const text = [

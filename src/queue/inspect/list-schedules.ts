@@ -28,6 +28,8 @@ export interface ListedSchedule {
   /** Null: nothing is known of that task any longer. */
   readonly last_status: TaskStatus | null;
   readonly last_fired_at: string | null;
+  /** Why the last tick has no task; null: it has one, or that of an earlier tick is live. */
+  readonly last_error: string | null;
   readonly created_at: string;
   readonly changed_at: string;
   readonly changed_by: string;

@@ -93,6 +93,8 @@ export interface ScheduleRun {
   readonly id: string;
   /** False: the task holds the key of the schedule, so none was added. */
   readonly created: boolean;
+  /** Why that task was not replaced, if it had to be; else null. */
+  readonly error: string | null;
 }
 
 /** Enqueue the task of a schedule now, beside its ticks. Undefined: there is no such schedule. */
@@ -102,7 +104,7 @@ export async function runSchedule(
   { by }: Acting = {},
 ): Promise<ScheduleRun | undefined> {
   const rows = await db.query<ScheduleRun>({
-    text: 'select id, created from taskq.run_schedule($1, $2)',
+    text: `select id, created, extra ->> 'error' as error from taskq.run_schedule($1, $2)`,
     values: [name, JSON.stringify({ by })],
   });
   return rows[0];

@@ -51,6 +51,8 @@ export interface FireAnswer {
   readonly id: string | null;
   /** How many tasks are new. */
   readonly tasks: number;
+  /** Why the last task, that of an earlier tick, was not replaced. */
+  readonly error?: string | undefined;
 }
 
 /** Fire a schedule if its tick has come and no other worker has fired it. */
@@ -65,7 +67,7 @@ export async function fireSchedule(db: Queryable, request: FireRequest): Promise
     next_at: string | null;
     in_ms: number | null;
     id: string | null;
-    extra: { readonly tasks: number } | null;
+    extra: { readonly tasks: number; readonly error?: string } | null;
   }>({
     name: 'taskq_fire_schedule',
     text: `select answer, to_jsonb(next_at) #>> '{}' as next_at, in_ms, id, extra
@@ -78,5 +80,5 @@ export async function fireSchedule(db: Queryable, request: FireRequest): Promise
     ],
   });
   const { answer, next_at: nextAt, in_ms: inMs, id, extra } = rows[0]!;
-  return { answer, nextAt, inMs, id, tasks: extra?.tasks ?? 0 };
+  return { answer, nextAt, inMs, id, tasks: extra?.tasks ?? 0, error: extra?.error };
 }

@@ -72,7 +72,7 @@ export const EVENTS = {
   ],
   'schedule.failed': [
     'error',
-    'a schedule cannot be fired, and is tried again; logged once a minute',
+    'a schedule cannot be fired, and is tried again; or its tick has no task, as one of another type or group holds its key; logged once a minute',
     ['schedule', 'error'],
   ],
   'worker.maintained': [

@@ -83,17 +83,24 @@ export class Scheduler {
     } catch (error) {
       if (isUnanswered(error)) throw error;
       this.#agenda.failed(schedule, wallClock());
-      const message = messageOf(error);
-      if (this.#logged.pass(`${schedule.name}\n${message}`))
-        this.#options.events.event('schedule.failed', { schedule: schedule.name, error: { message } });
+      this.#logFailed(schedule.name, messageOf(error));
     }
   }
 
-  #log({ schedule: { name }, ticks, passed }: DueFiring, { id, tasks }: FireAnswer): void {
+  #logFailed(name: string, message: string): void {
+    if (this.#logged.pass(`${name}\n${message}`))
+      this.#options.events.event('schedule.failed', { schedule: name, error: { message } });
+  }
+
+  #log({ schedule: { name }, ticks, passed }: DueFiring, { id, tasks, error }: FireAnswer): void {
     const { events, onFired } = this.#options;
     const tick = ticks.at(-1);
     if (passed > 0) events.event('schedule.passed', { schedule: name, passed });
     if (tick === undefined || id === null) return;
+    if (error !== undefined) {
+      this.#logFailed(name, error);
+      return;
+    }
     events.event('schedule.fired', {
       ...{ schedule: name, tick: new Date(tick).toISOString(), task_id: id, tasks },
     });

@@ -21,8 +21,8 @@ Prints the id of the task, which has no tick; a paused schedule runs too. If the
     const db = await context.database();
     const made = await runSchedule(db, name, { by });
     if (made === undefined) throw await noSuchSchedule(db, name);
-    const { id, created } = made;
-    if (!created) context.output.talk(`task ${id} of schedule ${printable(name)} is live`);
+    const { id, created, error } = made;
+    if (!created) context.output.talk(error ?? `task ${id} of schedule ${printable(name)} is live`);
     await context.output.answer({ name, id, created }, () => id);
   },
 };
