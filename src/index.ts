@@ -49,7 +49,7 @@ export {
 export type { SchemaIssue, SchemaResult, StandardSchema } from './domain/standard-schema.ts';
 export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
-export type { FinishedStatus, LiveStatus, TaskStatus } from './domain/task.ts';
+export type { FinishedStatus, LiveStatus, TaskStatus, WorkflowPlace } from './domain/task.ts';
 export type { ErrorCode } from './lib/error-codes.ts';
 export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.ts';
 export type { Level } from './lib/level.ts';
@@ -135,6 +135,7 @@ export {
   type HandlerDefinition,
   type HandlerOptions,
   type Isolation,
+  type ParentEnd,
   type TaskContext,
   type TaskLog,
   type TransactionWork,

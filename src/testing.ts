@@ -1,18 +1,24 @@
 import type { HandlerMap } from './domain/handler-map.ts';
+import type { WorkflowPlace } from './domain/task.ts';
 import { openDatabase, type Queryable } from './lib/database.ts';
 import { type PgClient, queryableOf } from './lib/pg-client.ts';
 import { TransactionPool } from './lib/transaction-pool.ts';
 import { beginNested } from './library/nested-transaction.ts';
 import type { ShownTaskOf } from './library/task-record.ts';
-import { TestRun } from './library/test-run.ts';
+import { type GivenParent, type GivenPlace, TestRun } from './library/test-run.ts';
 import type { Transactions } from './worker/attempt/transact.ts';
 
 export type { PgClient } from './lib/pg-client.ts';
 export { rolledBack } from './library/rolled-back.ts';
+export type { GivenParent } from './library/test-run.ts';
 
 export type TestOptions<Handlers extends HandlerMap> = {
   /** Handlers by type, or the directory of their files. All run in this process, whatever their isolation. */
   readonly handlers: Handlers | string;
+  /** What `ctx.workflow` is, instead of what the database says. */
+  readonly workflow?: WorkflowPlace;
+  /** What `ctx.parents` returns, by step, instead of what the database says; a task of no workflow needs `workflow` too. */
+  readonly parents?: Readonly<Record<string, GivenParent>>;
 } & (
   | {
       /** URL of the task's database; or pass a `client`. */
@@ -50,20 +56,24 @@ export function runAttempt<Handlers extends HandlerMap>(
 }
 
 async function withRun<Handlers extends HandlerMap, T>(
-  { handlers, databaseUrl, client }: TestOptions<Handlers>,
+  { handlers, databaseUrl, client, ...place }: TestOptions<Handlers>,
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
   if (client !== undefined)
     return onceBegun(
       { db: queryableOf(client), begin: (...mark) => beginNested(client, ...mark) },
-      handlers,
+      { handlers, place },
       work,
     );
   const applicationName = 'taskq testing';
   const database = openDatabase({ databaseUrl, maxConnections: 1, applicationName });
   const pool = new TransactionPool({ databaseUrl, applicationName, deadlineMs: 30_000 });
   try {
-    return await onceBegun({ db: database, begin: (...mark) => pool.begin(...mark) }, handlers, work);
+    return await onceBegun(
+      { db: database, begin: (...mark) => pool.begin(...mark) },
+      { handlers, place },
+      work,
+    );
   } finally {
     await Promise.all([database.close(), pool.close()]);
   }
@@ -71,10 +81,10 @@ async function withRun<Handlers extends HandlerMap, T>(
 
 async function onceBegun<T>(
   { db, begin }: { readonly db: Queryable; readonly begin: Transactions['begin'] },
-  handlers: HandlerMap | string,
+  { handlers, place }: { readonly handlers: HandlerMap | string; readonly place: GivenPlace },
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
-  const run = await TestRun.begin(db, handlers, begin);
+  const run = await TestRun.begin(db, handlers, { begin, place });
   let result: T;
   try {
     result = await work(run);

@@ -35,6 +35,14 @@ export function isSameLease(a: Lease, b: Lease): boolean {
   return a.id === b.id && a.leaseNo === b.leaseNo;
 }
 
+/** The place of a task in a workflow. */
+export interface WorkflowPlace {
+  /** The id of the workflow. */
+  readonly id: string;
+  /** The step that the task is; null: it is none, but was enqueued because a step has ended. */
+  readonly step: string | null;
+}
+
 /** A task as a claim returns it to a worker. */
 export interface ClaimedTask extends Lease {
   readonly type: string;
@@ -56,6 +64,8 @@ export interface ClaimedTask extends Lease {
   readonly traceparent: string | null;
   /** The tick of the schedule that enqueued it, ISO 8601; null: no schedule did at a tick. */
   readonly tick: string | null;
+  /** Its place in a workflow; null: it is in none. */
+  readonly workflow: WorkflowPlace | null;
   /** It started at once: the database already has it as `running`. */
   readonly running: boolean;
   /** It tries an open breaker, and starts before all others: nothing of its type does until it has ended. */

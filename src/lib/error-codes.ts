@@ -183,6 +183,10 @@ export const ERROR_CODES = described({
     meaning: 'a function of the schema refused what it was given',
     remedy: 'correct it as the message says',
   },
+  result_not_stored: {
+    meaning: '`ctx.parents` is asked for a result that could not be stored',
+    remedy: 'return less from the parent, or store it elsewhere and return where',
+  },
   schema_behind: {
     meaning: 'the schema is older than this version of taskq needs',
     remedy: '`taskq migrate`',

@@ -1,12 +1,14 @@
 import { NoSuchTaskError } from '../domain/errors.ts';
 import type { HandlerMap, UnknownHandlers } from '../domain/handler-map.ts';
 import type { Outcome } from '../domain/outcome.ts';
-import type { ClaimedTask } from '../domain/task.ts';
+import { storableResult } from '../domain/storable-result.ts';
+import type { ClaimedTask, TaskStatus, WorkflowPlace } from '../domain/task.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
 import { after } from '../lib/after.ts';
 import type { Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { packageVersion } from '../lib/package-root.ts';
+import { getParents, type ParentRow } from '../queue/inspect/get-parents.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
 import { ageTask } from '../queue/operate/age-task.ts';
 import { claimOne } from '../queue/protocol/claim-one.ts';
@@ -33,6 +35,26 @@ import { type ShownTaskOf, shownOf } from './task-record.ts';
 const LEASE_MS = 3_600_000;
 const MOST_ATTEMPTS = 1000;
 
+/** Which step a test's task is, instead of what the database says. */
+export interface GivenPlace {
+  readonly workflow?: WorkflowPlace;
+  readonly parents?: Readonly<Record<string, GivenParent>>;
+}
+
+/** How a parent has ended, in a test. */
+export interface GivenParent {
+  /** Default: `completed`. */
+  readonly status?: TaskStatus;
+  /** What its handler returned: the test's handler reads it as it would be stored. */
+  readonly result?: unknown;
+}
+
+interface TestHost {
+  /** See `Transactions`. */
+  readonly begin: Transactions['begin'];
+  readonly place: GivenPlace;
+}
+
 type Shown = ShownTaskOf<UnknownHandlers>;
 
 /** Runs tasks one attempt at a time, without loops or waiting, as a test's worker. */
@@ -40,21 +62,17 @@ export class TestRun {
   readonly #db: Queryable;
   readonly #handlers: Handlers;
   readonly #workerId: number;
-  readonly #begin: Transactions['begin'];
+  readonly #host: TestHost;
 
-  private constructor(db: Queryable, handlers: Handlers, workerId: number, begin: Transactions['begin']) {
+  private constructor(db: Queryable, handlers: Handlers, workerId: number, host: TestHost) {
     this.#db = db;
     this.#handlers = handlers;
     this.#workerId = workerId;
-    this.#begin = begin;
+    this.#host = host;
   }
 
-  /** Loads the handlers and registers them in the database as a worker does. `begin`: see `Transactions`. */
-  static async begin(
-    db: Queryable,
-    given: string | HandlerMap,
-    begin: Transactions['begin'],
-  ): Promise<TestRun> {
+  /** Loads the handlers and registers them in the database as a worker does. */
+  static async begin(db: Queryable, given: string | HandlerMap, host: TestHost): Promise<TestRun> {
     const handlers = await loadGiven(given, null, 'inline');
     await checkSchema(db);
     const { workerId } = await registerWorker(db, {
@@ -68,7 +86,7 @@ export class TestRun {
       queues: null,
       paused: true,
     });
-    return new TestRun(db, handlers, workerId, begin);
+    return new TestRun(db, handlers, workerId, host);
   }
 
   /** Unregisters, so that no worker remains that appears to have gone silent. */
@@ -103,21 +121,24 @@ export class TestRun {
     return this.#show(id);
   }
 
-  async #run(task: ClaimedTask, handler: Handler): Promise<void> {
+  async #run(claimed: ClaimedTask, handler: Handler): Promise<void> {
+    const { place } = this.#host;
+    const task = place.workflow === undefined ? claimed : { ...claimed, workflow: place.workflow };
     const { timeoutMs } = task;
     const attempt = new Attempt(task, timeoutMs);
     const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));
     const notes = new Notes();
     const transactions: Transactions = {
       workerId: this.#workerId,
-      begin: this.#begin,
+      begin: this.#host.begin,
       beforeCommit: (completed) => this.#note(task, attempt, notes, completed),
     };
     const check: PayloadCheck = (type, { value }) => {
       const schema = this.#handlers.get(type)?.schema;
       return schema && refuseMisfit(type, schema, value);
     };
-    const ctx = new Context(attempt, { output: outputTo(attempt, notes), transactions, check });
+    const parents = async () => givenParents(place) ?? getParents(this.#db, task.id);
+    const ctx = new Context(attempt, { output: outputTo(attempt, notes), parents, transactions, check });
     const outcome = await runInline(attempt, handler, ctx);
     callOff();
     if (attempt.recorded === undefined) await this.#note(task, attempt, notes, outcome);
@@ -140,6 +161,14 @@ export class TestRun {
     if (shown === undefined) throw new NoSuchTaskError(id);
     return shownOf(shown);
   }
+}
+
+function givenParents({ parents }: GivenPlace): ParentRow[] | undefined {
+  if (parents === undefined) return undefined;
+  return Object.entries(parents).map(([step, { status = 'completed', result }]) => {
+    const { json, note } = storableResult(result);
+    return { step, status, result: json === null ? null : JSON.parse(json), result_note: note };
+  });
 }
 
 /** Notes what a handler reports and logs. */

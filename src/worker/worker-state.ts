@@ -5,12 +5,14 @@ import { SerialQueue } from '../lib/serial-queue.ts';
 import { describeDatabaseError } from '../lib/server-trouble.ts';
 import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
+import { getParents } from '../queue/inspect/get-parents.ts';
 import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import type { Attempt } from './attempt/attempt.ts';
 import type { HandlerOutput } from './attempt/handler-output.ts';
 import { HandlerTransactions } from './attempt/handler-transactions.ts';
+import type { ReadParents } from './attempt/parents.ts';
 import type { Transactions } from './attempt/transact.ts';
 import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
@@ -72,12 +74,15 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   unstored: Handlers | undefined;
   /** Tasks that `untilIdle` left, counted by reason. */
   left: Readonly<Record<string, number>> = {};
+  readonly #beside: Queryable;
+
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
   constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
     const { handlers, leaseMs, heartbeatMs, events } = options;
     const { slotFreed } = this;
     this.options = options;
     this.db = db;
+    this.#beside = beside;
     this.workerId = workerId;
     this.handled = [...handlers.keys()];
     this.types = this.handled;
@@ -167,6 +172,10 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
           .catch((error: unknown) => this.onStatementFailed(error));
       },
     };
+  }
+
+  parentsOf({ task }: StartedTask): ReadParents {
+    return () => getParents(this.#beside, task.id);
   }
 
   outputOf(held: StartedTask): HandlerOutput {

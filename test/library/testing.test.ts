@@ -2,6 +2,7 @@ import { Cancel, Dead, defineHandler, Retry, Snooze, type TaskContext } from 'ta
 import { rolledBack, runAttempt, runTask } from 'taskq/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { insertWorkflow } from '../queue/flow/steps.ts';
 import type { Session } from '../queue/session.ts';
 import { claimOne, registerWorker } from '../queue/worker.ts';
 import { useLibrary } from './use-queue.ts';
@@ -62,6 +63,7 @@ const handlers = {
       if (ctx.attempt === 2) await client.query('commit');
       return rows[0];
     }),
+  step: async (_: unknown, ctx: TaskContext) => ({ at: ctx.workflow, parents: await ctx.parents() }),
   traced: (_: unknown, { traceparent }: TaskContext) => ({ traceparent }),
   slow: defineHandler({
     timeout: '50ms',
@@ -183,6 +185,31 @@ describe('runTask', () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     expect(await run('traced', {}, { traceparent })).toMatchObject({ result: { traceparent } });
     expect(await run('traced')).toMatchObject({ result: { traceparent: null } });
+  });
+
+  test('a step gets its parents from the database', async () => {
+    const { id, tasks } = await insertWorkflow(library.admin, [
+      { step: 'a', status: 'completed', result: { rows: 7 } },
+      { step: 'b', after: ['a'], met: ['a'], task: { type: 'step' } },
+    ]);
+    expect(await runTask(tasks.b!, { databaseUrl: library.url, handlers })).toMatchObject({
+      result: { at: { id, step: 'b' }, parents: { a: { status: 'completed', result: { rows: 7 } } } },
+    });
+  });
+
+  test('a test may say which step a task is, and what its parents have brought', async () => {
+    const { id } = await library.open().enqueue('step', {}, { allowUnknown: true });
+    const workflow = { id: '7', step: 'b' };
+    const parents = { a: { result: new Date(0) }, z: { status: 'dead' } } as const;
+    expect(await runTask(id, { databaseUrl: library.url, handlers, workflow, parents })).toMatchObject({
+      result: {
+        at: workflow,
+        parents: {
+          a: { status: 'completed', result: '1970-01-01T00:00:00.000Z' },
+          z: { status: 'dead', result: null },
+        },
+      },
+    });
   });
 
   test('a task without history is reported once', async () => {

@@ -21,6 +21,7 @@ function task(id: number, availableAtUs: number, priority = 2): ClaimedTask {
     groupKey: null,
     traceparent: null,
     tick: null,
+    workflow: null,
     running: true,
   };
 }

@@ -9,7 +9,7 @@
 --
 -- Limits the payloads of one claim to 16 MB of text: if they are large, it takes the first tasks, at least one.
 --
--- extra is null, except {"traceparent", "source"} for the few tasks that have one of them.
+-- extra is null, except {"traceparent", "source", "workflow": {"id", "step"}} for the few tasks that have one of them.
 --
 -- _cursor holds 22 numbers per queue, in the order of _queues: for each priority the available_at (epoch microseconds)
 -- and id of the last task claimed there, and then the due_at and id of the last ask attended to. Null claims from the
@@ -304,8 +304,8 @@ begin
     where t.ctid = any (chosen[1 : _start])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, t.losses = 0,
-      case when coalesce(t.traceparent, t.source) is not null
-        then jsonb_strip_nulls(jsonb_build_object('traceparent', t.traceparent, 'source', t.source)) end;
+      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
+        then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
   end if;
   if cardinality(chosen) > _start then
     return query
@@ -317,8 +317,8 @@ begin
     where t.ctid = any (chosen[_start + 1 :])
     returning t.id, t.lease_no, t.queue, t.type, t.priority, taskq.epoch_us(t.available_at),
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
-      case when coalesce(t.traceparent, t.source) is not null
-        then jsonb_strip_nulls(jsonb_build_object('traceparent', t.traceparent, 'source', t.source)) end;
+      case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
+        then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
   end if;
   if options @> '{"looked": true}' and (level_queues is not null or closed is not null) then
     extra := jsonb_build_object(

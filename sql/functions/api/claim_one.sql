@@ -69,7 +69,7 @@ begin
       (select q.timeout_ms from taskq.queues q where q.name = t.queue),
       (select d.timeout_ms from taskq.defaults d)
     ), t.group_key, t.payload, true,
-    case when coalesce(t.traceparent, t.source) is not null
-        then jsonb_strip_nulls(jsonb_build_object('traceparent', t.traceparent, 'source', t.source)) end;
+    case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
+      then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
 end
 $$;

@@ -1,10 +1,10 @@
+import { whyNotStored } from '../../domain/why-not-stored.ts';
 import { EXIT, TaskqError } from '../../lib/errors.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import type { Enqueued } from '../../queue/protocol/enqueue.ts';
 import type { EndRow } from '../../queue/protocol/get-ends.ts';
 import { printable } from '../present/printable.ts';
-import { whyNotStored } from '../present/why-not-stored.ts';
 import type { Context } from '../run/context.ts';
 import type { Screen } from '../run/output.ts';
 

@@ -1,4 +1,5 @@
 import type { ResultNote } from '../../domain/storable-result.ts';
+import { whyNotStored } from '../../domain/why-not-stored.ts';
 import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
@@ -12,7 +13,6 @@ import { printable, printableLines } from './printable.ts';
 import { progressText } from './progress-text.ts';
 import { backoffText } from './settings-text.ts';
 import { localTime, relativeTime, roughly } from './times.ts';
-import { whyNotStored } from './why-not-stored.ts';
 
 /** What the task's own row does not say. */
 export interface Surroundings {

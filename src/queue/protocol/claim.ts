@@ -1,5 +1,5 @@
 import { tickOfSource } from '../../domain/schedule/tick-source.ts';
-import type { ClaimedTask } from '../../domain/task.ts';
+import type { ClaimedTask, WorkflowPlace } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 /** A position in one level (queue and priority), the last task claimed there; or in the asks of groups, by time. */
@@ -86,7 +86,11 @@ export interface ClaimRow {
   readonly group_key: string | null;
   readonly payload: string;
   readonly running: boolean;
-  readonly extra: { readonly traceparent?: string; readonly source?: string } | null;
+  readonly extra: {
+    readonly traceparent?: string;
+    readonly source?: string;
+    readonly workflow?: { readonly id: string; readonly step?: string };
+  } | null;
 }
 
 /** The columns of a ClaimRow. */
@@ -178,7 +182,12 @@ export function taskOf(row: ClaimRow): ClaimedTask {
     running: row.running,
     traceparent: row.extra?.traceparent ?? null,
     tick: tickOfSource(row.extra?.source),
+    workflow: placeOf(row.extra?.workflow),
   };
+}
+
+function placeOf(workflow: NonNullable<ClaimRow['extra']>['workflow']): WorkflowPlace | null {
+  return workflow === undefined ? null : { id: workflow.id, step: workflow.step ?? null };
 }
 
 function byUrgency(a: ClaimedTask, b: ClaimedTask): number {

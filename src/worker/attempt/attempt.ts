@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
+import type { WorkflowPlace } from '../../domain/task.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { AbortReason, Isolation } from '../handlers/handler.ts';
 import type { LogLines } from './log-lines.ts';
@@ -19,6 +20,8 @@ export interface AttemptTask {
   readonly traceparent: string | null;
   /** The tick of the schedule that enqueued it, ISO 8601. */
   readonly tick: string | null;
+  /** Its place in a workflow. */
+  readonly workflow: WorkflowPlace | null;
 }
 
 /** Where a handler runs: in this process, in a child process that runs one task after the other, or in a fresh one. */

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import type { FollowUps } from '../../domain/follow-ups.ts';
 import { progressOf } from '../../domain/progress.ts';
 import { storableError } from '../../domain/storable-error.ts';
+import type { WorkflowPlace } from '../../domain/task.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import type { Level } from '../../lib/level.ts';
 import { shown } from '../../lib/shown.ts';
@@ -10,11 +11,13 @@ import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
 import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
+import { parentsOf, type ReadParents } from './parents.ts';
 import { type Transactions, transact } from './transact.ts';
 
 /** What a context passes on to. */
 export interface ContextHost {
   readonly output: HandlerOutput;
+  readonly parents: ReadParents;
   readonly transactions: Transactions;
   /** Compares the payloads that the handler enqueues with the schemas of its worker's handlers. */
   readonly check: PayloadCheck;
@@ -24,15 +27,17 @@ export interface ContextHost {
 export class Context implements TaskContext {
   readonly #attempt: Attempt;
   readonly #output: HandlerOutput;
+  readonly #parents: ReadParents;
   readonly #transactions: Transactions;
   readonly #check: PayloadCheck;
   /** Created on first use: most handlers enqueue nothing. */
   #followUps: FollowUpList | undefined;
   #isOver = false;
 
-  constructor(attempt: Attempt, { output, transactions, check }: ContextHost) {
+  constructor(attempt: Attempt, { output, parents, transactions, check }: ContextHost) {
     this.#attempt = attempt;
     this.#output = output;
+    this.#parents = parents;
     this.#transactions = transactions;
     this.#check = check;
   }
@@ -62,6 +67,10 @@ export class Context implements TaskContext {
     return tick === null ? null : new Date(tick);
   }
 
+  get workflow(): WorkflowPlace | null {
+    return this.#attempt.task.workflow;
+  }
+
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }
@@ -83,6 +92,10 @@ export class Context implements TaskContext {
 
   get warn(): TaskContext['warn'] {
     return (error) => this.#output.warn(storableError(error));
+  }
+
+  get parents(): TaskContext['parents'] {
+    return async () => (this.workflow === null ? {} : parentsOf(await this.#parents()));
   }
 
   get transaction(): TaskContext['transaction'] {

@@ -6,6 +6,7 @@ import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { HandlerTransactions } from '../attempt/handler-transactions.ts';
+import type { ReadParents } from '../attempt/parents.ts';
 import type { Transactions } from '../attempt/transact.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
@@ -46,6 +47,8 @@ export interface ExecutorHost {
   onLost(held: HeldTask): void;
   /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
   onRecorded(held: StartedTask & EndedTask, ended: Outcome): void;
+  /** Reads how the parents of its step have ended. */
+  parentsOf(held: StartedTask): ReadParents;
   /** Where the handler of this task opens its own transactions. */
   transactionsOf(held: StartedTask): Transactions;
   readonly transactions: HandlerTransactions;
@@ -92,6 +95,7 @@ export class Executor {
         check: this.#checkPayload,
       }),
       outputOf: (held) => host.outputOf(held),
+      parentsOf: (held) => host.parentsOf(held),
       transactionsOf: (held) => host.transactionsOf(held),
       check: this.#checkPayload,
       onEnded: (held, outcome) => this.#end(held, outcome),

@@ -2,6 +2,7 @@ import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { Context } from '../attempt/context.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
+import type { ReadParents } from '../attempt/parents.ts';
 import { runInline } from '../attempt/run-inline.ts';
 import type { Transactions } from '../attempt/transact.ts';
 import type { Handler } from '../handlers/load-handler.ts';
@@ -17,6 +18,8 @@ export interface AttemptHost {
   readonly processes: HandlerProcesses;
   /** Where everything goes that a handler reports while it runs. */
   outputOf(held: StartedTask): HandlerOutput;
+  /** Reads how the parents of its step have ended. */
+  parentsOf(held: StartedTask): ReadParents;
   /** Where a handler opens its own transactions. */
   transactionsOf(held: StartedTask): Transactions;
   /** Compares the payloads that handlers enqueue with the schemas of this worker's handlers. */
@@ -44,10 +47,11 @@ async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost
 function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
   const { attempt } = held;
   const output = host.outputOf(held);
+  const parents = host.parentsOf(held);
   const transactions = host.transactionsOf(held);
   return attempt.isIsolated
-    ? host.processes.run(attempt, handler as LoadedHandler, { output, transactions })
-    : runInline(attempt, handler, new Context(attempt, { output, transactions, check: host.check }));
+    ? host.processes.run(attempt, handler as LoadedHandler, { output, parents, transactions })
+    : runInline(attempt, handler, new Context(attempt, { output, parents, transactions, check: host.check }));
 }
 
 /** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */

@@ -4,6 +4,7 @@ import type { Callback } from '../../domain/callback.ts';
 import type { FollowUpOptions } from '../../domain/follow-ups.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
+import type { TaskStatus, WorkflowPlace } from '../../domain/task.ts';
 import type { TransactionClient } from '../../lib/open-transaction.ts';
 
 /** Why a handler was asked to end. */
@@ -19,6 +20,14 @@ export interface TaskLog {
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
   /** Something that failed although the attempt continues. */
   error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** How a parent of a step has ended. */
+export interface ParentEnd {
+  /** `completed`; with `onDeath: 'continue'` also `dead`, `cancelled` or `expired`; or live again, if it was revived. */
+  readonly status: TaskStatus | 'gone';
+  /** Its result; null if it has none. */
+  readonly result: unknown;
 }
 
 /** What a handler does in its transaction; the value that it returns is the task's result. */
@@ -38,6 +47,8 @@ export interface TaskContext {
   readonly traceparent: string | null;
   /** The tick of the schedule that enqueued the task, whenever it runs; null: it was not enqueued at a tick. */
   readonly tick: Date | null;
+  /** The workflow that the task belongs to, and which step of it it is; null: it belongs to none. */
+  readonly workflow: WorkflowPlace | null;
   /** Aborted when the handler should end; its `reason` is an AbortReason. */
   readonly signal: AbortSignal;
   /** Writes lines of the worker's log that name the task. */
@@ -49,6 +60,11 @@ export interface TaskContext {
   progress(value: number, text?: string): void;
   /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
   warn(error: unknown): void;
+  /**
+   * Returns how the parents of its step have ended, by their names; `{}` if it is no step, or has no parents. Read anew
+   * by each call. Reading `result` of one that completed with a result that could not be stored throws TaskqError.
+   */
+  parents(): Promise<Readonly<Record<string, ParentEnd>>>;
   /**
    * Runs `work` in a transaction of the task's database whose last statement completes the task: what it has written
    * and the completion are committed together, or neither is. To be returned: what the handler does afterwards changes

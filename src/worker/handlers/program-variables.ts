@@ -5,6 +5,8 @@ export const PROGRAM_VARIABLES = [
   'TASKQ_QUEUE',
   'TASKQ_ATTEMPT',
   'TASKQ_TICK',
+  'TASKQ_WORKFLOW',
+  'TASKQ_STEP',
 ] as const;
 
 export type ProgramVariable = (typeof PROGRAM_VARIABLES)[number];

@@ -23,8 +23,9 @@ const MAX_LINE_BYTES = 2000;
 /**
  * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
  * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, `TASKQ_TICK` if a
- * schedule enqueued it at a tick, and `TRACEPARENT` if it has one. Each line of stderr is logged, each line on file
- * descriptor 3 is a report (see `readReports`). When asked to end it gets SIGTERM; its worker kills it after `killAfter`.
+ * schedule enqueued it at a tick, `TASKQ_WORKFLOW` and `TASKQ_STEP` if it is a step of a workflow, and `TRACEPARENT` if
+ * it has one. Each line of stderr is logged, each line on file descriptor 3 is a report (see `readReports`). When asked
+ * to end it gets SIGTERM; its worker kills it after `killAfter`.
  *
  * A line `{"enqueue": {"type": …, "payload": …, …options}}` on file descriptor 3 enqueues a task; the attempt fails if it
  * is refused.
@@ -34,13 +35,15 @@ const MAX_LINE_BYTES = 2000;
  * stderr. A report that cannot be understood fails an attempt that would have completed.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
-  const { id, type, queue, attempt, traceparent, tick } = ctx;
+  const { id, type, queue, attempt, traceparent, tick, workflow } = ctx;
   const variables: Readonly<Record<ProgramVariable, string | undefined>> = {
     TASKQ_ID: id,
     TASKQ_TYPE: type,
     TASKQ_QUEUE: queue,
     TASKQ_ATTEMPT: String(attempt),
     TASKQ_TICK: tick?.toISOString(),
+    TASKQ_WORKFLOW: workflow?.id,
+    TASKQ_STEP: workflow?.step ?? undefined,
   };
   // Undefined removes what was given to the worker itself.
   const program = spawn(path, [], {

@@ -3,6 +3,7 @@ import type { StoredPayload } from '../../domain/payload.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
+import type { ParentRow } from '../../queue/inspect/get-parents.ts';
 import type { AttemptTask, Completion } from '../attempt/attempt.ts';
 import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { AbortReason } from '../handlers/handler.ts';
@@ -22,7 +23,11 @@ export type ToChild =
   | ({ readonly kind: 'run'; readonly key: string } & RunRequest)
   | { readonly kind: 'commit' }
   | { readonly kind: 'abort'; readonly reason: AbortReason }
-  | ({ readonly kind: 'checked'; readonly check: number } & PayloadAnswer);
+  | ({ readonly kind: 'checked'; readonly check: number } & PayloadAnswer)
+  | { readonly kind: 'parents'; readonly ask: number; readonly answer: ParentsAnswer };
+
+/** The parents of the task's step, or why they could not be read. */
+export type ParentsAnswer = { readonly rows: readonly ParentRow[] } | { readonly problem: string };
 
 /** What the worker knows of a payload; null: it knows no schema of its type. */
 export interface PayloadAnswer {
@@ -38,6 +43,8 @@ export type FromChild =
   | { readonly kind: 'committing'; readonly outcome: Completed }
   /** Its handler enqueues a task: compare its payload with the schema of its type. */
   | { readonly kind: 'check'; readonly check: number; readonly type: string; readonly payload: StoredPayload }
+  /** Its handler asks for the parents of its step. */
+  | { readonly kind: 'parents'; readonly ask: number }
   /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }
   | {

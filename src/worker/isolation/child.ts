@@ -12,6 +12,7 @@ import type { Transactions } from '../attempt/transact.ts';
 import { catchUncaughtErrors } from '../attempt/uncaught-errors.ts';
 import { type Handler, loadHandler } from '../handlers/load-handler.ts';
 import { AskedChecks } from './asked-checks.ts';
+import { AskedParents } from './asked-parents.ts';
 import type { FromChild, Keyed, RunRequest, ToChild } from './child-messages.ts';
 import { endWithParent } from './end-with-parent.ts';
 
@@ -46,6 +47,10 @@ function outputOf(attempt: Attempt): HandlerOutput {
 function contextOf(attempt: Attempt, itsTransactions: Transactions): Context {
   return new Context(attempt, {
     output: outputOf(attempt),
+    parents: async () => {
+      if (attempt !== current) throw refused('the parents cannot be read: the attempt has ended');
+      return parents.read();
+    },
     transactions: itsTransactions,
     check: checks.ask,
   });
@@ -57,6 +62,7 @@ let current: Attempt | undefined;
 let key = '';
 let transactions: HandlerTransactions;
 let mayCommit = () => {};
+const parents = new AskedParents((ask) => send({ kind: 'parents', ask }));
 const checks = new AskedChecks((check, type, payload) => send({ kind: 'check', check, type, payload }));
 
 process.on('message', (message: ToChild) => {
@@ -72,6 +78,9 @@ process.on('message', (message: ToChild) => {
       break;
     case 'checked':
       checks.answered(message.check, message.answer);
+      break;
+    case 'parents':
+      parents.answered(message.ask, message.answer);
       break;
     case 'run':
       key = message.key;

@@ -8,6 +8,7 @@ import type { Completion } from '../attempt/attempt.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { TransactionSettings } from '../attempt/handler-transactions.ts';
+import type { ReadParents } from '../attempt/parents.ts';
 import type { Transactions } from '../attempt/transact.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { FromChild, Keyed, PayloadAnswer, RunRequest, ToChild } from './child-messages.ts';
@@ -24,6 +25,7 @@ export interface EndOfRun {
 /** What a run in a process requires of the worker. */
 export interface RunHost {
   readonly output: HandlerOutput;
+  readonly parents: ReadParents;
   /** Called before a transaction of the handler commits. */
   readonly transactions: Pick<Transactions, 'beforeCommit'>;
   /** What becomes of the handler's transaction, as far as is known. */
@@ -134,6 +136,9 @@ export class HandlerProcess {
       case 'check':
         void this.#answer(message);
         break;
+      case 'parents':
+        void this.#answerParents(message.ask);
+        break;
       case 'spoilt':
         this.#spent = true;
         break;
@@ -160,6 +165,14 @@ export class HandlerProcess {
       answer = { problem: error instanceof InvalidPayloadError ? error.problem : messageOf(error) };
     }
     this.#send({ kind: 'checked', check, answer });
+  }
+
+  async #answerParents(ask: number): Promise<void> {
+    const answer = await this.#host!.parents().then(
+      (rows) => ({ rows }),
+      (error: unknown) => ({ problem: messageOf(error) }),
+    );
+    this.#send({ kind: 'parents', ask, answer });
   }
 
   #died(outcome: Outcome): void {

@@ -74,7 +74,7 @@ export class HandlerProcesses {
     handler: LoadedHandler,
     host: HandlerHost,
   ): Promise<EndOfRun> {
-    const { id, leaseNo, type, queue, payload, attempts, traceparent, tick } = attempt.task;
+    const { id, leaseNo, type, queue, payload, attempts, traceparent, tick, workflow } = attempt.task;
     const { path, killAfterMs = this.#killAfterMs } = handler;
     const killTimer = new KillTimer(killAfterMs, () => {
       attempt.killed = true;
@@ -85,7 +85,7 @@ export class HandlerProcesses {
       killTimer.start(reason);
     };
     this.#busy.add(process);
-    const task = { id, leaseNo, type, queue, payload, attempts, traceparent, tick };
+    const task = { id, leaseNo, type, queue, payload, attempts, traceparent, tick, workflow };
     const onCompletion = (completion: Completion) => {
       attempt.completion = completion;
     };

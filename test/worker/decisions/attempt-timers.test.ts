@@ -23,7 +23,7 @@ afterEach(() => {
 /** A running task whose timers have started. */
 function started(timeoutMs: number | null, isolation: AttemptIsolation = 'inline'): StartedTask {
   const about = { id: '1', leaseNo: 1, type: 'work', queue: 'default', payload: '{}' };
-  const task: AttemptTask = { ...about, attempts: 0, traceparent: null, tick: null };
+  const task: AttemptTask = { ...about, attempts: 0, traceparent: null, tick: null, workflow: null };
   const held = { attempt: new Attempt(task, timeoutMs, isolation) } as StartedTask;
   timers.start(held);
   return held;

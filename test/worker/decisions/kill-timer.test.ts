@@ -14,7 +14,7 @@ beforeEach(() => {
   kills = 0;
   timer = new KillTimer(KILL_AFTER_MS, () => (kills += 1));
   const about = { id: '1', leaseNo: 1, type: 'work', queue: 'default', payload: '{}' };
-  const task: AttemptTask = { ...about, attempts: 0, traceparent: null, tick: null };
+  const task: AttemptTask = { ...about, attempts: 0, traceparent: null, tick: null, workflow: null };
   attempt = new Attempt(task, null, 'process');
   attempt.onAbort = (reason) => timer.start(reason);
 });

@@ -115,7 +115,7 @@ function claimed(index: number): ClaimedTask {
   return {
     ...{ id, leaseNo, priority, losses },
     ...{ type: 'work', queue: 'default', payload: '{}', attempts: 0, availableAtUs: 0 },
-    ...{ timeoutMs: null, groupKey: null, traceparent: null, tick: null, running: true },
+    ...{ timeoutMs: null, groupKey: null, traceparent: null, tick: null, workflow: null, running: true },
   };
 }
 

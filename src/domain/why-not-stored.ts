@@ -1,4 +1,4 @@
-import type { ResultNote } from '../../domain/storable-result.ts';
+import type { ResultNote } from './storable-result.ts';
 
 /** Say why a result could not be stored: `larger than 262144 bytes (2000002)`, `it is circular`. */
 export function whyNotStored({ reason, bytes }: ResultNote): string {

@@ -1,0 +1,3 @@
+import run from './_parents.mjs';
+
+export default { isolation: 'process', run };
