@@ -296,6 +296,52 @@ test('logs of many attempts that fail at once are stored some 4 MB at a time', a
   await worker.exit;
 });
 
+test('a worker that is killed once its notes are stored, before the outcome is, leaves both where they belong', async () => {
+  await handler(
+    'fails.mjs',
+    `export default async (_, ctx) => {
+       ctx.log.info(\`attempt \${ctx.attempt}\`);
+       ctx.warn('odd');
+       ctx.progress(0.5);
+       throw new Error('over');
+     }`,
+  );
+  const id = await queue.enqueue('fails', {}, { max_attempts: 1 });
+  // The statement that records an outcome never ends.
+  await queue.rows(`create function public.keep() returns trigger language plpgsql as $$ begin
+    perform pg_sleep(600);
+    return old;
+  end $$`);
+  await queue.rows(
+    `create trigger keep before delete on taskq.tasks for each row execute function public.keep()`,
+  );
+  const first = queue.work([], { handlers });
+  const started = await first.waitForLog(event('worker.started'));
+  const sleeping =
+    "select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+  await until(
+    async () => (await queue.rows(sleeping)).length > 0,
+    async () => JSON.stringify(await queue.task(id)),
+  );
+  first.kill('SIGKILL');
+  await first.exit;
+  await queue.rows(`select pg_terminate_backend(pid, 10000) from (${sleeping}) as s`);
+  await queue.rows('drop function public.keep cascade');
+
+  const notes = `select array(select lines #>> '{0,message}' from taskq.task_logs where task_id = $1) as logs,
+    array(select outcome::text from taskq.task_errors where task_id = $1 order by failed_at) as errors`;
+  expect(await queue.task(id)).toMatchObject({ status: 'running', attempts: 0, progress: { value: 0.5 } });
+  expect(await queue.rows(notes, id)).toEqual([{ logs: ['attempt 1'], errors: ['warned'] }]);
+
+  // The attempt has no outcome: it is lost, and the next one is not its second.
+  await queue.robbed(started);
+  await queue.work(['--until-idle'], { handlers }).exit;
+  expect(await queue.task(id)).toMatchObject({ status: 'dead', attempts: 1, progress: { value: 0.5 } });
+  expect(await queue.rows(notes, id)).toEqual([
+    { logs: ['attempt 1', 'attempt 1'], errors: ['warned', 'lost', 'warned', 'failed'] },
+  ]);
+});
+
 describe('a program', () => {
   test('reports on file descriptor 3, a line each', async () => {
     await handler(
