@@ -9,6 +9,8 @@ export interface Chaos {
   readonly prepare: (client: pg.Client) => Promise<void>;
   /** What happens beside the workers, each on a connection of its own, and how often. */
   readonly acts: readonly (readonly [everyMs: number, act: Act])[];
+  /** Lets end what would not end by itself: happens again and again after the run, while tasks are left. */
+  readonly windUp?: Act;
   /** What has to be reached in a run of ordinary length, besides what each such run reaches. */
   readonly toReach: readonly string[];
   /** What an act reaches only if something is wrong. */
@@ -66,7 +68,8 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
     startNext();
   };
   const acts = [...chaos.acts, [TERMINATE_MS, terminateWorkerSession], [KILL_MS, killOldest]] as const;
-  const acting = acts.map(([everyMs, act]) => repeat(url, over.signal, everyMs, act, reach));
+  const errors = new Set<string>();
+  const acting = acts.map(([everyMs, act]) => repeat(url, over.signal, everyMs, { act, reach, errors }));
   await sleep(seconds * 500);
   let deadlocks = 0;
   if (crash !== undefined) {
@@ -80,11 +83,12 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
   await Promise.all(acting);
 
   const last = await connect(url);
-  const faults = await settleDown(last);
+  const faults = await settleDown(last, async () => chaos.windUp?.(last, reach));
   const find: Find = async (what, text) => {
     const { rows } = await last.query(text);
     if (rows.length > 0) faults.push(`${rows.length} ${what}, such as ${JSON.stringify(rows.slice(0, 3))}`);
   };
+  for (const error of errors) faults.push(`an act fails: ${error}`);
   await checkRuns(last, find, reach);
   await chaos.check(last, find, reach);
   deadlocks += await deadlocksOf(last);
@@ -108,7 +112,8 @@ const WITNESS = `
   create table witness.committed (task_id bigint, at timestamptz default clock_timestamp());
   create table witness.killed (worker int, at timestamptz default clock_timestamp());
   create table witness.runs (
-    task_id bigint, worker int, run uuid primary key, began_at timestamptz default clock_timestamp(), ended_at timestamptz
+    task_id bigint, worker int, run uuid primary key, began_at timestamptz default clock_timestamp(), ended_at timestamptz,
+    good boolean
   );
   select taskq.add_types('{witness}', '{}');
   select taskq.set_defaults('{"max_attempts": 2, "backoff": {"kind": "fixed", "base_ms": 50}}');
@@ -159,17 +164,58 @@ export async function cancelSome(client: pg.Client, reach: Reach): Promise<void>
 export async function leaveClaimOpen(
   client: pg.Client,
   reach: Reach,
-  { queues, ms, end }: { readonly queues: readonly string[]; readonly ms: number; readonly end: string },
+  {
+    queues,
+    types = ['witness'],
+    ms,
+    end,
+  }: {
+    readonly queues: readonly string[];
+    readonly types?: readonly string[];
+    readonly ms: number;
+    readonly end: string;
+  },
 ): Promise<void> {
   await client.query('begin');
   const { rows } = await client.query(
-    "select id from taskq.claim(1, $1, '{witness}', 5, 0, $2) where id is not null",
-    [queues, LEASE_MS],
+    'select id from taskq.claim(1, $1, $2, 5, 0, $3) where id is not null',
+    [queues, types, LEASE_MS],
   );
   await sleep(ms);
   await client.query(end);
   reach('claims left open', Math.sign(rows.length));
 }
+
+/**
+ * Claims tasks of this type, goes silent until another worker has them, and then reports that they have completed, with
+ * these follow-ups.
+ */
+export async function comeBack(
+  client: pg.Client,
+  reach: Reach,
+  type: string,
+  enqueue?: readonly object[],
+): Promise<void> {
+  const { rows } = await client.query<{ id: string; lease_no: number }>(
+    "select id, lease_no from taskq.claim(1, '{default}', array[$1], 3, 0, 100) where id is not null",
+    [type],
+  );
+  if (rows.length === 0) return;
+  const held = 'select from taskq.tasks where id = any ($1) and lease_owner = 1';
+  const ids = rows.map(({ id }) => id);
+  while ((await client.query(held, [ids])).rowCount !== 0) await sleep(LEASE_MS / 10);
+  const outcomes = rows.map((lease) => ({ ...lease, outcome: 'completed', enqueue }));
+  const { rows: answers } = await client.query<{ answer: string }>(
+    'select answer from taskq.settle_and_enqueue(1, $1)',
+    [JSON.stringify(outcomes)],
+  );
+  reach('zombies', answers.length);
+  const believed = answers.filter(({ answer }) => answer !== 'lost');
+  if (believed.length > 0) reach(BELIEVED, believed.length);
+}
+
+/** What `comeBack` reaches only if something is wrong. */
+export const BELIEVED = 'zombies that were believed';
 
 /** Starts a worker with the handlers of these tests. */
 export function startWorker(
@@ -227,20 +273,27 @@ export async function terminateSession(client: pg.Client, application: string): 
 const terminateWorkerSession: Act = async (client, reach) =>
   reach('terminated backends', await terminateSession(client, 'taskq%'));
 
+interface Acting {
+  readonly act: Act;
+  readonly reach: Reach;
+  /** Gets what no kill and no lock explains: then the act tests nothing. */
+  readonly errors: Set<string>;
+}
+
 /** Acts every so often until the signal; on a new connection after what failed. */
 async function repeat(
   url: string,
   signal: AbortSignal,
   everyMs: number,
-  act: Act,
-  reach: Reach,
+  { act, reach, errors }: Acting,
 ): Promise<void> {
   let client = await connect(url);
   while (!signal.aborted) {
     try {
       await act(client, reach);
-    } catch {
+    } catch (error) {
       reach('failed statements');
+      if (!isDisturbance((error as pg.DatabaseError).code)) errors.add(String(error));
       await client.end().catch(() => {});
       client = await connect(url);
     }
@@ -249,19 +302,25 @@ async function repeat(
   await client.end().catch(() => {});
 }
 
+/** The connection is lost (without a code, or one of the system), the server shuts down, or a lock was waited for. */
+function isDisturbance(code: string | undefined): boolean {
+  return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^(08|40|55P03|57)/.test(code);
+}
+
 /** Waits until this many workers have registered. */
 async function untilWorkersClaim(client: pg.Client, workers: number): Promise<void> {
   while ((await numberOf(client, 'select count(*) from taskq.workers')) < workers) await sleep(100);
 }
 
 /** Waits until nothing is live. Returns what is left when nothing has ended for a minute: it is stuck. */
-async function settleDown(client: pg.Client): Promise<string[]> {
+async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promise<string[]> {
   let least = Infinity;
   for (let end = performance.now() + 60_000; performance.now() < end; ) {
     const live = await numberOf(client, 'select count(*) from taskq.tasks');
     if (live === 0) return [];
     if (live < least) end = performance.now() + 60_000;
     least = Math.min(least, live);
+    await windUp();
     await sleep(200);
   }
   const [{ rows: tasks }, { rows: asks }, { rows: limits }] = [
