@@ -243,7 +243,7 @@ test('an attempt whose row is locked as it ends has its log stored all the same'
        throw new Error('over');
      }`,
   );
-  const worker = queue.work([], { handlers });
+  queue.work([], { handlers });
   // The row is free again while the database waits for it, now to store the log and now to record the outcome.
   for (const heldForMs of [0, 700, 900]) {
     const id = await queue.enqueue('fails', path, { max_attempts: 1 });
@@ -260,8 +260,6 @@ test('an attempt whose row is locked as it ends has its log stored all the same'
       { lines: [{ message: 'the last line' }] },
     ]);
   }
-  worker.kill('SIGTERM');
-  await worker.exit;
 });
 
 test('logs of many attempts that fail at once are stored some 4 MB at a time', async () => {
@@ -276,24 +274,16 @@ test('logs of many attempts that fail at once are stored some 4 MB at a time', a
        throw new Error('over');
      }`,
   );
-  await queue.rows('create table public.writes (logs integer)');
-  await queue.rows(`create function public.log_write() returns trigger language plpgsql as $$ begin
-    insert into public.writes select count(*) from added;
-    return null;
-  end $$`);
-  await queue.rows(`create trigger writes after insert on taskq.task_logs referencing new table as added
-    for each statement execute function public.log_write()`);
+  await recordStatements(
+    'insert on taskq.task_logs referencing new table as added',
+    'select count(*) from added',
+  );
   const ids = await queue.enqueueSome(60, 'fails', path, { max_attempts: 1 });
-  const worker = queue.work(['--concurrency', '60'], { handlers });
+  queue.work(['--concurrency', '60'], { handlers });
   await reachedSome(ids);
   await writeFile(path, '');
-  await until(
-    async () => (await queue.value<number>('select sum(logs)::int from public.writes')) === 60,
-    async () => JSON.stringify(await queue.rows('select * from public.writes')),
-  );
-  expect(await queue.value<number>('select max(logs) from public.writes')).toBeLessThanOrEqual(20);
-  worker.kill('SIGTERM');
-  await worker.exit;
+  await recorded('sum(rows) = 60');
+  expect(await queue.value<number>('select max(rows) from public.statements')).toBeLessThanOrEqual(20);
 });
 
 test('a worker that is killed once its notes are stored, before the outcome is, leaves both where they belong', async () => {
@@ -397,32 +387,23 @@ test('progress of all tasks of a worker is stored by one statement, once a secon
        clearInterval(timer);
      }`,
   );
-  await queue.rows('create table public.writes (at timestamptz, tasks integer)');
-  await queue.rows(`create function public.log_write() returns trigger language plpgsql as $$ begin
-    insert into public.writes select clock_timestamp(), count(*)
-    from changed join unchanged using (id) where changed.progress <> unchanged.progress having count(*) > 0;
-    return null;
-  end $$`);
   const ids = await queue.enqueueSome(20, 'many', path);
-  const worker = queue.work(['--concurrency', '20'], { handlers });
+  queue.work(['--concurrency', '20'], { handlers });
   await reachedSome(ids);
-  await queue.rows(`create trigger writes after update on taskq.tasks referencing new table as changed old table as unchanged
-    for each statement execute function public.log_write()`);
-  await until(
-    async () => (await queue.value<number>('select count(*)::int from public.writes where tasks = 20')) >= 4,
-    async () => JSON.stringify(await queue.rows('select * from public.writes')),
+  await recordStatements(
+    'update on taskq.tasks referencing new table as changed old table as unchanged',
+    'select count(*) from changed join unchanged using (id) where changed.progress <> unchanged.progress',
   );
+  await recorded('count(*) filter (where rows = 20) >= 4');
   const apart = await queue.value<number>(
     `select min(apart) from (
        select extract(epoch from at - lag(at) over (order by at))::float as apart
-       from public.writes where tasks = 20
-     ) as w`,
+       from public.statements where rows = 20
+     ) as s`,
   );
   expect(apart).toBeGreaterThan(0.9);
   await writeFile(path, '');
   await queue.drained();
-  worker.kill('SIGTERM');
-  await worker.exit;
 });
 
 async function reachedSome(ids: readonly string[]): Promise<void> {
@@ -431,3 +412,22 @@ async function reachedSome(ids: readonly string[]): Promise<void> {
     async () => JSON.stringify(await queue.rows('select id, progress from taskq.tasks')),
   );
 }
+
+/** Records in `public.statements` when each statement of a kind ran from now on, and how many rows it wrote, if any. */
+async function recordStatements(kind: string, countRows: string): Promise<void> {
+  await queue.rows('create table public.statements (at timestamptz, rows integer)');
+  await queue.rows(`create function public.record_statement() returns trigger language plpgsql as $$ begin
+    insert into public.statements select * from (select clock_timestamp(), (${countRows})) as s (at, rows) where rows > 0;
+    return null;
+  end $$`);
+  await queue.rows(
+    `create trigger statements after ${kind} for each statement execute function public.record_statement()`,
+  );
+}
+
+/** Waits until this holds of all recorded statements. */
+const recorded = (condition: string) =>
+  until(
+    async () => await queue.value<boolean>(`select ${condition} from public.statements`),
+    async () => JSON.stringify(await queue.rows('select * from public.statements')),
+  );

@@ -252,35 +252,23 @@ describe.each(['transact', 'transact-apart'])('a handler of type %s', (type) => 
 
 test('a row that another transaction locks is waited for, and a task whose row stays locked runs again', async () => {
   queue.work(['--lease', '30s']);
-  const id = await queue.enqueue('transact', { until: 'go' });
-  await queue.saw(id, 'wrote');
   const session = await queue.session();
-  await session.query('begin');
-  await session.query("update taskq.tasks set progress = '1' where id = $1", [id]);
-  await queue.witness(id, 'go');
-  await expect
-    .poll(() =>
-      queue.value(
-        "select count(*)::integer from pg_stat_activity where application_name = 'taskq handlers' and state = 'active'",
-      ),
-    )
-    .toBe(1);
+  const endsWhileLocked = async () => {
+    const id = await queue.enqueue('transact', { until: 'go' });
+    await queue.saw(id, 'wrote');
+    await session.query('begin');
+    await session.query("update taskq.tasks set progress = '1' where id = $1", [id]);
+    await queue.witness(id, 'go');
+    await expect.poll(waiting).toBe(1);
+    return id;
+  };
+
+  const id = await endsWhileLocked();
   await session.query('commit');
   await queue.hasStatus(id, 'completed');
   expect(await effectsOf(id)).toEqual([1]);
 
-  const stuck = await queue.enqueue('transact', { until: 'go' });
-  await queue.saw(stuck, 'wrote');
-  await session.query('begin');
-  await session.query("update taskq.tasks set progress = '1' where id = $1", [stuck]);
-  await queue.witness(stuck, 'go');
-  await expect
-    .poll(() =>
-      queue.value(
-        "select count(*)::integer from pg_stat_activity where application_name = 'taskq handlers' and state = 'active'",
-      ),
-    )
-    .toBe(1);
+  const stuck = await endsWhileLocked();
   await expect.poll(connections).toBe(0);
   await session.query('commit');
   await queue.hasStatus(stuck, 'completed');
@@ -288,6 +276,12 @@ test('a row that another transaction locks is waited for, and a task whose row s
   const errors = await queue.rows('select error from taskq.task_errors where task_id = $1', stuck);
   expect(errors).toMatchObject([{ error: { code: '55P03' } }]);
 });
+
+/** How many transactions of handlers run a statement. */
+const waiting = () =>
+  queue.value(
+    "select count(*)::integer from pg_stat_activity where application_name = 'taskq handlers' and state = 'active'",
+  );
 
 test('connections are made when a transaction begins, one for each slot at most', async () => {
   queue.work(['--concurrency', '3']);
