@@ -1,12 +1,28 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Branch, inOrder } from './paths.ts';
 import type { World } from './world.ts';
 
-/** Reads the functions that play the events of a model in the database: this one's unless told. */
-export async function readDriver(driver = new URL('driver.sql', import.meta.url)): Promise<string> {
-  const files = [new URL('play.sql', import.meta.url), driver];
-  return (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
+/** Creates a database for the test file with the functions that play the events of a model: this one's by default. */
+export function useModel(driver = new URL('driver.sql', import.meta.url)) {
+  let database: TestDatabase;
+  let client: pg.Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = await database.client();
+    for (const file of [new URL('play.sql', import.meta.url), driver])
+      await client.query(await readFile(file, 'utf8'));
+  });
+  afterAll(() => database.drop());
+  return {
+    get client() {
+      return client;
+    },
+    /** Opens another session. */
+    session: () => database.client(),
+  };
 }
 
 export async function begin(client: pg.Client, world: World): Promise<void> {

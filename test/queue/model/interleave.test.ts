@@ -1,7 +1,6 @@
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { readDriver } from './database.ts';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { useModel } from './database.ts';
 import { type Meanwhile, meanwhile } from './locked.ts';
 import { lookOf, type Play, play } from './play.ts';
 import { seeded } from './sequences.ts';
@@ -14,22 +13,19 @@ import { surroundingsOf, type World } from './world.ts';
 const share = inject('systemBinDir') !== undefined && !process.env.TASKQ_FULL ? 1 / 3 : 1;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
-let database: TestDatabase;
+const model = useModel();
 let first: pg.Client;
 let second: pg.Client;
 let secondPid: number;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  first = await database.client();
-  await first.query(await readDriver());
-  second = await database.client();
+  first = model.client;
+  second = await model.session();
   // A function that waits where it must not then fails, and does not hang.
   await second.query("set lock_timeout = '5s'");
   const { rows } = await second.query<{ pid: number }>('select pg_backend_pid() as pid');
   secondPid = rows[0]!.pid;
 });
-afterAll(() => database.drop());
 
 describe('two sessions at one task are answered as if one came before the other', () => {
   it.each(SITUATIONS)(`the task $name (TASKQ_SEED=${seed})`, { timeout: 600_000 }, async (situation) => {
@@ -59,7 +55,7 @@ describe('two sessions at one task are answered as if one came before the other'
     const verbs = ['cancel', 'add_dead', 'revive', 'discard'] as const;
     const began = performance.now();
     const answers = verbs.map(async (verb) => {
-      const client = await database.client();
+      const client = await model.session();
       await act(client, { verb, ids: [verb === 'cancel' ? 2 : 1] });
     });
     const codes = (await Promise.allSettled(answers)).map(

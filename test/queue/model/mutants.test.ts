@@ -1,8 +1,6 @@
-import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFunctions, type SqlFunction } from '../../../src/queue/schema/schema-release.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { begin, playAll, readDriver } from './database.ts';
+import { describe, expect, it } from 'vitest';
+import { readFunctions } from '../../../src/queue/schema/schema-release.ts';
+import { begin, playAll, useModel } from './database.ts';
 import { randomSequence, seeded } from './sequences.ts';
 import { BEGINNINGS } from './world.ts';
 
@@ -166,27 +164,18 @@ const MUTANTS: readonly Mutant[] = [
   },
 ];
 
-let database: TestDatabase;
-let client: pg.Client;
-let functions: readonly SqlFunction[];
-
-beforeAll(async () => {
-  functions = await readFunctions();
-  database = await createTestDatabase();
-  client = await database.client();
-  await client.query(await readDriver());
-});
-afterAll(() => database.drop());
+const functions = await readFunctions();
+const model = useModel();
 
 describe('the replay sees a mistake in a SQL function', () => {
   it.each(MUTANTS)('$file: $name', async ({ file, from, to }) => {
     const texts = file.split(', ').map((wanted) => functions.find(({ name }) => name === wanted)!.text);
     for (const text of texts) {
       expect(text).toContain(from);
-      await client.query(text.replaceAll(from, to));
+      await model.client.query(text.replaceAll(from, to));
     }
     expect(await findDifference(MANY)).toBeDefined();
-    for (const text of texts) await client.query(text);
+    for (const text of texts) await model.client.query(text);
   });
 
   it('and none without one', async () => {
@@ -202,9 +191,9 @@ async function findDifference(lengths: readonly number[]): Promise<string | unde
   const random = seeded(1);
   for (const length of lengths) {
     for (const { world } of BEGINNINGS) {
-      await begin(client, world);
+      await begin(model.client, world);
       const sequences = Array.from({ length }, () => randomSequence(world, random));
-      const difference = await playAll(client, sequences);
+      const difference = await playAll(model.client, sequences);
       if (difference !== undefined) return difference;
     }
   }

@@ -1,7 +1,5 @@
-import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { begin, playAll, readDriver, walk } from './database.ts';
+import { describe, expect, inject, it } from 'vitest';
+import { begin, playAll, useModel, walk } from './database.ts';
 import { LEASES } from './explore.ts';
 import { type Chunk, chunksOf, countOf, growTree, rootedIn } from './paths.ts';
 import { randomSequence, seeded } from './sequences.ts';
@@ -19,15 +17,7 @@ const share = isFull ? 1 : isOlder ? 1 / 3 : 1 / 10;
 const SEQUENCES = isFull ? 500 : isOlder ? 100 : 200;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
-let database: TestDatabase;
-let client: pg.Client;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  client = await database.client();
-  await client.query(await readDriver());
-});
-afterAll(() => database.drop());
+const model = useModel();
 
 describe('the SQL functions do what the model does', { timeout: 900_000 }, () => {
   const beginnings = BEGINNINGS.map(({ depth, ...beginning }) => ({ ...beginning, depth: depth - less }));
@@ -38,9 +28,9 @@ describe('the SQL functions do what the model does', { timeout: 900_000 }, () =>
       const random = seeded(seed);
       const { branches, count } = growTree(world, depth, LEASES);
       expect(count).toBeGreaterThan(1000);
-      await begin(client, world);
+      await begin(model.client, world);
       for (const chunk of drawn([...chunksOf(branches, 1000)], share * count, random))
-        expect(await walk(client, rootedIn(chunk))).toBeUndefined();
+        expect(await walk(model.client, rootedIn(chunk))).toBeUndefined();
     },
   );
 
@@ -48,10 +38,10 @@ describe('the SQL functions do what the model does', { timeout: 900_000 }, () =>
     const random = seeded(seed);
     for (const sequences of [Math.ceil(SEQUENCES / 2), Math.floor(SEQUENCES / 2)]) {
       for (const { world } of BEGINNINGS) {
-        await begin(client, world);
+        await begin(model.client, world);
         for (let left = sequences; left > 0; left -= 250) {
           const some = Array.from({ length: Math.min(left, 250) }, () => randomSequence(world, random));
-          expect(await playAll(client, some)).toBeUndefined();
+          expect(await playAll(model.client, some)).toBeUndefined();
         }
       }
       await dropPartitionsOfDays();
@@ -72,10 +62,10 @@ function* drawn(chunks: readonly Chunk[], events: number, random: () => number):
 
 /** What is left is what a schema has in which no worker has run for months. */
 async function dropPartitionsOfDays(): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
+  const { rows } = await model.client.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits
      where inhparent in ('taskq.finished_tasks'::regclass, 'taskq.task_errors'::regclass)
        and inhrelid::regclass::text !~ '_unplaced$'`,
   );
-  for (const { name } of rows) await client.query(`drop table ${name}`);
+  for (const { name } of rows) await model.client.query(`drop table ${name}`);
 }

@@ -1,22 +1,11 @@
-import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readFunctions, type SqlFunction } from '../../../../src/queue/schema/schema-release.ts';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { playAll, readDriver } from '../database.ts';
+import { describe, expect, it } from 'vitest';
+import { readFunctions } from '../../../../src/queue/schema/schema-release.ts';
+import { playAll, useModel } from '../database.ts';
 import { MUTANTS, type Mutant, UNASKED } from './mutants.ts';
 import { playsOf, settingsOf } from './play.ts';
 
-let database: TestDatabase;
-let client: pg.Client;
-let functions: readonly SqlFunction[];
-
-beforeAll(async () => {
-  functions = await readFunctions();
-  database = await createTestDatabase();
-  client = await database.client();
-  await client.query(await readDriver(new URL('driver.sql', import.meta.url)));
-});
-afterAll(() => database.drop());
+const functions = await readFunctions();
+const model = useModel(new URL('driver.sql', import.meta.url));
 
 describe('the replay sees that a SQL function does not ask for', () => {
   it.each(UNASKED)('$name: $file', expectDifference);
@@ -31,13 +20,13 @@ async function expectDifference(mutant: Mutant): Promise<void> {
   const { text } = functions.find(({ name }) => name === file)!;
   expect(text).toContain(from);
   expect(await findDifference(mutant)).toBeUndefined();
-  await client.query(text.replaceAll(from, to));
+  await model.client.query(text.replaceAll(from, to));
   // It does something else, and does not fail.
   expect(await findDifference(mutant)).toMatch(/=>.*$/);
-  await client.query(text);
+  await model.client.query(text);
 }
 
 async function findDifference({ world, events }: Mutant): Promise<string | undefined> {
-  await client.query('select model.start($1)', [settingsOf(world.settings)]);
-  return await playAll(client, [playsOf(world, events)]);
+  await model.client.query('select model.start($1)', [settingsOf(world.settings)]);
+  return await playAll(model.client, [playsOf(world, events)]);
 }

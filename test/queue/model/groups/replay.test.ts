@@ -1,7 +1,5 @@
-import type pg from 'pg';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { playAll, readDriver } from '../database.ts';
+import { expect, inject, it } from 'vitest';
+import { playAll, useModel } from '../database.ts';
 import { seeded } from '../sequences.ts';
 import { playAtRandom, settingsOf } from './play.ts';
 import { BEGINNINGS } from './world.ts';
@@ -10,23 +8,15 @@ import { BEGINNINGS } from './world.ts';
 const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 60) : 25;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
-let database: TestDatabase;
-let client: pg.Client;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  client = await database.client();
-  await client.query(await readDriver(new URL('driver.sql', import.meta.url)));
-});
-afterAll(() => database.drop());
+const model = useModel(new URL('driver.sql', import.meta.url));
 
 it.each(BEGINNINGS)(
   `the SQL functions do what the model of groups does, in ${SEQUENCES} sequences from: $name (TASKQ_SEED=${seed})`,
   async ({ name, world }) => {
     const random = seeded(seed + name.length);
-    await client.query('select model.start($1)', [settingsOf(world.settings)]);
+    await model.client.query('select model.start($1)', [settingsOf(world.settings)]);
     const sequences = Array.from({ length: SEQUENCES }, () => playAtRandom(world, random));
-    expect(await playAll(client, sequences)).toBeUndefined();
+    expect(await playAll(model.client, sequences)).toBeUndefined();
   },
   300_000,
 );
