@@ -73,6 +73,7 @@ const PURE = [
   'task_options',
   'tick_text',
   'type_options',
+  'workflow_callback',
 ];
 /** Planned into the functions that call it, it reads with their rights. */
 const READS_AS_ITS_CALLER = [

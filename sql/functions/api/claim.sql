@@ -17,7 +17,8 @@
 -- an open snapshot slow it down. _look_back_ms makes each level start that long before now if its cursor is later: this
 -- finds tasks whose transaction committed after the cursor had passed.
 --
--- Before it claims, it attends to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit
+-- Before it claims, it attends to what workflows ask for, of any queue (taskq.attend_workflows), and so releases steps
+-- whose parents have ended, and to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit
 -- and a strict order it claims no task before one that comes first by priority and id, has not started, and waited for
 -- a slot when the claim began (taskq.find_out_of_turn): committed, its time attended to, and not refused by the
 -- application.
@@ -72,6 +73,8 @@ declare
   asking text[];
   asked_to timestamptz;
   asks_left jsonb;
+  steps_from timestamptz;
+  steps_left timestamptz;
   given bigint[];
   -- The first of them: a longer list would be searched for each task.
   just_given bigint[];
@@ -134,6 +137,18 @@ begin
     select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, ts) as b;
     may_probe := may_probe and _start + _ahead > 0 and spare = 0;
   end if;
+  -- Where no workflow was ever asked for, the table has no page. Before groups: a released step may wait for a slot.
+  if pg_relation_size('taskq.workflow_asks') > 0 and _start + _ahead > 0 then
+    select least(look_back_to, coalesce(min(coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity')), '-infinity'))
+    into steps_from
+    from generate_series(1, cardinality(_queues)) as q (place);
+    -- What is asked for from here on is for the next claim.
+    asked_to := ts - interval '1 microsecond';
+    if exists (select from taskq.workflow_asks a where a.due_at <= ts and a.due_at >= steps_from) then
+      steps_left := taskq.attend_workflows(steps_from, ts);
+      ts := clock_timestamp();
+    end if;
+  end if;
   -- Where nothing was ever asked, the table has no page, and reading it would cost a tenth of a claim that finds
   -- nothing.
   if pg_relation_size('taskq.asks') > 0 and _start + _ahead > 0 then
@@ -165,7 +180,7 @@ begin
       _queues, level_queues[1 : cardinality(level_queues) / 10], handled, look_back_to, _cursor, _start + _ahead, ts,
       spare > 0
     ) as a;
-    asked_to := ts - interval '1 microsecond';
+    asked_to := coalesce(asked_to, ts - interval '1 microsecond');
   end if;
   if asked_to is not null or limits is not null then
     -- After what has ended meanwhile, and has made room.
@@ -173,6 +188,16 @@ begin
   end if;
   if level_rooms is null then
     looked_to := ts;
+  end if;
+  if steps_left is not null then
+    asked_to := least(asked_to, steps_left - interval '1 microsecond');
+    asks_left := (
+      select jsonb_object_agg(l.key, case
+        when (l.value ->> 0)::bigint > taskq.epoch_us(asked_to) then jsonb_build_array(taskq.epoch_us(asked_to), 0)
+        else l.value
+      end)
+      from jsonb_each(asks_left) as l
+    );
   end if;
 
   if may_probe then

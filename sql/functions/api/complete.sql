@@ -31,6 +31,7 @@ declare
   tied bigint[];
   called bigint[];
   called_types text[];
+  stepped bigint[];
   probes bigint[];
   default_retention text;
   type_retention jsonb;
@@ -69,13 +70,14 @@ begin
     array_agg(locked.row_at) filter (where locked.is_kept),
     count(*), array_agg(locked.id) filter (where locked.notify_done),
     array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention),
-    array_agg(locked.id) filter (where locked.is_tied), array_agg(locked.id) filter (where locked.is_called)
-  into plain_at, kept_at, locked_count, waited, other_retentions, tied, called
+    array_agg(locked.id) filter (where locked.is_tied), array_agg(locked.id) filter (where locked.is_called),
+    array_agg(locked.id) filter (where locked.workflow_id is not null)
+  into plain_at, kept_at, locked_count, waited, other_retentions, tied, called, stepped
   from (
     select distinct a.id, a.lease_no from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id, a.lease_no
   ) as o
   cross join lateral (
-    select t.ctid as row_at, t.id, t.notify_done, kept.kept_for,
+    select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, kept.kept_for,
       t.on_end ? 'complete' or t.type = any (called_types) as is_called,
       -- A client waits for the result: keep it for at least an hour.
       t.notify_done or kept.kept_for <> 'none' as is_kept,
@@ -146,6 +148,15 @@ begin
     join unnest(_ids, _lease_nos, _results) as o (id, lease_no, result)
       on o.id = t.id + 0 and o.lease_no = t.lease_no
     where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (called);
+  end if;
+  if stepped is not null then
+    perform taskq.note_steps(
+      'completed', array_agg(t.id), ts, array_agg(o.ran_ms), array_agg(o.result), array_agg(o.result_note)
+    )
+    from taskq.tasks t
+    join unnest(_ids, _lease_nos, _ran_ms, _results, _result_notes) as o (id, lease_no, ran_ms, result, result_note)
+      on o.id = t.id + 0 and o.lease_no = t.lease_no
+    where t.ctid = any (plain_at || kept_at) and t.id + 0 = any (stepped);
   end if;
   if tied is not null then
     perform taskq.leave(tied, ts);

@@ -1,8 +1,8 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
--- waiting after a started attempt (retry, snooze, give-back), and returns in how many milliseconds the first of them is
--- due. It does not count first runs scheduled for later, tasks behind an open breaker, or tasks that wait for a slot of
--- a stopped group, or of one whose slots are all held by tasks of other types or behind an open breaker. Reads the
--- whole live table; a worker asks only when it is idle.
+-- waiting after a started attempt (retry, snooze, give-back), and one more if a claim has to attend to a workflow, and
+-- returns in how many milliseconds the first of them is due. It does not count first runs scheduled for later, tasks
+-- behind an open breaker, or tasks that wait for a slot of a stopped group, or of one whose slots are all held by tasks
+-- of other types or behind an open breaker. Reads the whole live table; a worker asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer
@@ -58,11 +58,23 @@ as $$
       and (q.paused_until is null or q.paused_until > clock_timestamp())
     left join taskq.breakers b on b.type = a.type and b.opened_at is not null
     left join stopped s on s.queue = a.queue and s.key = a.key
+  ),
+  -- What the next claim does for a workflow may release a step.
+  asked as (
+    select min(a.due_at) as due_at, count(a.due_at) as number
+    from (
+      select o.due_at from taskq.workflow_asks o where o.due_at <= clock_timestamp() + interval '1 second'
+      order by o.due_at limit 1
+    ) as a
   )
   select
-    coalesce(sum(tasks) filter (where handled and not paused and not behind_breaker and counts), 0)::bigint,
+    coalesce(sum(tasks) filter (where handled and not paused and not behind_breaker and counts), 0)::bigint
+      + (select number from asked),
     extract(
-      epoch from min(due_at) filter (where handled and not paused and not behind_breaker and counts) - clock_timestamp()
+      epoch from least(
+        min(due_at) filter (where handled and not paused and not behind_breaker and counts),
+        (select asked.due_at from asked)
+      ) - clock_timestamp()
     ) * 1000,
     jsonb_strip_nulls(jsonb_build_object(
       'scheduled', nullif(sum(tasks) filter (

@@ -1,10 +1,10 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
--- again at its old place; and likewise, as priority 10, the first ask of a group. Types whose breaker is open are left
--- out. extra has {"limited": true} where the queue is full, or waits for its next start: a claim may go back there, but
--- brings nothing now. Claims nothing and locks nothing: a claim from there on brings it. One more row, whose queue is
--- null, says up to when a level without a cursor was read. It costs as much as there is behind the cursor, including
--- dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
+-- again at its old place; and likewise, as priority 10, the first ask of a group or of a workflow. Types whose breaker
+-- is open are left out. extra has {"limited": true} where the queue is full, or waits for its next start: a claim may
+-- go back there, but brings nothing now. Claims nothing and locks nothing: a claim from there on brings it. One more
+-- row, whose queue is null, says up to when a level without a cursor was read. It costs as much as there is behind the
+-- cursor, including dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
 returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)
 language plpgsql stable security definer
@@ -56,6 +56,20 @@ begin
       order by a.due_at, a.id
       limit 1
     ) as first
+    union all
+    -- What workflows ask for is looked for from the least of the places of all queues.
+    select _queues[1], 10::smallint, first.due_at, 0::bigint
+    from (
+      select a.due_at
+      from taskq.workflow_asks a
+      where a.due_at <= coalesce(
+        (select min(taskq.cursor_at(_cursor, q.place, 10)) from generate_series(1, cardinality(_queues)) as q (place)),
+        ts
+      )
+      order by a.due_at
+      limit 1
+    ) as first
+    where _queues[1] is not null
   ) as missed;
   available_at_us := taskq.epoch_us(ts);
   return next;

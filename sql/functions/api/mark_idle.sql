@@ -75,6 +75,13 @@ begin
         select a.due_at from taskq.asks a where a.queue = q.name and a.due_at > ts order by a.due_at limit 1
       ) as next
       union all
+      -- So does a workflow, of any queue: one that is due is left to another claim, or was committed just now. Earlier
+      -- ones are left to sweeps, because dead rows may lie before them.
+      select greatest(next.due_at, ts + interval '50 ms')
+      from (
+        select a.due_at from taskq.workflow_asks a where a.due_at > ts - interval '5 s' order by a.due_at limit 1
+      ) as next
+      union all
       -- No notification is sent when a pause runs out.
       select s.paused_until from taskq.queues s
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts

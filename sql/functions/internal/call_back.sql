@@ -16,10 +16,7 @@ set enable_seqscan = off
 set enable_nestloop = on
 as $$
 declare
-  settings constant jsonb[] := taskq.enqueue_settings();
   tasks jsonb;
-  task jsonb;
-  wakes jsonb;
 begin
   select jsonb_agg(
     jsonb_strip_nulls(jsonb_build_object(
@@ -48,18 +45,6 @@ begin
   if tasks is null then
     return;
   end if;
-  begin
-    select i.wakes into wakes from taskq.insert_plain(tasks, '{}', null, settings, _ts, true) as i;
-    set constraints all immediate;
-  exception when others then
-    if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
-      raise;
-    end if;
-    wakes := '{}';
-    for task in select e.value from jsonb_array_elements(tasks) as e loop
-      wakes := wakes || coalesce(taskq.call_back_one(task, settings, _ts), '{}');
-    end loop;
-  end;
-  perform taskq.wake(w.key, (w.value #>> '{}')::timestamptz) from jsonb_each(wakes) as w;
+  perform taskq.enqueue_callbacks(tasks, _ts);
 end
 $$;

@@ -1,5 +1,5 @@
--- Enqueues one task of taskq.call_back, after an insert of all of them has failed. If it cannot be inserted, it becomes
--- a dead letter with the error as its reason. Returns what to wake, as taskq.insert_plain does; null: nothing.
+-- Enqueues one task of taskq.enqueue_callbacks, after an insert of all of them has failed. If it cannot be inserted, it
+-- becomes a dead letter with the error as its reason. Returns what to wake, as taskq.insert_plain does; null: nothing.
 create or replace function taskq.call_back_one(_task jsonb, _settings jsonb[], _ts timestamptz)
 returns jsonb
 language plpgsql security definer

@@ -20,6 +20,11 @@ begin
     select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null
     for update skip locked
   ));
+  -- What workflows ask for is due within seconds.
+  update taskq.workflow_asks a set due_at = _ts
+  where a.ctid = any (array(
+    select l.ctid from taskq.workflow_asks l where l.due_at > _ts + interval '6 seconds' for update skip locked
+  ));
   delayed := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid

@@ -17,6 +17,7 @@ declare
   moved integer;
   waited bigint[];
   tied bigint[];
+  stepped bigint[];
   called_types constant text[] := array(select y.name from taskq.task_types y where y.on_dead is not null);
   are_called boolean;
 begin
@@ -32,11 +33,14 @@ begin
   where t.id = any (_ids);
   select count(*), array_agg(t.id) filter (where t.notify_done),
     array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id)),
-    bool_or(t.on_end ? 'dead' or t.type = any (called_types))
-  into moved, waited, tied, are_called
+    bool_or(t.on_end ? 'dead' or t.type = any (called_types)), array_agg(t.id) filter (where t.workflow_id is not null)
+  into moved, waited, tied, are_called, stepped
   from taskq.tasks t where t.id = any (_ids);
   if are_called then
     perform taskq.call_back('dead', _ids, _ts, _reasons => _reasons);
+  end if;
+  if stepped is not null then
+    perform taskq.note_steps('dead', stepped, _ts);
   end if;
   if tied is not null then
     perform taskq.leave(tied, _ts);

@@ -21,9 +21,12 @@ begin
   -- One page for each day until which rows are kept, usually one; null: for those that are not.
   for page in
     select case when t.is_kept then t.drop_on end as drop_on, array_agg(t.row_at) as rows_at,
-      array_agg(t.id) filter (where t.notify_done) as waited, array_agg(t.id) filter (where t.is_tied) as tied
+      array_agg(t.id) filter (where t.notify_done) as waited, array_agg(t.id) filter (where t.is_tied) as tied,
+      array_agg(t.id) filter (where t.workflow_id is not null) as stepped
     from (
-      select t.ctid as row_at, t.id, t.notify_done, t.notify_done or s.kept_for <> 'none' as is_kept,
+      select t.ctid as row_at, t.id, t.notify_done, t.workflow_id,
+        -- A step may be wanted again (taskq.retry_workflow).
+        t.notify_done or t.workflow_id is not null or s.kept_for <> 'none' as is_kept,
         taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied,
         coalesce(taskq.drop_on(s.kept_for, _ts), taskq.drop_on('1d', _ts)) as drop_on
       from taskq.tasks t
@@ -48,6 +51,9 @@ begin
       t, _status, _ts, kept.day, kept.place, _reason => _reason, _ending => _ending
     ) as f
     where t.ctid = any (page.rows_at);
+    if page.stepped is not null then
+      perform taskq.note_steps(_status::text, page.stepped, _ts);
+    end if;
     if page.tied is not null then
       perform taskq.leave(page.tied, _ts);
     end if;

@@ -35,6 +35,7 @@ begin
   );
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.record_action('revive', ts, options, back);
+  perform taskq.revive_steps(back, ts);
   perform taskq.ask_for(back, ts, false);
   -- A dead letter may have stopped its group, which goes on now, also where the task itself waits for its time.
   insert into taskq.asks (due_at, queue, key)

@@ -1,0 +1,77 @@
+-- Cancels these waiting steps (parallel arrays) because of the death of a parent, which it notes in each
+-- (cancelled_by). Those that others have locked are asked for again in 50 ms, by the name of that parent, and those
+-- that the database refuses (_each) in 5 s. Those whose tasks were deleted by hand end too.
+create or replace function taskq.cancel_steps(_of bigint[], _steps text[], _ts timestamptz, _each boolean)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+-- Every join here looks up a row by its key.
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  locked_of bigint[];
+  locked text[];
+  parents text[];
+  ids bigint[];
+  missed_of bigint[];
+  missed text[];
+  lost_of bigint[];
+  lost text[];
+  refused bigint[];
+begin
+  -- The first parent by name that has died, or is cancelled here: a parent that is named by nobody else comes later.
+  select array_agg(c.workflow_id) filter (where t.id is not null), array_agg(c.step) filter (where t.id is not null),
+    array_agg(by.parent) filter (where t.id is not null), array_agg(t.id) filter (where t.id is not null),
+    array_agg(c.workflow_id) filter (where t.id is null and not l.is_lost),
+    array_agg(by.parent) filter (where t.id is null and not l.is_lost),
+    array_agg(c.workflow_id) filter (where l.is_lost), array_agg(c.step) filter (where l.is_lost)
+  into locked_of, locked, parents, ids, missed_of, missed, lost_of, lost
+  from (select * from unnest(_of, _steps) as c (workflow_id, step) order by c.workflow_id, c.step) as c
+  left join lateral (
+    select e.parent
+    from taskq.workflow_edges e
+    cross join lateral (
+      select l.status from taskq.workflow_steps l
+      where l.workflow_id = e.workflow_id and l.step = e.parent limit 1
+    ) as p
+    where e.workflow_id = c.workflow_id and e.child = c.step and e.on_death = 'cancel' and not e.is_met
+    order by p.status in ('dead', 'cancelled', 'expired') desc, e.parent
+    limit 1
+  ) as by on true
+  left join lateral (
+    select l.task_id from taskq.workflow_steps l
+    where l.workflow_id = c.workflow_id and l.step = c.step and l.status = 'waiting'
+    limit 1
+    for no key update skip locked
+  ) as s on true
+  left join lateral (
+    select l.id from taskq.tasks l where l.id = s.task_id limit 1 for update skip locked
+  ) as t on true
+  left join lateral (
+    select s.task_id is not null
+      and (select l.id from taskq.tasks l where l.id = s.task_id limit 1) is null as is_lost
+  ) as l on true;
+
+  update taskq.workflow_steps s set cancelled_by = c.parent
+  from unnest(locked_of || lost_of, locked || lost, parents) as c (workflow_id, step, parent)
+  where s.workflow_id = c.workflow_id and s.step = c.step;
+  if lost is not null then
+    perform taskq.end_lost_steps(lost_of, lost, _ts);
+  end if;
+  if missed is not null then
+    perform taskq.ask_steps(missed_of, missed, clock_timestamp() + interval '50 ms');
+  end if;
+  if ids is not null then
+    refused := taskq.cancel_waiting(ids, 'a parent of the step has died', _ts, _each);
+    if refused <> '{}' then
+      perform taskq.ask_steps(array_agg(c.workflow_id), array_agg(c.parent), _ts + interval '5 s')
+      from unnest(locked_of, parents, ids) as c (workflow_id, parent, id) where c.id = any (refused);
+    end if;
+  end if;
+end
+$$;

@@ -1,0 +1,74 @@
+-- Cancels the steps of these workflows, whose cancel was requested or which fail fast: ends what no worker holds,
+-- 10,000 at most in one call, and asks the workers of the others. What is left, or locked by others, is asked for again
+-- in 50 ms, what the database refuses (_each) in 5 s.
+create or replace function taskq.cancel_stopping(_ids bigint[], _ts timestamptz, _each boolean)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+-- Every join here looks up a row by its key.
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  most constant integer := 10000;
+  held bigint[];
+  waiting record;
+  refused bigint[];
+  left_over bigint[];
+begin
+  -- The probe of the whole row comes after that of its workflow: those that were asked already are passed unlocked.
+  held := array(
+    select t.id
+    from unnest(_ids) as w (id)
+    cross join lateral (
+      select l.id from taskq.tasks l
+      where l.workflow_id = w.id and l.step is not null and l.lease_owner is not null
+        and l.cancel_requested_at is null
+      limit most
+      for no key update skip locked
+    ) as t
+  );
+  update taskq.tasks t set cancel_requested_at = _ts, cancel_reason = coalesce(w.cancel_reason, 'its workflow fails')
+  from taskq.workflows w
+  where t.id = any (held) and w.id = t.workflow_id;
+  if cardinality(held) > 0 and taskq.may_notify() then
+    perform pg_notify('taskq_cancel', o.lease_owner::text)
+    from (select distinct t.lease_owner from taskq.tasks t where t.id = any (held)) as o;
+  end if;
+
+  for waiting in
+    select w.id, coalesce(w.cancel_reason, 'its workflow fails') as reason, array(
+      select l.id from taskq.tasks l
+      where l.workflow_id = w.id and l.step is not null and l.lease_owner is null
+      limit most
+      for update skip locked
+    ) as ids
+    from taskq.workflows w where w.id = any (_ids)
+  loop
+    if waiting.ids <> '{}' then
+      refused := refused || taskq.cancel_waiting(waiting.ids, waiting.reason, _ts, _each);
+    end if;
+  end loop;
+  if refused <> '{}' then
+    perform taskq.ask_steps(array_agg(t.workflow_id), array_agg(null::text), _ts + interval '5 s')
+    from taskq.tasks t where t.id = any (refused);
+  end if;
+  left_over := array(
+    select w.id from unnest(_ids) as w (id)
+    where (
+      select true from taskq.tasks t
+      where t.workflow_id = w.id and t.step is not null and t.id <> all (coalesce(refused, '{}'))
+        and (t.lease_owner is null or t.cancel_requested_at is null)
+      limit 1
+    )
+  );
+  if left_over <> '{}' then
+    perform taskq.ask_steps(left_over, array_fill(null::text, array[cardinality(left_over)]),
+      clock_timestamp() + interval '50 ms');
+  end if;
+end
+$$;

@@ -1,0 +1,90 @@
+-- Sets the state of these workflows, whose rows the caller has locked, by their counters, and enqueues the tasks that
+-- follow the end of a step or of a workflow. A state in which nothing will happen by itself (stuck, and the ends) only
+-- holds where no ask is left. One whose last steps (those without children) have all completed is completed, else
+-- failed; one that was to be cancelled is cancelled.
+create or replace function taskq.conclude_workflows(_ids bigint[], _ts timestamptz)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+-- Every join here looks up a row by its key.
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  ended bigint[];
+  waited bigint[];
+  tasks jsonb;
+  due bigint[];
+begin
+  with judged as materialized (
+    select w.id, w.state as was, w.ended_at, case
+      when w.is_open then 'open'
+      when w.live_steps > w.waiting_steps or (
+        select true from taskq.workflow_asks a where a.workflow_id = w.id limit 1
+      ) then 'running'
+      when w.live_steps > 0 then 'stuck'
+      when w.cancel_requested_at is not null then 'cancelled'
+      when (
+        select true from taskq.workflow_steps s
+        where s.workflow_id = w.id and s.status <> 'completed' and (
+          select true from taskq.workflow_edges e where e.workflow_id = s.workflow_id and e.parent = s.step limit 1
+        ) is null
+        limit 1
+      ) then 'failed'
+      else 'completed'
+    end as state
+    from taskq.workflows w where w.id = any (_ids)
+  ),
+  changed as (
+    update taskq.workflows w
+    set state = j.state,
+      ended_at = case when j.state in ('completed', 'failed', 'cancelled') then coalesce(w.ended_at, _ts) end,
+      drop_on = case when j.state in ('completed', 'failed', 'cancelled') then greatest(taskq.drop_on('1d', _ts), (
+        select max(s.drop_on) from taskq.workflow_steps s where s.workflow_id = w.id
+      )) end
+    from judged j
+    where w.id = any (_ids) and j.id = w.id + 0 and j.state <> j.was
+    returning w.id, w.ended_at, j.ended_at as was_ended_at, w.notify_done
+  )
+  select array_agg(c.id) filter (where c.ended_at is not null and c.was_ended_at is null),
+    array_agg(c.id) filter (where c.ended_at is not null and c.was_ended_at is null and c.notify_done)
+  into ended, waited
+  from changed c;
+
+  if ended is not null then
+    select jsonb_agg(taskq.workflow_callback('end', w.on_end, w.id, w.name, w.state, jsonb_build_object(
+      'steps', (
+        select coalesce(jsonb_object_agg(c.status, c.number), '{}') from (
+          select s.status, count(*) as number from taskq.workflow_steps s where s.workflow_id = w.id group by s.status
+        ) as c
+      )
+    )))
+    into tasks
+    from taskq.workflows w where w.id = any (ended) and taskq.is_callback(w.on_end);
+    if tasks is not null then
+      perform taskq.enqueue_callbacks(tasks, _ts);
+    end if;
+    if waited is not null and taskq.may_notify() then
+      perform pg_notify('taskq_workflow_done', w.id::text) from unnest(waited) as w (id);
+    end if;
+  end if;
+
+  due := array(
+    select w.id from taskq.workflows w
+    where w.id = any (_ids) and w.step_due and w.ended_at is null and taskq.is_callback(w.on_step)
+      -- One at a time. By what is committed: a claim waits for no key of one that is ending, whose end asks again.
+      and (
+        select true from taskq.tasks t
+        where t.unique_key = 'workflow:' || w.id and t.workflow_id + 0 = w.id
+        limit 1
+      ) is null
+  );
+  if due <> '{}' then
+    perform taskq.enqueue_on_step(due, _ts);
+  end if;
+end
+$$;

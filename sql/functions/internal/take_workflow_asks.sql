@@ -1,0 +1,42 @@
+-- Deletes the due asks of these workflows, 2,000 of each at most, and returns what they say, in arrays: what to add to
+-- the counters of each workflow, and the steps to look at (each once; null: none).
+create or replace function taskq.take_workflow_asks(
+  _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out live integer[],
+  out waiting integer[], out deaths integer[], out step_of bigint[], out steps text[]
+)
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+as $$
+  with taken as (
+    delete from taskq.workflow_asks d
+    where d.ctid = any (array(
+      select l.row_at
+      from unnest(_ids) as w (id)
+      cross join lateral (
+        select a.ctid as row_at from taskq.workflow_asks a
+        where a.workflow_id = w.id and a.due_at >= _from and a.due_at <= _ts
+        order by a.due_at, a.id
+        limit 2000
+        for update skip locked
+      ) as l
+    ))
+    returning d.workflow_id, d.live, d.waiting, d.deaths, d.steps
+  ),
+  summed as (
+    select t.workflow_id, sum(t.live)::integer as live, sum(t.waiting)::integer as waiting,
+      sum(t.deaths)::integer as deaths
+    from taken t group by t.workflow_id
+  ),
+  named as (
+    select distinct t.workflow_id, s.step from taken t cross join lateral unnest(t.steps) as s (step)
+  )
+  select a.of_workflow, a.live, a.waiting, a.deaths, n.step_of, n.steps
+  from (
+    select array_agg(s.workflow_id) as of_workflow, array_agg(s.live) as live, array_agg(s.waiting) as waiting,
+      array_agg(s.deaths) as deaths
+    from summed s
+  ) as a
+  cross join (select array_agg(n.workflow_id) as step_of, array_agg(n.step) as steps from named n) as n
+$$;
