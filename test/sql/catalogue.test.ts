@@ -37,6 +37,7 @@ const PURE = [
   'is_common_form',
   'is_expression',
   'is_outgrown',
+  'is_refusal',
   'is_retention',
   'is_server_fault',
   'is_strict',

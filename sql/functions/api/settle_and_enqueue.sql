@@ -5,7 +5,8 @@
 -- traceparent or source gets the traceparent of its task, and `follow-up of <id>`.
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
--- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error.
+-- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error that
+-- is no refusal of theirs (see taskq.is_refusal) is raised, and nothing is recorded.
 --
 -- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The
 -- first one waits for 20 ms, the others for 1 ms each, so send few such entries in one call, and no others with them.
@@ -24,6 +25,7 @@ declare
   wait_ms integer;
   entry json;
   refused jsonb;
+  breach text;
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('settle_and_enqueue', options, '{wait_for}');
@@ -59,7 +61,8 @@ begin
       return query select s.* from taskq.settle_followed(_worker, array_to_json(following), 1000) as s;
       return;
     exception when others then
-      if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+      get stacked diagnostics breach = constraint_name;
+      if not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue' then
         raise;
       end if;
     end;
@@ -74,7 +77,8 @@ begin
         wait_ms := 1;
         continue;
       end if;
-      if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+      get stacked diagnostics breach = constraint_name;
+      if not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue' then
         raise;
       end if;
       refused := jsonb_build_object(

@@ -42,7 +42,8 @@ begin
   if misplaced.queue is not null then
     raise exception '% cannot be enqueued: handlers of the queue "%" may not enqueue into "%"', misplaced.type,
       misplaced.queue, misplaced.into_queue
-      using errcode = 'insufficient_privilege', hint = 'see taskq queues set --may-enqueue';
+      using errcode = 'insufficient_privilege', constraint = 'a_queue_names_where_its_handlers_enqueue',
+        hint = 'see taskq queues set --may-enqueue';
   end if;
 
   select array_agg(s.id), array_agg(s.lease_no), array_agg(s.answer) into ids, lease_nos, answers

@@ -43,8 +43,9 @@ const UNDEFINED_NAME = ['3F000', '42P01', '42883'];
  * Whether the server does not find a name of our schema. It points at the name: in our own statement, where only such
  * names can be missing, or in a statement of a function, which may be one of the application's.
  */
-function lacksOurs({ code, position, internalQuery, internalPosition }: Refusal): boolean {
-  if (!UNDEFINED_NAME.includes(code)) return false;
+export function lacksOurs(error: Error & { readonly code?: string | undefined }): boolean {
+  const { code, position, internalQuery, internalPosition }: Partial<Refusal> = error as Error;
+  if (!UNDEFINED_NAME.includes(code ?? '')) return false;
   if (position !== undefined) return true;
   return internalQuery?.slice(Number(internalPosition) - 1).startsWith('taskq.') === true;
 }

@@ -1,8 +1,9 @@
 import { isServerError, isUnanswered, type ServerError } from '../../lib/database.ts';
 import { messageOf } from '../../lib/thrown.ts';
+import { lacksOurs } from '../../queue/protocol/refusal.ts';
 
 /**
- * Why the server refused to record outcomes. `transient`: the server or our session is in trouble, or another
+ * Why the server refused to record outcomes. `transient`: the server, our session or our schema is in trouble, or another
  * transaction was in the way; the same statement may succeed later. `no partition`: history has no partition for some
  * row. `data`: the cause is a task, its outcome, or something an application has attached to our tables. `unclear`: any
  * of these.
@@ -22,7 +23,7 @@ export function classifyRefusal(error: unknown): Refusal {
   if (!isServerError(error)) return 'transient';
   if (isMissingPartition(error)) return 'no partition';
   const code = error.code ?? 'XX';
-  if (TRANSIENT.test(code)) return 'transient';
+  if (TRANSIENT.test(code) || lacksOurs(error)) return 'transient';
   return DATA.test(code) ? 'data' : 'unclear';
 }
 

@@ -47,11 +47,14 @@ export class RefusedBatch {
    */
   async reasonOf(part: readonly EndedTask[], error: unknown): Promise<'transient' | RowRefusal> {
     const refusal = classifyRefusal(error);
-    if (refusal === 'unclear') {
+    // The functions have judged follow-ups: what they raise is no refusal of one.
+    const isJudged = part.some(hasFollowUps);
+    if (refusal === 'unclear' && !isJudged) {
       await this.#settleNothing();
       return 'data';
     }
-    if (refusal === 'transient') return (await this.#isOneRowToBlame(part, error)) ? 'one row' : 'transient';
+    if (refusal === 'transient' || refusal === 'unclear')
+      return (await this.#isOneRowToBlame(part, error)) ? 'one row' : 'transient';
     if (refusal === 'data' || this.#lacksPartition) return refusal;
     if (await this.#makePartitions()) return 'transient';
     this.#lacksPartition = true;
@@ -88,4 +91,8 @@ export class RefusedBatch {
       return false;
     }
   }
+}
+
+function hasFollowUps({ outcome }: EndedTask): boolean {
+  return outcome.kind === 'completed' && outcome.followUps !== undefined;
 }

@@ -7,6 +7,14 @@ function refused(code: string, more: object = {}): pg.DatabaseError {
   return Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code, ...more });
 }
 
+/** A statement of a function names a function that does not exist. */
+function lacking(before: string, name: string): pg.DatabaseError {
+  return refused('42883', {
+    internalQuery: `${before} ${name}`,
+    internalPosition: String(before.length + 2),
+  });
+}
+
 const MISSING = { routine: 'ExecFindPartition', schema: 'taskq' };
 
 test.each([
@@ -25,6 +33,8 @@ test.each([
   ['a missing partition of an application', refused('23514', { ...MISSING, schema: 'app' }), 'data'],
   ['a trigger that says it is one', refused('23514', { ...MISSING, routine: 'exec_stmt_raise' }), 'data'],
   ['a function that is not there', refused('42883'), 'unclear'],
+  ['a function of an application that is not there', lacking('perform', 'other()'), 'unclear'],
+  ['a function of ours that is not there', lacking('select * from', 'taskq.leave(5)'), 'transient'],
 ])('outcomes that are refused for %s', (_, error, refusal) => {
   expect(classifyRefusal(error)).toBe(refusal);
 });

@@ -348,3 +348,23 @@ describe('a program', () => {
     );
   });
 });
+
+test.each([
+  ['settle_followed(integer, json, integer)', 'the follow-ups'],
+  ['call_back(text, bigint[], timestamptz, jsonb[], text[])', 'what follows the end'],
+])('without %s, which inserts %s, a task that has completed waits until it is back', async (signature) => {
+  const id = await queue.enqueue(
+    'follow',
+    { enqueue: [['checked', { to: 'ann' }]] },
+    { max_attempts: 1, on_complete: { type: 'checked', payload: { to: 'bob' } }, allow_unknown: true },
+  );
+  const name = signature.split('(')[0]!;
+  await queue.rows(`alter function taskq.${signature} rename to elsewhere`);
+  const worker = queue.work([], { handlers });
+  await worker.waitForLog(event('statement.failed'));
+  expect(await queue.task(id)).toMatchObject({ status: 'running', attempts: 0 });
+  await queue.rows(`alter function taskq.${signature.replace(name, 'elsewhere')} rename to ${name}`);
+  await queue.hasStatus(id, 'completed');
+  expect(eventsOf(worker, 'task.died')).toEqual([]);
+  expect(await followsOf(id)).toHaveLength(1);
+});
