@@ -18,7 +18,7 @@ const PACKAGED = 18;
 const UNIT = [
   'test/layers.test.ts',
   'test/{config,domain,lib}/**/!(literal).test.ts',
-  'test/cli/{input,is-interactive,report-error,table}.test.ts',
+  'test/cli/{input,is-interactive,report-error,table,workflow-tree}.test.ts',
   'test/library/{event-listener,types}.test.ts',
   'test/queue/wake-hint.test.ts',
   'test/queue/model/**/explore.test.ts',

@@ -91,6 +91,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/schedule.ts')).schedule,
       },
       {
+        name: 'workflow',
+        summary: 'list and show workflows: tasks that wait for each other',
+        load: async () => (await import('./commands/workflow.ts')).workflow,
+      },
+      {
         name: 'keys',
         summary: 'list, show and release keys held beyond the end of their tasks',
         load: async () => (await import('./commands/keys.ts')).keys,

@@ -4,10 +4,19 @@ import { badOption } from '../lib/bad-option.ts';
  * Returns a task's id if it is valid: a bigint from 1, as text. Throws TaskqError `bad_option`, which calls it `what`.
  */
 export function checkedTaskId(text: unknown, what = 'id'): string {
+  return checkedId(text, what, 'task');
+}
+
+/** The same for the id of a workflow. */
+export function checkedWorkflowId(text: unknown, what = 'id'): string {
+  return checkedId(text, what, 'workflow');
+}
+
+function checkedId(text: unknown, what: string, of: 'task' | 'workflow'): string {
   if (typeof text === 'string' && /^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return text;
   const shown = typeof text === 'string' ? JSON.stringify(text) : `of type ${typeof text}`;
   const expected =
-    typeof text === 'string' ? 'the number of a task, such as 12' : "the id as text, such as '12'";
+    typeof text === 'string' ? `the number of a ${of}, such as 12` : "the id as text, such as '12'";
   throw badOption(`${what} ${shown}: expected ${expected}`);
 }
 

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import type { CommandEntry } from '../../src/cli/run/command.ts';
+import { insertWorkflow } from '../queue/flow/steps.ts';
+import { sessionOf } from '../queue/session.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { createProject, type Project } from './project.ts';
 import { faultsOf, type Schema } from './validate.ts';
@@ -128,6 +130,8 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'schedule pause': [['nightly', '--reason', 'deploy']],
   'schedule resume': [['nightly'], ['nightly']],
   'schedule remove': [['nightly']],
+  'workflow list': [[], ['--state', 'running'], ['--limit', '1']],
+  'workflow show': [['$workflow']],
   'schedule sync': [['--config', '$schedules', '--prune']],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],
   'keys show': [['kept']],
@@ -193,6 +197,12 @@ describe('--json', () => {
     tasks.$schedules = join(await temporaryDirectory(), 'schedules.json');
     const weekly = { expression: '@weekly', type: 'double' };
     await writeFile(tasks.$schedules, JSON.stringify({ schedules: { weekly } }));
+    const session = sessionOf(project.client);
+    const { id: workflow } = await insertWorkflow(session, [
+      { step: 'a', status: 'dead' },
+      { step: 'b', after: ['a'], on_death: 'wait' },
+    ]);
+    tasks.$workflow = workflow;
     tasks.$worker = await register();
     tasks.$ended = await register();
     await project.client.query('select taskq.unregister_worker($1)', [tasks.$ended]);

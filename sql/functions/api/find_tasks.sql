@@ -1,5 +1,5 @@
 -- Returns a page of tasks that match a filter, selected and ordered as by taskq.find_ids: an array of their rows in
--- taskq.all_tasks, with the id as text.
+-- taskq.all_tasks, with the ids as text.
 create or replace function taskq.find_tasks(
   _filter jsonb, _limit integer, _after text default null, _window integer default 20000
 )
@@ -15,7 +15,7 @@ begin
   select f.ids, f.next_after into hits, next_after from taskq.find_ids(_filter, _limit, _after, _window) as f;
   select coalesce(
     jsonb_agg(
-      to_jsonb(a) || jsonb_build_object('id', a.id::text)
+      to_jsonb(a) || jsonb_build_object('id', a.id::text, 'workflow_id', a.workflow_id::text)
       order by case when _filter -> 'status' = '["dead"]' then a.finished_at end desc, a.id desc
     ),
     '[]'

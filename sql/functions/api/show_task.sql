@@ -9,7 +9,7 @@ set jit = off
 set enable_seqscan = off
 as $$
   select to_jsonb(a) || jsonb_build_object(
-    'id', a.id::text,
+    'id', a.id::text, 'workflow_id', a.workflow_id::text,
     'errors', coalesce((
       select jsonb_agg(jsonb_build_object(
         'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,

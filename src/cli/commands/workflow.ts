@@ -1,0 +1,18 @@
+import type { CliCommand } from '../run/command.ts';
+
+/** `taskq workflow …`: tasks that wait for each other. */
+export const workflow: CliCommand = {
+  subcommands: [
+    {
+      name: 'list',
+      summary: 'list workflows, newest first (default)',
+      isDefault: true,
+      load: async () => (await import('./workflow/list.ts')).workflowList,
+    },
+    {
+      name: 'show',
+      summary: 'show a workflow and the tree of its steps',
+      load: async () => (await import('./workflow/show.ts')).workflowShow,
+    },
+  ],
+};

@@ -1,0 +1,35 @@
+import { checkedWorkflowId } from '../../../domain/task-id.ts';
+import { TaskqError } from '../../../lib/errors.ts';
+import { showWorkflow } from '../../../queue/inspect/show-workflow.ts';
+import type { CliCommand } from '../../run/command.ts';
+
+/** `taskq workflow show`: a workflow, and its steps as a tree. */
+export const workflowShow: CliCommand = {
+  declare(command) {
+    command.argument('<id>', 'id of the workflow').addHelpText('after', ABOUT);
+  },
+  async run(context, { args }) {
+    const id = checkedWorkflowId(args[0]!);
+    const db = await context.database();
+    const workflow = await showWorkflow(db, id);
+    if (workflow === undefined) throw noSuchWorkflow(id);
+    await context.output.answer(workflow, async (screen) => {
+      const { formatWorkflow } = await import('../../present/format-workflow.ts');
+      return formatWorkflow(workflow, screen);
+    });
+  },
+};
+
+/** The error for an unknown id. */
+export function noSuchWorkflow(id: string): TaskqError {
+  return new TaskqError('no_such_workflow', `no workflow ${id}`, { hint: 'see taskq workflow list' });
+}
+
+const ABOUT = `
+A step stands below its first parent; NOTE names the others, what it waits for, or why it died. Of many steps that are
+alike, three are shown, and of a chain its ends; --json has all, and so has taskq list --workflow <id>.
+
+Columns:
+  STATUS  that of its task: blocked if it waits for its parents, or for a slot of its group
+  FAILED  failed attempts
+  TOOK    how long its last attempt took, or has taken so far`;
