@@ -227,6 +227,67 @@ describe('the log of an attempt', () => {
   });
 });
 
+describe('what is no log is refused, with 22023, and nothing of the call is stored', () => {
+  const line = { ago_ms: 5, level: 'info', message: 'm' };
+  test.each<[string, unknown]>([
+    ['a number', 5],
+    ['no first line', { lines: [line] }],
+    ['a first line that is null', { first: null, lines: [line] }],
+    ['a first line of 0', { first: 0, lines: [line] }],
+    ['a first line that is no whole number', { first: 1.5, lines: [line] }],
+    ['a first line that no integer holds', { first: 1e300, lines: [line] }],
+    ['no lines', { first: 1 }],
+    ['an empty list of lines', { first: 1, lines: [] }],
+    ['lines that are no list', { first: 1, lines: line }],
+    ['more than a hundred lines', { first: 1, lines: Array.from({ length: 101 }, () => line) }],
+    ['a number as line', { first: 1, lines: [line, 1] }],
+    ['null as line', { first: 1, lines: [null] }],
+    ['a list as line', { first: 1, lines: [[line]] }],
+    ['a line without a message', { first: 1, lines: [{ ago_ms: 5, level: 'info' }] }],
+    ['a message that is no text', { first: 1, lines: [{ ...line, message: 5 }] }],
+    ['a line without a level', { first: 1, lines: [{ ago_ms: 5, message: 'm' }] }],
+    ['a level that is no text', { first: 1, lines: [{ ...line, level: {} }] }],
+    ['an age that is text', { first: 1, lines: [{ ...line, ago_ms: 'soon' }] }],
+    ['an age that is null', { first: 1, lines: [{ ...line, ago_ms: null }] }],
+    ['an age that no interval holds', { first: 1, lines: [{ ...line, ago_ms: 1e300 }] }],
+    ['an age below 0', { first: 1, lines: [{ ...line, ago_ms: -1 }] }],
+    ['trims that is text', { first: 1, lines: [line], trims: 'yes' }],
+  ])('%s', async (_, log) => {
+    await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    const [bad, good] = await worker.claim({ start: 2 });
+    const { id, lease_no } = bad!;
+    await expect(
+      note(worker, [
+        { ...logged(good!), ...reached(good!, 1) },
+        { id, lease_no, log },
+      ]),
+    ).rejects.toMatchObject({
+      code: '22023',
+      message: expect.stringMatching(/^log .*: expected first, a whole number, and 1 to 100 lines/),
+    });
+    expect(await queue.admin.rows(LOGS)).toEqual([]);
+    expect(await queue.admin.value('select taskq.show_task($1)', id)).toMatchObject({ logs: [] });
+  });
+
+  test('fields may be anything, and log null', async () => {
+    await enqueueSome(queue.admin, 2);
+    const worker = await registerWorker(queue.admin);
+    const [one, other] = await worker.claim({ start: 2 });
+    const { id, lease_no } = one!;
+    const lines = [null, 5, 'cut…', [1], { a: { b: 1 } }].map((fields) => ({ ...line, fields }));
+    await note(worker, [
+      { id, lease_no, log: { first: 1, lines: [...lines, { level: 'info', message: '' }] } },
+      { id: other!.id, lease_no: other!.lease_no, log: null },
+    ]);
+    const { logs } = await queue.admin.value<{ logs: { lines: object[] }[] }>(
+      'select taskq.show_task($1)',
+      id,
+    );
+    expect(logs[0]!.lines).toHaveLength(6);
+  });
+});
+
 describe('a worker without the lease', () => {
   test('changes nothing, whoever has the task now, and is told that it is lost', async () => {
     const ids = await enqueueSome(queue.admin, 4);

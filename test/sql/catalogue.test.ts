@@ -36,6 +36,7 @@ const PURE = [
   'is_callback',
   'is_common_form',
   'is_expression',
+  'is_log',
   'is_outgrown',
   'is_refusal',
   'is_retention',

@@ -56,6 +56,14 @@ begin
     raise exception 'progress %: expected a number as value, and as text at most 1 KB or null', bad
       using errcode = 'invalid_parameter_value';
   end if;
+  select left(n.log::text, 100) into bad
+  from unnest(logs) as n (log)
+  where not taskq.is_log(n.log) and n.log <> 'null'
+  limit 1;
+  if bad is not null then
+    raise exception 'log %: expected first, a whole number, and 1 to 100 lines of {ago_ms, level, message, fields}', bad
+      using errcode = 'invalid_parameter_value';
+  end if;
   begin
     select array_agg(locked.row_at), array_agg(locked.id) into rows_at, held
     from (
