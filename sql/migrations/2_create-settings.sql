@@ -118,18 +118,29 @@ create table taskq.queues (
   constraint a_burst_of_a_group_is_1_to_100000 check (group_burst between 1 and 100000)
 );
 
--- The limits of the queues that have any, and where they stand. taskq.apply_queues keeps the rows and their settings;
--- only claims write the rest, each under the lock of the row until it commits. So no two claims count at once, and
--- nothing that ends a task writes here.
+-- The limits of the queues that have any, written by taskq.apply_queues. Claims only read them: a transaction that sets
+-- a limit may stay open for long.
 create table taskq.queue_limits (
   queue text collate "C" primary key,
   max_running integer,
+  -- Since when there has been a max_running, whatever it was.
+  since timestamptz,
   -- At most that many starts in that many microseconds, and `burst` more.
   rate_starts integer,
   rate_us bigint,
   burst integer,
-  -- The tasks that claims have taken, and some that have ended since. Null: not counted yet.
+  -- The time that the rate allows for one start, and for all but one of those at once.
+  step interval,
+  lead interval
+);
+
+-- Where these limits stand; the row of a queue stays when its limits are removed. Only claims write it, each under the
+-- lock of the row until it commits. So no two claims count at once, and nothing that ends a task writes here.
+create table taskq.limit_states (
+  queue text collate "C" primary key,
+  -- The tasks that claims have taken since that max_running was set, and some that have ended since. Null: not counted.
   held bigint[],
+  held_since timestamptz,
   -- When, and in which transaction, a claim first counted what runs (null: none has yet); from when on a claim counts
   -- it again (null: no more), and how far such a count has come: [priority, available_at in epoch microseconds, id]
   -- (null: none is under way).
@@ -137,18 +148,40 @@ create table taskq.queue_limits (
   set_by xid8,
   count_at timestamptz,
   counted_to bigint[],
+  -- The end of a pause after a claim has looked at every one of many held tasks (null: it took no time).
+  look_at timestamptz,
   -- The time up to which the rate is used up: a start moves it by rate_us / rate_starts, and it may be ahead of the
   -- clock by `burst` starts. Null: nothing has started yet.
-  used_to timestamptz,
-  -- What the last claim left. Infinity: all places are taken; a time: the rate allows the next start then; null: the
-  -- queue is open.
-  opens_at timestamptz
+  used_to timestamptz
 )
 with (
   fillfactor = 45,
   autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_scale_factor = 0,
   autovacuum_vacuum_cost_delay = 0
+);
+
+-- Compressing tens of thousands of ids would take most of the time of a claim.
+alter table taskq.limit_states alter column held set storage external;
+
+-- A limit with its state, as functions pass it on; see taskq.standing_limits.
+create type taskq.standing_limit as (
+  queue text,
+  max_running integer,
+  since timestamptz,
+  rate_starts integer,
+  rate_us bigint,
+  burst integer,
+  step interval,
+  lead interval,
+  held bigint[],
+  held_since timestamptz,
+  set_at timestamptz,
+  set_by xid8,
+  count_at timestamptz,
+  counted_to bigint[],
+  look_at timestamptz,
+  used_to timestamptz
 );
 
 -- The known types, with the settings of their tasks: an operator's (operator), else those of the handler and the

@@ -329,7 +329,7 @@ async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promi
        order by gate, id limit 5`,
     ),
     await client.query('select * from taskq.asks limit 5'),
-    await client.query('select * from taskq.queue_limits'),
+    await client.query('select * from taskq.queue_limits join taskq.limit_states using (queue)'),
   ];
   return [`${least} tasks are stuck, such as ${JSON.stringify({ tasks, asks, limits })}`];
 }

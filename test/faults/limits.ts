@@ -52,7 +52,7 @@ const CHAOS: Chaos = {
     [5, watch],
   ],
   toReach: [
-    ...['cancels', 'revived', 'changes of a limit', 'claims left open'],
+    ...['cancels', 'revived', 'changes of a limit', 'changes of a limit left open', 'claims left open'],
     ...['full queues', 'queues that wait for their rate'],
   ],
   notToReach: [TOO_MANY, UNCOUNTED],
@@ -97,11 +97,16 @@ async function reviveSome(client: pg.Client, reach: Reach): Promise<void> {
   reach('revived', rows.length);
 }
 
+/** Every other one in a transaction that stays open, which no claim may wait for. */
 async function changeLimits(client: pg.Client, reach: Reach): Promise<void> {
+  const staysOpen = oneOf([true, false]);
+  await client.query('begin');
   await client.query("select taskq.set_queue('narrow', $1)", [
     { max_running: 1 + upTo(MOST_RUNNING.narrow) },
   ]);
-  reach('changes of a limit');
+  if (staysOpen) await client.query('select pg_sleep(1)');
+  await client.query('commit');
+  reach(staysOpen ? 'changes of a limit left open' : 'changes of a limit');
 }
 
 /** What each statement sees was so at one moment. */
@@ -109,8 +114,9 @@ async function watch(client: pg.Client, reach: Reach): Promise<void> {
   const { rows } = await client.query<{ queue: string; held: number; uncounted: number; waits: boolean }>(
     `select l.queue, count(t.id)::integer as held,
        count(t.id) filter (where l.max_running is not null and t.id <> all (l.held))::integer as uncounted,
-       l.opens_at < 'infinity' as waits
-     from taskq.queue_limits l left join taskq.tasks t on t.queue = l.queue and t.lease_owner is not null
+       bool_or(taskq.next_start_at(l, clock_timestamp()) is not null) as waits
+     from taskq.standing_limits(array(select queue from taskq.queue_limits)) as l
+     left join taskq.tasks t on t.queue = l.queue and t.lease_owner is not null
      group by l.queue`,
   );
   for (const { queue, held, uncounted, waits } of rows) {

@@ -140,7 +140,7 @@ describe('of the limits of its queue', () => {
     expect(causes).toEqual([{ cause: 'rate', rate: '2/1h', burst: 1, until: at }]);
     expect(Date.parse(at!) - Date.now()).toBeGreaterThan(29 * 60_000);
     expect(Date.parse(at!) - Date.now()).toBeLessThanOrEqual(30 * 60_000);
-    await queue.admin.rows("update taskq.queue_limits set used_to = used_to - interval '1 hour'");
+    await queue.admin.rows("update taskq.limit_states set used_to = used_to - interval '1 hour'");
     expect(await startsNow(id!)).toBe(true);
   });
 });

@@ -71,7 +71,7 @@ describe('max_running', () => {
     const me = await worker();
     // Claims right after a change count the tasks that run.
     await claim(me);
-    await queue.admin.rows('update taskq.queue_limits set count_at = null');
+    await queue.admin.rows('update taskq.limit_states set count_at = null');
     for (let round = 0; round < 8; round++) {
       await enqueueSome(queue.admin, 500);
       const { tasks } = await claim(me, { start: 500 });
@@ -79,7 +79,7 @@ describe('max_running', () => {
       await complete(me, tasks);
     }
     expect(
-      await queue.admin.value<number>('select cardinality(held) from taskq.queue_limits'),
+      await queue.admin.value<number>('select cardinality(held) from taskq.limit_states'),
     ).toBeLessThanOrEqual(2000);
   });
 
@@ -149,7 +149,7 @@ describe('max_running', () => {
     await setQueue({ max_running: 2 });
     expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
     await me.session.rows('commit');
-    await queue.admin.rows("update taskq.queue_limits set count_at = count_at - interval '2 s'");
+    await queue.admin.rows("update taskq.limit_states set count_at = count_at - interval '2 s'");
     expect((await claim(you)).tasks).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe('max_running', () => {
     await setQueue({ max_running: 2 });
     const age = () =>
       queue.admin.rows(
-        `update taskq.queue_limits set set_at = set_at - interval '1 min', count_at = count_at - interval '1 h'`,
+        `update taskq.limit_states set set_at = set_at - interval '1 min', count_at = count_at - interval '1 h'`,
       );
     await age();
     expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
@@ -178,14 +178,12 @@ describe('max_running', () => {
     await me.session.rows('begin');
     expect((await claim(me, { start: 2 })).tasks).toHaveLength(2);
     // As if its transaction had been open for a minute.
-    await operator.rows(
-      "update taskq.queue_limits set set_at = set_at - interval '1 min', count_at = count_at - interval '1 min'",
-    );
+    await operator.rows("update taskq.queue_limits set since = since - interval '1 min'");
     await operator.rows('commit');
     const first = await claim(you);
     expect(first.tasks).toHaveLength(2);
     await me.session.rows('commit');
-    await queue.admin.rows("update taskq.queue_limits set count_at = count_at - interval '2 s'");
+    await queue.admin.rows("update taskq.limit_states set count_at = count_at - interval '2 s'");
     expect((await claim(you)).tasks).toEqual([]);
     // Two still run.
     await complete(you, first.tasks);
@@ -208,12 +206,12 @@ describe('max_running', () => {
     await setQueue({ max_running: 3 });
     // As if the first claim had come no further than this.
     await queue.admin.rows(
-      "update taskq.queue_limits set held = '{}', counted_to = '{0}', count_at = clock_timestamp()",
+      "update taskq.limit_states set held = '{}', counted_to = '{0}', count_at = clock_timestamp()",
     );
     const { tasks, about } = await untilOpen(me);
     expect(tasks).toHaveLength(1);
     expect(about.limited).toBeUndefined();
-    expect(await queue.admin.value('select counted_to from taskq.queue_limits')).toBeNull();
+    expect(await queue.admin.value('select counted_to from taskq.limit_states')).toBeNull();
     expect((await claim(me)).about.limited).toEqual({ default: null });
   });
 
@@ -226,7 +224,7 @@ describe('max_running', () => {
     // As if 100,000 others were counted before.
     const counted = await queue.admin.value<number>(
       `select cardinality(c.held)
-       from taskq.queue_limits l
+       from taskq.standing_limits('{default}') as l
        cross join lateral taskq.count_running(
          jsonb_populate_record(l, jsonb_build_object(
            'held', array(select 1000000 + n from generate_series(1, 100000) as n)
@@ -242,11 +240,11 @@ describe('max_running', () => {
     await enqueueSome(queue.admin, 2);
     await setQueue({ max_running: 2 });
     const me = await worker();
-    // A count stops after 50 ms: one of 150,000 tasks takes longer.
+    // A count stops after 50 ms: one of 300,000 tasks takes longer.
     await queue.admin.rows(
       `select count(*) from taskq.enqueue_many((
          select jsonb_agg(jsonb_build_object('type', 'work', 'payload', n, 'priority', 0))
-         from generate_series(1, 150000) as n
+         from generate_series(1, 300000) as n
        ))`,
     );
     const first = await claim(me);
@@ -261,7 +259,7 @@ describe('max_running', () => {
     await enqueueSome(queue.admin, 2);
     const me = await worker();
     await complete(me, (await claim(me)).tasks);
-    await queue.admin.rows("update taskq.queue_limits set count_at = clock_timestamp() - interval '1 s'");
+    await queue.admin.rows("update taskq.limit_states set count_at = clock_timestamp() - interval '1 s'");
     expect((await claim(me)).tasks).toHaveLength(1);
   });
 
@@ -279,6 +277,76 @@ describe('max_running', () => {
     await setQueue({ max_running: null });
     expect((await claim(me)).tasks).toHaveLength(3);
     expect((await claim(me)).about.limited).toBeUndefined();
+  });
+
+  const CHANGES: readonly object[] = [
+    { max_running: 9 },
+    { rate: '5/1s' },
+    { max_running: null },
+    { group_limit: 1 },
+    { retention: '1d' },
+  ];
+  test.each(CHANGES)('%j in a transaction that stays open holds up no claim', async (settings) => {
+    await setQueue({ max_running: 3 });
+    await enqueueSome(queue.admin, 4);
+    const [me, operator] = [await worker(), await queue.session()];
+    expect((await claim(me, { start: 1 })).tasks).toHaveLength(1);
+    await operator.rows('begin');
+    await operator.rows("select taskq.set_queue('default', $1)", JSON.stringify(settings));
+    expect((await claim(me)).tasks).toHaveLength(2);
+    await operator.rows('rollback');
+  });
+
+  test('set again, in whatever way it was removed, counts what has started meanwhile', async () => {
+    await enqueueSome(queue.admin, 9);
+    const me = await worker();
+    for (const without of [{ max_running: null }, { max_running: null, rate: '1000/1s', burst: 100 }]) {
+      await setQueue({ max_running: 1, rate: null, burst: null });
+      await claim(me);
+      await setQueue(without);
+      expect((await claim(me, { start: 3 })).tasks).toHaveLength(3);
+      await setQueue({ max_running: 5, rate: null, burst: null });
+      await claim(me);
+      expect(
+        await queue.admin.value('select count(*)::integer from taskq.tasks where lease_owner is not null'),
+      ).toBeGreaterThanOrEqual(5);
+      expect((await claim(me)).tasks).toEqual([]);
+    }
+  });
+
+  test('of many, all running, is not looked through by each claim, and the claim comes again when one may', async () => {
+    await setQueue({ max_running: 150 });
+    await enqueueSome(queue.admin, 160);
+    const me = await worker();
+    const { tasks } = await claim(me, { start: 150 });
+    const { about } = await claim(me);
+    const inMs = (about.limited!.default! - about.looked_to_us) / 1000;
+    expect(inMs).toBeGreaterThan(0);
+    expect(inMs).toBeLessThanOrEqual(1000);
+
+    const pause = (time: string) =>
+      queue.admin.rows(`update taskq.limit_states set look_at = clock_timestamp() + interval '${time}'`);
+    await complete(me, tasks.slice(0, 7));
+    await pause('900 ms');
+    expect(await claim(me)).toMatchObject({ tasks: [], about: { limited: { default: expect.any(Number) } } });
+    const due = await me.session.value<number>(
+      "select due_ms from taskq.mark_idle($1, '{default}', 5000)",
+      me.id,
+    );
+    expect(due).toBeLessThanOrEqual(900);
+    await pause('0');
+    expect((await claim(me)).tasks).toHaveLength(7);
+  });
+
+  test('does not stay full for longer than a second when the clock is set back', async () => {
+    await setQueue({ max_running: 150 });
+    await enqueueSome(queue.admin, 160);
+    const me = await worker();
+    const { tasks } = await claim(me, { start: 150 });
+    await claim(me);
+    await queue.admin.rows("update taskq.limit_states set look_at = clock_timestamp() + interval '1 hour'");
+    await complete(me, tasks.slice(0, 1));
+    expect((await claim(me)).tasks).toHaveLength(1);
   });
 
   test('a task that waits again after an attempt takes one place, not two', async () => {
@@ -438,7 +506,7 @@ describe('max_running', () => {
     await claim(me);
     const one = await me.session.rows('select * from taskq.claim_one($1, $2, 30000)', me.id, second);
     expect(one).toHaveLength(1);
-    expect(await queue.admin.value('select cardinality(held) from taskq.queue_limits')).toBe(2);
+    expect(await queue.admin.value('select cardinality(held) from taskq.limit_states')).toBe(2);
   });
 
   test('tasks that the database refuses to lease take no place', async () => {
@@ -451,7 +519,7 @@ describe('max_running', () => {
       me.id,
     );
     expect(rows.map(({ id }) => id).sort()).toEqual(ids.slice(1, 3));
-    expect(await queue.admin.value('select held from taskq.queue_limits')).toEqual(ids.slice(1, 3));
+    expect(await queue.admin.value('select held from taskq.limit_states')).toEqual(ids.slice(1, 3));
   });
 });
 
@@ -461,7 +529,7 @@ describe('a rate', () => {
     await enqueueSome(queue.admin, 3);
     const me = await worker();
     expect((await claim(me)).tasks).toHaveLength(2);
-    const usedTo = () => queue.admin.value('select used_to::text from taskq.queue_limits');
+    const usedTo = () => queue.admin.value('select used_to::text from taskq.limit_states');
     const before = await usedTo();
     const late = `select (t.limits[1]).used_to::text
       from (
@@ -477,11 +545,7 @@ describe('a rate', () => {
 
   /** As if this much time had passed since the last start. */
   const pass = (ms: number) =>
-    queue.admin.rows(
-      `update taskq.queue_limits
-       set used_to = used_to - $1 * interval '1 ms', opens_at = opens_at - $1 * interval '1 ms'`,
-      ms,
-    );
+    queue.admin.rows("update taskq.limit_states set used_to = used_to - $1 * interval '1 ms'", ms);
 
   test('starts as many as its burst at once, and then one whenever the next may start', async () => {
     await setQueue({ rate: '60/1h', burst: 3 });

@@ -102,6 +102,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.breaker_events;
     delete from taskq.queues;
     delete from taskq.queue_limits;
+    delete from taskq.limit_states;
     delete from taskq.schedules;
     delete from taskq.task_types;
     delete from taskq.workers;

@@ -55,6 +55,7 @@ const PURE = [
   'new_task',
   'next_lease_no',
   'next_slot_at',
+  'next_start_at',
   'on_end_of',
   'open_breakers',
   'open_levels',
@@ -62,6 +63,7 @@ const PURE = [
   'opens_breaker',
   'options_are_valid',
   'options_fit',
+  'pause_left',
   'payload_weight',
   'period_ms',
   'priority_named',
@@ -70,6 +72,7 @@ const PURE = [
   'revived_task',
   'settings_of',
   'slot_holders',
+  'standing_limits',
   'starts_left',
   'step_status',
   'task_options',
@@ -87,6 +90,7 @@ const READS_AS_ITS_CALLER = [
   'open_breakers',
   'open_levels',
   'slot_holders',
+  'standing_limits',
 ];
 /** What domains, triggers and views call: made by the migration that makes those. */
 const OF_MIGRATIONS = [

@@ -96,7 +96,7 @@ declare
   has_breakers boolean;
   may_probe boolean;
   is_probe boolean := false;
-  limits taskq.queue_limits[];
+  limits taskq.standing_limit[];
   closed jsonb;
   level_rooms integer[];
   wants_slot boolean := false;

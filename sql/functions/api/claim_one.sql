@@ -16,7 +16,7 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   waiting record;
-  limits taskq.queue_limits[];
+  limits taskq.standing_limit[];
   ask taskq.asks;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -34,11 +34,14 @@ begin
     );
     ts := clock_timestamp();
   end if;
-  limits := array(
-    select l from taskq.queue_limits l
-    where l.queue = (select t.queue from taskq.tasks t where t.id = _id)
-    for no key update
-  );
+  perform from taskq.limit_states s
+  where s.queue = (select t.queue from taskq.tasks t where t.id = _id)
+  for no key update;
+  if found then
+    limits := array(
+      select l from taskq.standing_limits(array(select t.queue from taskq.tasks t where t.id = _id)) as l
+    );
+  end if;
   if cardinality(limits) > 0 then
     ts := clock_timestamp();
     perform from taskq.spend_limits(limits, array(

@@ -22,7 +22,7 @@ begin
   return query
   select missed.queue, missed.priority, taskq.epoch_us(missed.at), missed.id,
     case when exists (
-      select from taskq.queue_limits l where l.queue = missed.queue and l.opens_at > ts
+      select from taskq.standing_limits(array[missed.queue]) as l where taskq.opening(l, ts) > ts
     ) then '{"limited": true}'::jsonb end
   from (
     select level.queue, level.priority, first.available_at as at, first.id

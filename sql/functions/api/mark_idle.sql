@@ -87,8 +87,10 @@ begin
       where s.name = any (asked) and s.paused_at is not null and s.paused_until > ts
       union all
       -- Nor when a rate allows the next start.
-      select l.opens_at from taskq.queue_limits l
-      where l.queue = any (asked) and l.opens_at > ts and l.opens_at < 'infinity'
+      select o.at
+      from taskq.standing_limits(asked) as l
+      cross join lateral (select taskq.opening(l, ts) as at) as o
+      where o.at > ts and o.at < 'infinity'
       union all
       -- Nor when a task may try an open breaker.
       select o.probe_at from taskq.open_breakers(ts) as o

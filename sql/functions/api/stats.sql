@@ -69,11 +69,11 @@ begin
           'paused', q.paused,
           'limited_by', case
             when q.leased + q.running >= l.max_running then 'max_running'
-            when l.opens_at > ts and l.opens_at < 'infinity' then 'rate'
+            when taskq.next_start_at(l, ts) > ts then 'rate'
           end
         ) order by q.queue collate "C")
         from of_queue q
-        left join taskq.queue_limits l on l.queue = q.queue
+        left join taskq.standing_limits(array(select r.queue from of_queue r)) as l on l.queue = q.queue
       ), '[]'),
       'types', coalesce((select jsonb_agg(to_jsonb(y) order by y.type collate "C") from of_type y), '[]'),
       'due', a.due,

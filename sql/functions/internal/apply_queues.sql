@@ -1,6 +1,6 @@
 -- Writes the values in effect into the rows of queues, which the caller has locked: an operator's, else those
--- registered by workers. Where what applies to groups has changed, all groups of the queue ask for a look at them; a
--- limit that has changed is written to taskq.queue_limits, where a claim has the row for a moment.
+-- registered by workers. Where what applies to groups has changed, all groups of the queue ask for a look at them.
+-- Locks nothing that a claim waits for or leaves out: the state of a limit stays as it is.
 create or replace function taskq.apply_queues(_names text[])
 returns void
 language sql security definer
@@ -31,24 +31,26 @@ as $$
     ) as r
     where num_nonnulls(w.max_running, w.rate) > 0
   ),
+  with_state as (
+    insert into taskq.limit_states (queue)
+    select n.queue from limited n
+    on conflict (queue) do nothing
+  ),
   kept as (
-    insert into taskq.queue_limits as l (queue, max_running, rate_starts, rate_us, burst, count_at)
-    select n.queue, n.max_running, n.starts, n.us, n.burst, clock_timestamp()
+    insert into taskq.queue_limits as l (queue, max_running, since, rate_starts, rate_us, burst, step, lead)
+    select n.queue, n.max_running, case when n.max_running is not null then clock_timestamp() end, n.starts, n.us,
+      n.burst, ceil(n.us / n.starts::numeric)::double precision * interval '1 microsecond',
+      floor((n.burst - 1) * n.us / n.starts::numeric)::double precision * interval '1 microsecond'
     from limited n
-    -- Not one that stays as it is: that would wait for the claim that has its row.
-    where not exists (
-      select from taskq.queue_limits o
-      where o.queue = n.queue and (o.max_running, o.rate_starts, o.rate_us, o.burst)
-        is not distinct from (n.max_running, n.starts, n.us, n.burst)
-    )
     on conflict (queue) do update
     set max_running = excluded.max_running, rate_starts = excluded.rate_starts, rate_us = excluded.rate_us,
-      burst = excluded.burst, opens_at = null,
-      held = case when excluded.max_running is not null then l.held end,
-      counted_to = case when excluded.max_running is not null then l.counted_to end,
-      set_at = case when l.max_running is not null then l.set_at end,
-      set_by = case when l.max_running is not null then l.set_by end,
-      count_at = case when l.max_running is null then excluded.count_at else l.count_at end
+      burst = excluded.burst, step = excluded.step, lead = excluded.lead,
+      since = case
+        when l.max_running is null or excluded.max_running is null then excluded.since
+        else l.since
+      end
+    where (l.max_running, l.rate_starts, l.rate_us, l.burst) is distinct from
+      (excluded.max_running, excluded.rate_starts, excluded.rate_us, excluded.burst)
   ),
   dropped as (
     delete from taskq.queue_limits l

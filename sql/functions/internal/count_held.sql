@@ -1,11 +1,15 @@
--- Brings a limit, whose row the caller has locked, up to date for a claim of up to _most tasks: counts what runs, or
+-- Brings a limit, whose state the caller has locked, up to date for a claim of up to _most tasks: counts what runs, or
 -- drops tasks that have ended from those that claims have taken, as far as the claim needs room.
 --
--- Whoever takes a task of a limited queue writes it into the row under its lock, and keeps that until the commit; and
+-- Whoever takes a task of a limited queue writes it into the state under its lock, and keeps that until the commit; and
 -- each statement here sees what was committed before it. So `held` has every held task, and some that have ended:
 -- nothing that ends a task counts anything.
-create or replace function taskq.count_held(_limit taskq.queue_limits, _most integer, _ts timestamptz)
-returns taskq.queue_limits
+--
+-- A claim that has looked at all of more than a hundred tasks lets 20 times as long as that took pass before the next
+-- one looks, a second at most: of tens of thousands that run for long, each claim would read them all for nothing
+-- [20,000: 50 ms a claim].
+create or replace function taskq.count_held(_limit taskq.standing_limit, _most integer, _ts timestamptz)
+returns taskq.standing_limit
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -13,35 +17,45 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  page constant integer := 2 * _most;
-  looked integer := 0;
+  began constant timestamptz := clock_timestamp();
+  held bigint[];
   still bigint[] := array[]::bigint[];
+  tasks integer;
+  page integer;
+  looked integer := 0;
 begin
   -- Never further ahead than it can have come: the rate may have been another one, or the clock have been set back.
   if _limit.used_to is not null then
-    _limit.used_to := least(
-      _limit.used_to,
-      _ts + interval '1 microsecond'
-        * ceil(_limit.burst * _limit.rate_us / _limit.rate_starts::numeric)::double precision
-    );
+    _limit.used_to := least(_limit.used_to, _ts + _limit.lead + _limit.step);
+  end if;
+  if _limit.held_since is distinct from _limit.since then
+    -- Claims entered nothing while there was no max_running.
+    _limit.held := null;
+    _limit.held_since := _limit.since;
+    _limit.set_at := null;
+    _limit.set_by := null;
+    _limit.counted_to := null;
+    _limit.count_at := null;
+    _limit.look_at := null;
   end if;
   if _limit.max_running is null then
-    _limit.held := null;
     return _limit;
   end if;
   if _limit.held is null or _limit.count_at <= _ts then
     _limit := taskq.count_running(_limit, _ts);
   end if;
-  if _limit.counted_to is null then
+  if _limit.counted_to is null and taskq.pause_left(_limit, _ts) is null then
+    held := _limit.held;
+    tasks := cardinality(held);
+    page := greatest(2 * _most, tasks / 20);
     -- Those looked at go to the end, so that all get their turn. Where there is room, one page for each claim keeps the
     -- list at about twice what runs.
-    while looked < cardinality(_limit.held) and (
-      cardinality(still) + cardinality(_limit.held) - looked + _most > _limit.max_running
-      or (looked = 0 and cardinality(_limit.held) > 100)
+    while looked < tasks and (
+      cardinality(still) + tasks - looked + _most > _limit.max_running or (looked = 0 and tasks > 100)
     ) loop
       still := still || array(
         select h.id
-        from unnest(_limit.held[looked + 1 : looked + page]) with ordinality as h (id, nth)
+        from unnest(held[looked + 1 : looked + page]) with ordinality as h (id, nth)
         cross join lateral (
           select t.queue from taskq.tasks t where t.id = h.id and t.lease_owner is not null limit 1
         ) as t
@@ -50,7 +64,10 @@ begin
       );
       looked := looked + page;
     end loop;
-    _limit.held := _limit.held[looked + 1 :] || still;
+    _limit.look_at := case when looked >= tasks and tasks > 100
+      then clock_timestamp() + least(20 * (clock_timestamp() - began), interval '1 second')
+    end;
+    _limit.held := held[looked + 1 :] || still;
   end if;
   return _limit;
 end

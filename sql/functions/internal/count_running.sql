@@ -1,4 +1,4 @@
--- Counts the held tasks of a queue into its limit, whose row the caller has locked: adds them to those that claims
+-- Counts the held tasks of a queue into its limit, whose state the caller has locked: adds them to those that claims
 -- have taken. They are not indexed, so it reads what is due, for some 50 ms in each call, and goes on from there in the
 -- next; counted_to is null again when it has read all. A held task keeps its place, so none moves past the count.
 --
@@ -6,8 +6,8 @@
 -- as it took: for 10 s after the first count, and as long as a transaction runs that is older than that. From the first
 -- count, which sees the limit, and not from when it was set: that transaction may have stayed open, and a claim that
 -- began meanwhile is younger.
-create or replace function taskq.count_running(_limit taskq.queue_limits, _ts timestamptz)
-returns taskq.queue_limits
+create or replace function taskq.count_running(_limit taskq.standing_limit, _ts timestamptz)
+returns taskq.standing_limit
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off

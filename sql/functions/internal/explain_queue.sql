@@ -12,7 +12,7 @@ as $$
   where s.name = _queue and s.paused_at is not null and (s.paused_until is null or s.paused_until > _ts)
   union all
   select 'max_running', null, jsonb_build_object('limit', l.max_running, 'running', h.running)
-  from taskq.queue_limits l
+  from taskq.standing_limits(array[_queue]) as l
   cross join lateral (
     select count(*) as running
     from unnest(l.held) as held (id)
@@ -21,13 +21,11 @@ as $$
     ) as t
     where t.queue = _queue
   ) as h
-  where l.queue = _queue and h.running >= l.max_running
+  where h.running >= l.max_running
   union all
   select 'rate', o.at, jsonb_build_object('rate', q.rate, 'burst', l.burst)
-  from taskq.queue_limits l
+  from taskq.standing_limits(array[_queue]) as l
   join taskq.queues q on q.name = l.queue
-  cross join lateral (
-    select taskq.opening(jsonb_populate_record(l, '{"max_running": null}'), _ts) as at
-  ) as o
-  where l.queue = _queue and o.at > _ts
+  cross join lateral (select taskq.next_start_at(l, _ts) as at) as o
+  where o.at > _ts
 $$;

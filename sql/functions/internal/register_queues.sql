@@ -40,12 +40,7 @@ begin
   update taskq.queues q
   set registered = coalesce(_queues -> q.name, '{}'), registered_by = case when _queues ? q.name then _by end
   where q.name = any (known);
-  begin
-    perform taskq.apply_queues(known);
-  exception when lock_not_available then
-    -- A claim has the limit of one of them.
-    return false;
-  end;
+  perform taskq.apply_queues(known);
   return named <@ known;
 end
 $$;

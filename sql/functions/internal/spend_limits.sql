@@ -6,7 +6,7 @@
 -- _places are the levels of the rows that were read. _level_queues and _level_rooms are those of taskq.take_limits;
 -- null: every row fits.
 create or replace function taskq.spend_limits(
-  _limits taskq.queue_limits[], _chosen tid[], _places bigint[], _level_queues text[], _level_rooms integer[],
+  _limits taskq.standing_limit[], _chosen tid[], _places bigint[], _level_queues text[], _level_rooms integer[],
   _start integer, _ts timestamptz, out fitting tid[], out unread_level integer, out wants_slot boolean
 )
 language plpgsql security definer
@@ -19,7 +19,7 @@ declare
   queues constant text[] := _level_queues[1 : cardinality(_level_queues) / 10];
   ids bigint[];
   ids_of text[];
-  one taskq.queue_limits;
+  one taskq.standing_limit;
   taken bigint[];
 begin
   fitting := _chosen;
@@ -51,13 +51,12 @@ begin
       one.used_to := greatest(one.used_to, _ts) + interval '1 microsecond'
         * ceil(cardinality(taken) * one.rate_us / one.rate_starts::numeric)::double precision;
     end if;
-    one.opens_at := taskq.opening(one, _ts);
-    update taskq.queue_limits l
-    set held = one.held, set_at = one.set_at, set_by = one.set_by, counted_to = one.counted_to,
-      count_at = one.count_at, used_to = one.used_to, opens_at = one.opens_at
-    where l.queue = one.queue
-      and (l.held, l.counted_to, l.count_at, l.used_to, l.opens_at)
-        is distinct from (one.held, one.counted_to, one.count_at, one.used_to, one.opens_at);
+    update taskq.limit_states s
+    set held = one.held, held_since = one.held_since, set_at = one.set_at, set_by = one.set_by,
+      count_at = one.count_at, counted_to = one.counted_to, look_at = one.look_at, used_to = one.used_to
+    where s.queue = one.queue
+      and (s.held, s.held_since, s.count_at, s.counted_to, s.look_at, s.used_to)
+        is distinct from (one.held, one.held_since, one.count_at, one.counted_to, one.look_at, one.used_to);
   end loop;
 end
 $$;

@@ -1,18 +1,18 @@
--- Takes the limits that a claim needs: locks the rows of queues that look open and have a due task in these levels, or
--- are among those whose groups ask (_asking), most urgent first, until they have room for _start tasks. So claims that
--- begin with different queues take different limits; one whose row another claim has is left out. A claim that may try
--- an open breaker (_may_probe) takes all: its task may be anywhere.
+-- Takes the limits that a claim needs: locks the states of queues that look open and have a due task in these levels,
+-- or are among those whose groups ask (_asking), most urgent first, until they have room for _start tasks. So claims
+-- that begin with different queues take different limits; one whose state another claim has is left out. A claim that
+-- may try an open breaker (_may_probe) takes all: its task may be anywhere.
 --
--- Returns these rows as they are now (limits), and the levels that may be read, with the room of each: null: no limit;
+-- Returns these limits as they stand now, and the levels that may be read, with the room of each: null: no limit;
 -- 0: it has nothing due, as far as levels were looked at: those before level_left (null: all). `closed` has the queues
 -- that the claim gets nothing from, with the time in epoch microseconds to come again: that of the next start
--- by the rate, or in some milliseconds if another claim has the row, or if this one did not need it. Null there: all
+-- by the rate, or in some milliseconds if another claim has the state, or if this one did not need it. Null there: all
 -- places are taken, and the end of a task wakes workers. No limits and no `closed`: no queue has a limit.
 -- taskq.spend_limits writes what the claim takes.
 create or replace function taskq.take_limits(
   _queues text[], _priorities smallint[], _times timestamptz[], _ids bigint[], _types text[], _asking text[],
   _start integer, _most integer, _may_probe boolean, _ts timestamptz,
-  out limits taskq.queue_limits[], out closed jsonb, out level_left integer,
+  out limits taskq.standing_limit[], out closed jsonb, out level_left integer,
   out level_queues text[], out level_priorities smallint[], out level_times timestamptz[], out level_ids bigint[],
   out level_rooms integer[]
 )
@@ -52,7 +52,7 @@ declare
   next_queue text;
   next_place integer;
   next_tasks integer;
-  one taskq.queue_limits;
+  one taskq.standing_limit;
   room integer;
   opens_at timestamptz;
   locked_at timestamptz;
@@ -61,9 +61,8 @@ begin
     jsonb_object_agg(l.queue, case when isfinite(c.until) then taskq.epoch_us(c.until) end)
       filter (where c.until is not null)
   into seem_open, closed
-  from taskq.queue_limits l
-  cross join lateral (select e.until from taskq.closed_until(l, _ts) as e offset 0) as c
-  where l.queue = any (_queues[1 : cardinality(_queues) / 10]);
+  from taskq.standing_limits(_queues[1 : cardinality(_queues) / 10]) as l
+  cross join lateral (select taskq.closed_until(l, _ts) as until offset 0) as c;
 
   if seem_open is not null then
     open waiting (seem_open);
@@ -72,7 +71,11 @@ begin
       exit when not found;
       continue when next_queue = any (tried);
       tried := tried || next_queue;
-      select l.* into one from taskq.queue_limits l where l.queue = next_queue for no key update skip locked;
+      perform from taskq.limit_states s where s.queue = next_queue for no key update skip locked;
+      if found then
+        -- In a statement of its own, which sees what the last claim that had the lock has written.
+        select l.* into one from taskq.standing_limits(array[next_queue]) as l;
+      end if;
       if not found then
         closed := coalesce(closed, '{}') || jsonb_build_object(next_queue, soon);
         continue;
