@@ -99,6 +99,7 @@ export async function taskColumns() {
     lease_owner: 'text',
     applies: 'jsonb',
     times_out_at: 'timestamptz',
+    waits_for: 'text',
   };
   return described('taskq.all_tasks', names, { ...types, ...derived }, TASK_COLUMNS);
 }
@@ -152,8 +153,6 @@ async function columnsOf(relation) {
   throw new Error(`sql/migrations has no table taskq.${relation}`);
 }
 
-const RESERVED = 'reserved';
-
 const TASK_COLUMNS = {
   id: 'id, for ever the same',
   queue: 'queue',
@@ -182,8 +181,8 @@ const TASK_COLUMNS = {
   retention: 'its own option',
   unique_key: 'its key',
   group_key: 'its group',
-  workflow_id: RESERVED,
-  step: RESERVED,
+  workflow_id: 'its workflow',
+  step: 'its name in the workflow; null: it is no step, but was enqueued because one has ended',
   created_by: 'database role that enqueued it',
   source:
     'where it comes from: `rerun of 12`, `again of 12`, `follow-up of 12`, `on_complete of 12`, `on_dead of 12`, `schedule:<name>@<tick>`, or what its producer wrote',
@@ -198,6 +197,7 @@ const TASK_COLUMNS = {
   by_hand: 'it was made a dead letter by hand',
   ending: 'of a cancelled task that did not end by itself: `killed` or `worker_lost`',
   again: 'the task that runs after it: `id`, `at` and `payload`',
+  waits_for: '`parents` of its step, or `slot` of its group; null: it waits for neither',
   applies: 'settings in effect, each with its `value` and where it is `from`: task, type, queue or defaults',
   times_out_at: 'when the attempt of a running task exceeds its timeout; null: no timeout',
 };

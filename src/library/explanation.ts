@@ -10,7 +10,7 @@ export interface TaskExplanation {
   readonly queue: string;
   readonly type: string;
   readonly status: TaskStatus;
-  /** From then on only slots and the tasks before it matter; null: not before someone acts, or it does not wait. */
+  /** From then on only slots and the tasks before it matter; null: not before someone acts or its parents end, or it does not wait. */
   readonly mayStartAt: Date | null;
   /** Empty: a worker takes it with its next claim. */
   readonly causes: readonly TaskCause[];

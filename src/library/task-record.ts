@@ -8,7 +8,7 @@ import type {
 } from '../domain/handler-map.ts';
 import type { StoredError } from '../domain/storable-error.ts';
 import type { ResultNote } from '../domain/storable-result.ts';
-import type { TaskStatus } from '../domain/task.ts';
+import type { TaskStatus, WorkflowPlace } from '../domain/task.ts';
 import type { Action, AttemptError, AttemptLog, ShownTask } from '../queue/inspect/show-task.ts';
 import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
 
@@ -34,6 +34,10 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly key: string | null;
   /** Its group. */
   readonly group: string | null;
+  /** Its place in a workflow. */
+  readonly workflow: WorkflowPlace | null;
+  /** The parents of its step, or a slot of its group, if it waits for one of these. */
+  readonly waitsFor: 'parents' | 'slot' | null;
   /** Failed attempts so far. */
   readonly attempts: number;
   /** Its own; null if its type's, its queue's or the database's applies. */
@@ -44,7 +48,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly createdAt: Date;
   /** The requested start: it does not start earlier. */
   readonly notBefore: Date;
-  /** When it may start, also for a retry; null if it does not wait, or waits for a slot of its group. */
+  /** When it may start, also for a retry; null if it does not wait, or no time decides (`waitsFor`). */
   readonly availableAt: Date | null;
   /** It does not start after this time. */
   readonly expiresAt: Date | null;
@@ -172,6 +176,8 @@ export function recordOf(row: TaskRow): TaskRecord {
     tags: row.tags as TaskRecord['tags'],
     key: row.unique_key as string | null,
     group: row.group_key as string | null,
+    workflow: placeOf(row),
+    waitsFor: row.waits_for as TaskRecord['waitsFor'],
     attempts: row.attempts as number,
     maxAttempts: row.max_attempts as number | null,
     applies: {
@@ -196,6 +202,10 @@ export function recordOf(row: TaskRow): TaskRecord {
     leaseOwner: row.lease_owner as string | null,
     again: nextOf(row.again as NextRow | null),
   };
+}
+
+function placeOf({ workflow_id: id, step }: TaskRow): WorkflowPlace | null {
+  return typeof id === 'string' ? { id, step: step as string | null } : null;
 }
 
 /** Null for a value that someone has put in by hand. */

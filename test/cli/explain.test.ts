@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { insertWorkflow } from '../queue/flow/steps.ts';
 import { sessionOf } from '../queue/session.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { createProject, type Project } from './project.ts';
@@ -75,6 +76,44 @@ test('what is put off, lost, expired, busy and behind is said in words', async (
   expect((await explained(id))[1]).toBe('  retrying  its last attempt failed; the next is due at TIME');
   await session.rows('update taskq.tasks set started_at = null, available_at = now(), expires_at = now()');
   expect((await explained(id))[1]).toBe('  expired  it expired at TIME, before it started, and will not run');
+});
+
+test('a step says which parents it waits for, and what they do', async () => {
+  const session = sessionOf(project.client);
+  await registerWorker(session, { work: {} });
+  const parents = Array.from({ length: 12 }, (_, n) => `p${n + 1}`);
+  const { id, tasks } = await insertWorkflow(session, [
+    { step: 'a', status: 'completed' },
+    { step: 'b', status: 'dead' },
+    ...parents.map((step) => ({ step })),
+    { step: 'end', after: ['a', 'b', 'p1'], met: ['a'], on_death: 'wait' },
+    { step: 'wide', after: parents },
+    { step: 'late', after: ['p1'], task: { not_before: new Date(Date.now() + 3_600_000) } },
+    { step: 'next', after: ['a'], met: ['a'], status: 'waiting' },
+  ]);
+  expect(await explained(tasks.end!)).toEqual([
+    `task ${tasks.end}  work  blocked  waits for its parents`,
+    '  waiting_for_parents  it waits for its parents: b (dead), p1 (pending); it waits until b completes',
+  ]);
+  expect((await explained(tasks.wide!))[1]).toMatch(/: p1 \(pending\), .*, p10 \(pending\) and 2 more$/);
+  expect((await explained(tasks.late!)).slice(1)).toEqual([
+    '  delayed              due at TIME',
+    '  waiting_for_parents  it waits for its parents: p1 (pending)',
+  ]);
+  expect((await explained(tasks.next!))[1]).toBe(
+    '  waiting_for_parents  its parents have ended: a worker releases it with its next claim',
+  );
+  const { causes, may_start_at: at } = await project.json(['explain', tasks.end!]);
+  const waited = (step: string, status: string) => ({ step, status, task: tasks[step], on_death: 'wait' });
+  expect({ causes, at }).toEqual({
+    at: null,
+    causes: [
+      {
+        ...{ cause: 'waiting_for_parents', until: null, workflow: id, step: 'end', more: 0 },
+        parents: [waited('b', 'dead'), waited('p1', 'pending')],
+      },
+    ],
+  });
 });
 
 test('a task of a group says what the group waits for, and how many of it come first', async () => {

@@ -67,6 +67,32 @@ describe('taskq workflow list', () => {
   });
 });
 
+describe('a task that is a step', () => {
+  test('says so in list and show, and is found by its workflow', async () => {
+    const { id, tasks } = await insert([
+      { step: 'fetch' },
+      { step: 'old', status: 'dead' },
+      { step: 'load', after: ['fetch'] },
+    ]);
+    await project.enqueue();
+    const { tasks: found } = await project.json(['list', '--workflow', id]);
+    expect(found.map((task: { id: string }) => task.id)).toEqual([tasks.load, tasks.old, tasks.fetch]);
+    expect(found[0]).toMatchObject({ workflow_id: id, step: 'load', waits_for: 'parents' });
+    const dead = await project.json(['dead', 'list', '--workflow', id]);
+    expect(dead.tasks.map((task: { id: string }) => task.id)).toEqual([tasks.old]);
+    expect((await project.run(['list', '--workflow', id])).stdout).toContain('for its parents');
+    const shown = (await project.run(['show', tasks.load!])).stdout;
+    expect(shown).toContain(
+      `workflow   ${id}, step load: waits for its parents, see taskq explain ${tasks.load}\n`,
+    );
+    expect((await project.run(['show', tasks.fetch!])).stdout).toContain(`workflow   ${id}, step fetch\n`);
+    expect(await project.run(['list', '--workflow', 'import'])).toMatchObject({
+      code: 2,
+      stderr: 'taskq: --workflow "import": expected the number of a workflow, such as 12\n',
+    });
+  });
+});
+
 describe('taskq workflow show', () => {
   test('prints a record and a tree', async () => {
     const { id, tasks } = await insert([

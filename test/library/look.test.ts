@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TaskRecord } from '../../src/index.ts';
+import { insertWorkflow } from '../queue/flow/steps.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { useLibrary } from './use-queue.ts';
 
@@ -12,6 +13,22 @@ async function settleOne(kind: string, more: object = {}): Promise<string> {
   await worker.settle(outcome(task, kind, more));
   return task.id;
 }
+
+test('a task says which step of which workflow it is, and that it waits for its parents', async () => {
+  const queue = library.open();
+  const { id, tasks } = await insertWorkflow(library.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]);
+  await queue.enqueue('work');
+  expect(await queue.get(tasks.b!)).toMatchObject({ workflow: { id, step: 'b' }, waitsFor: 'parents' });
+  const { tasks: found } = await queue.list({ workflow: id }).page();
+  expect(found.map((task) => [task.id, task.waitsFor])).toEqual([
+    [tasks.b, 'parents'],
+    [tasks.a, null],
+  ]);
+  expect((await queue.explain(tasks.b!))!.causes[0]).toMatchObject({
+    ...{ cause: 'waiting_for_parents', workflow: id },
+    parents: [{ step: 'a', task: tasks.a, status: 'pending' }],
+  });
+});
 
 describe('explain', () => {
   test('says why a task waits, with times as Dates', async () => {

@@ -2,7 +2,7 @@
 -- creation, start, cancel request, last error and end. max_attempts, timeout_ms, backoff and retention are the task's
 -- own options; `applies` shows the values in effect under the current settings or, once the task has ended, under those
 -- at its end, each with its value (null: no timeout; 'unlimited' attempts) and `from`: task, type, queue or defaults.
--- available_at of a task that waits for a slot of its group is null, because no time decides.
+-- waits_for: `parents` of its step, or `slot` of its group; available_at is then null, because no time decides.
 -- `applies` is one expression, so a query that does not select it pays nothing for it. `again` has the id, the time and
 -- the payload of the task that will replace a held one, and run after it. times_out_at is when the attempt of a
 -- running task exceeds its timeout, or has (null: it does not run, or has no timeout). No row for an id: it never
@@ -61,7 +61,8 @@ from (
     null::jsonb as result, null::jsonb as result_note, null::text as reason, false as by_hand, null::text as ending,
     case when t.again is not null
       then jsonb_build_object('id', t.again ->> 'id', 'at', t.again -> 'not_before', 'payload', t.again -> 'payload')
-    end as again
+    end as again,
+    case t.gate when 'p' then 'parents' when 'w' then 'slot' end as waits_for
   from taskq.tasks t
   left join taskq.workers w on w.id = t.lease_owner
   union all
@@ -72,7 +73,7 @@ from (
     f.lease_no, coalesce(w.name, f.lease_owner::text), null, f.expires_at,
     f.timeout_ms, f.backoff, f.retention, f.unique_key, f.group_key, f.workflow_id, f.step, f.created_by, f.source,
     f.traceparent, f.cancel_requested_at, f.cancel_reason, f.progress, f.error,
-    f.result, f.result_note, null, false, f.ending, null
+    f.result, f.result_note, null, false, f.ending, null, null
   from taskq.finished_tasks f
   left join taskq.workers w on w.id = f.lease_owner
   union all
@@ -83,7 +84,7 @@ from (
     d.lease_no, coalesce(w.name, d.lease_owner::text), null, null,
     d.timeout_ms, d.backoff, d.retention, d.unique_key, d.group_key, d.workflow_id, d.step, d.created_by, d.source,
     d.traceparent, null, null, d.progress, d.error,
-    null, null, d.reason, d.by_hand, null, null
+    null, null, d.reason, d.by_hand, null, null, null
   from taskq.dead_tasks d
   left join taskq.workers w on w.id = d.lease_owner
 ) as a

@@ -1,8 +1,8 @@
 -- Returns why a task does not run, or where it does: {id, queue, type, status, may_start_at, causes: [{cause, …}]}.
 -- Null: no such task. Of a waiting task, causes has everything that keeps it from starting; empty: a worker takes it
 -- with its next claim. may_start_at is the time from which only slots and the tasks before it matter; null: not before
--- someone acts, as when no worker handles its type. Of a held task, causes says where it is; of one that has ended
--- (`ended`), when, and for which reason.
+-- someone acts, as when no worker handles its type, or its parents end. Of a held task, causes says where it is; of one
+-- that has ended (`ended`), when, and for which reason.
 --
 -- Each family of causes is a function explain_…, which returns a row per cause: its name, `until` (when it ends by
 -- itself; infinity: it does not; null: it does not keep the task from starting), and what else is known of it.
@@ -45,6 +45,8 @@ begin
     into may_start_at, causes
     from (
       select * from taskq.explain_task(task, ts)
+      union all
+      select * from taskq.explain_parents(task)
       union all
       select * from taskq.explain_group(task, ts)
       union all

@@ -1,9 +1,10 @@
 -- Returns the ids of a page of tasks that match a filter, for verbs that act on many: {status: […], type, queue,
--- priority, key, group, tags: {k: v}, reason (of a dead letter or of a cancel request), since, before, failed: true,
--- by_hand: false}; an unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the time at which
--- a task ended or, while it is live, was created. Newest first; dead letters alone (status ["dead"]) by time of death.
--- Reads at most _window rows below _after (the previous next_after; null: from the newest), so that a filter without
--- matches costs a page, not the table. next_after is where the next page begins; null: this was the last one.
+-- priority, key, group, workflow, tags: {k: v}, reason (of a dead letter or of a cancel request), since, before,
+-- failed: true, by_hand: false}; an unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the
+-- time at which a task ended or, while it is live, was created. Newest first; dead letters alone (status ["dead"]) by
+-- time of death. Reads at most _window rows below _after (the previous next_after; null: from the newest), so that a
+-- filter without matches costs a page, not the table. next_after is where the next page begins; null: this was the last
+-- one.
 create or replace function taskq.find_ids(
   _filter jsonb, _limit integer default 1000, _after text default null, _window integer default 20000
 )
@@ -13,7 +14,8 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   known constant text[] := array[
-    'status', 'type', 'queue', 'priority', 'key', 'group', 'tags', 'reason', 'since', 'before', 'failed', 'by_hand'
+    'status', 'type', 'queue', 'priority', 'key', 'group', 'workflow', 'tags', 'reason', 'since', 'before', 'failed',
+    'by_hand'
   ];
   by_death constant boolean := coalesce(_filter -> 'status' = '["dead"]', false);
   page record;

@@ -3,7 +3,7 @@
 create or replace function taskq.fits_filter(
   _filter jsonb, _statuses text[], _priority smallint, _since timestamptz, _before timestamptz, _status text,
   _type text, _queue text, _its_priority smallint, _key text, _group text, _tags jsonb, _reason text,
-  _by_hand boolean, _failed boolean, _at timestamptz
+  _workflow bigint, _by_hand boolean, _failed boolean, _at timestamptz
 )
 returns boolean
 language sql stable parallel safe
@@ -16,6 +16,7 @@ as $$
     and (not _filter ? 'queue' or _queue collate "C" = _filter ->> 'queue')
     and (not _filter ? 'key' or coalesce(_key collate "C" = _filter ->> 'key', false))
     and (not _filter ? 'group' or coalesce(_group collate "C" = _filter ->> 'group', false))
+    and (not _filter ? 'workflow' or coalesce(_workflow = (_filter ->> 'workflow')::bigint, false))
     and (not _filter ? 'tags' or coalesce(_tags @> (_filter -> 'tags'), false))
     and (not _filter ? 'reason' or coalesce(_reason collate "C" = _filter ->> 'reason', false))
     and (not _filter ? 'by_hand' or _by_hand = (_filter ->> 'by_hand')::boolean)

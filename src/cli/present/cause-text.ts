@@ -1,5 +1,5 @@
-import { countOf } from '../../lib/count.ts';
-import type { Cause } from '../../queue/inspect/explain-task.ts';
+import { countOf, withCommas } from '../../lib/count.ts';
+import type { AwaitedParent, Cause } from '../../queue/inspect/explain-task.ts';
 import type { QueueAndType } from '../../queue/inspect/find-obstacles.ts';
 import { obstacleText } from './obstacle-text.ts';
 import { pauseText } from './pause-text.ts';
@@ -20,6 +20,8 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
       return `it expired at ${at(cause.at)}, before it started, and will not run`;
     case 'suspect':
       return `its handler did not report its end (${countOf(cause.losses, 'time')}): it runs in a process of its own${cause.alone ? ', and is claimed alone' : ''}`;
+    case 'waiting_for_parents':
+      return parentsText(cause);
     case 'queue_paused': {
       const { since: paused_at, until: paused_until, by: paused_by, reason: pause_reason } = cause;
       const pause = pauseText({ paused_at, paused_until, paused_by, pause_reason }, now);
@@ -64,6 +66,25 @@ export function causeText(cause: Cause<string>, { queue, type }: QueueAndType, n
       return obstacleText({ queue, type, reason: cause.cause, worker: cause.worker });
   }
 }
+
+function parentsText({
+  parents,
+  more,
+}: {
+  readonly parents: readonly AwaitedParent[];
+  readonly more: number;
+}) {
+  if (parents.length === 0) return 'its parents have ended: a worker releases it with its next claim';
+  const named = parents.map(({ step, status }) => `${printable(step)} (${status})`).join(', ');
+  const dead = parents.filter(({ status, on_death }) => on_death === 'wait' && DEATHS.includes(status));
+  const revive =
+    dead.length === 0
+      ? ''
+      : `; it waits until ${dead.map(({ step }) => printable(step)).join(', ')} completes`;
+  return `it waits for its parents: ${named}${more === 0 ? '' : ` and ${withCommas(more)} more`}${revive}`;
+}
+
+const DEATHS: readonly string[] = ['dead', 'cancelled', 'expired'];
 
 /** `until`: when the first of the holders is due, in words. */
 function fullText(

@@ -26,6 +26,7 @@ export function formatExplanation(explanation: Explanation, screen: Screen): str
 /** A held or ended task does not wait to start. */
 function startText({ status, may_start_at: at, causes }: Explanation, now: number): string {
   if (status !== 'pending' && status !== 'blocked') return '';
+  if (causes.some(({ cause }) => cause === 'waiting_for_parents')) return '  waits for its parents';
   if (at === null) return causes.length === 0 ? '' : '  does not start until someone acts';
   if (causes.some(({ cause }) => cause === 'group_full')) return '  waits for a slot of its group';
   const isNow = Date.parse(at) <= now;

@@ -38,7 +38,9 @@ export function failedOf({ attempts, applies }: TaskRow): string {
 function whenOf(task: TaskRow, now: number): string {
   const at = (column: string) => relativeTime(task[column] as string | null, now);
   if (task.status === 'blocked')
-    return task.available_at === null ? 'for a slot' : `due ${at('available_at')}`;
+    return task.available_at === null
+      ? `for ${task.waits_for === 'parents' ? 'its parents' : 'a slot'}`
+      : `due ${at('available_at')}`;
   if (task.status === 'pending')
     return Date.parse(String(task.available_at)) <= now ? 'due' : `due ${at('available_at')}`;
   if (isTimedOut(task, now)) return `timed out ${at('times_out_at')}`;

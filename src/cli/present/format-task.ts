@@ -79,6 +79,7 @@ function factsOf(
     ['kept', deadRetention === undefined ? '' : keptText(task, deadRetention)],
     ['key', text('unique_key')],
     ['group', groupOf(task)],
+    ['workflow', workflowOf(task)],
     ['tags', tagsOf(task.tags)],
     ['source', text('source')],
     ['trace', text('traceparent')],
@@ -97,10 +98,16 @@ function progressOf(progress: unknown, now: number): string {
   return `${progressText(progress)}${when}`;
 }
 
-function groupOf({ id, status, group_key: group, available_at: due }: ShownTask): string {
+function workflowOf({ id, workflow_id: workflow, step, waits_for }: ShownTask): string {
+  if (isNothing(workflow)) return '';
+  const what = isNothing(step) ? 'enqueued because a step has ended' : `step ${printable(String(step))}`;
+  const waits = waits_for === 'parents' ? `: waits for its parents, see taskq explain ${id}` : '';
+  return `${String(workflow)}, ${what}${waits}`;
+}
+
+function groupOf({ id, group_key: group, waits_for }: ShownTask): string {
   if (isNothing(group)) return '';
-  const waits = status === 'blocked' && isNothing(due);
-  return `${printable(String(group))}${waits ? `: waits for a slot, see taskq explain ${id}` : ''}`;
+  return `${printable(String(group))}${waits_for === 'slot' ? `: waits for a slot, see taskq explain ${id}` : ''}`;
 }
 
 /** The task that runs after this one. */

@@ -23,6 +23,7 @@ export interface FilterOptions {
   readonly reason?: string;
   readonly key?: string;
   readonly group?: string;
+  readonly workflow?: string;
   readonly priority?: string;
   readonly since?: string;
   readonly before?: string;
@@ -70,6 +71,7 @@ const OPTIONS: {
   },
   key: { flags: '--key <key>', about: 'only tasks with this unique key', option: 'key' },
   group: { flags: '--group <group>', about: 'only tasks of this group', option: 'group' },
+  workflow: { flags: '--workflow <id>', about: 'only tasks of this workflow', option: 'workflow' },
   priority: { flags: '--priority <0-9>', about: 'only tasks of this priority', option: 'priority' },
   since: { flags: '--since <time>', about: '', option: 'since' },
   before: { flags: '--before <time>', about: '', option: 'before' },

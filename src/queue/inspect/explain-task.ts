@@ -1,3 +1,5 @@
+import type { TaskStatus } from '../../domain/task.ts';
+import type { OnDeath } from '../../domain/workflow/state.ts';
 import type { Queryable } from '../../lib/database.ts';
 import type { WorkerObstacle } from './find-obstacles.ts';
 
@@ -12,6 +14,17 @@ export type Cause<Time> =
    * claimed with it.
    */
   | { readonly cause: 'suspect'; readonly losses: number; readonly alone: boolean }
+  /** It is a step whose parents have not all ended. */
+  | {
+      readonly cause: 'waiting_for_parents';
+      readonly workflow: string;
+      readonly step: string;
+      /** The first ten that it waits for; empty: a worker releases it with its next claim. */
+      readonly parents: readonly AwaitedParent[];
+      /** How many there are besides. */
+      readonly more: number;
+      readonly until: null;
+    }
   | {
       readonly cause: 'queue_paused';
       readonly since: Time;
@@ -95,13 +108,23 @@ export type Cause<Time> =
   | { readonly cause: 'cancel_requested'; readonly at: Time; readonly reason: string | null }
   | { readonly cause: 'ended'; readonly at: Time; readonly reason: string | null };
 
+/** A parent that a step waits for. */
+export interface AwaitedParent {
+  readonly step: string;
+  /** The id of its task. */
+  readonly task: string;
+  /** That of its task; one that has ended is counted by the next claim. */
+  readonly status: TaskStatus | 'gone';
+  readonly on_death: OnDeath;
+}
+
 /** Why a task does not run, or where it does. */
 export interface Explanation<Time = string> {
   readonly id: string;
   readonly queue: string;
   readonly type: string;
   readonly status: string;
-  /** From then on only slots and the tasks before it matter; null: not before someone acts, or it does not wait. */
+  /** From then on only slots and the tasks before it matter; null: not before someone acts or its parents end, or it does not wait. */
   readonly may_start_at: Time | null;
   /** Empty: a worker takes it with its next claim. */
   readonly causes: readonly Cause<Time>[];

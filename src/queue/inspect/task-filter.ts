@@ -1,6 +1,7 @@
 import { checkedName } from '../../domain/names.ts';
 import { parsePriority } from '../../domain/priority.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../domain/task.ts';
+import { checkedWorkflowId } from '../../domain/task-id.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import { didYouMean } from '../../lib/nearest.ts';
 import { instantOf } from './instant.ts';
@@ -23,6 +24,8 @@ export interface ListFilter {
   readonly key?: string;
   /** Only tasks of this group. */
   readonly group?: string;
+  /** Only tasks of the workflow with this id. */
+  readonly workflow?: string;
   /** Only this priority, as a number or a name. */
   readonly priority?: number | string;
   /**
@@ -45,6 +48,7 @@ export interface TaskFilter {
   readonly reason?: string;
   readonly key?: string;
   readonly group?: string;
+  readonly workflow?: string;
   /** 0 to 9. */
   readonly priority?: number;
   /** ISO 8601, like `before`. */
@@ -100,6 +104,7 @@ export const FILTERED = {
       ...{
         key: COUNTED,
         group: COUNTED,
+        workflow: COUNTED,
         priority: COUNTED,
         before: 'the period of stats ends now',
         byHand: COUNTED,
@@ -165,6 +170,7 @@ const FIELDS: {
   reason: (reason) => ({ reason }),
   key: (key, called) => ({ key: checkedName('key', key, called) }),
   group: (group, called) => ({ group: checkedName('group', group, called) }),
+  workflow: (workflow, called) => ({ workflow: checkedWorkflowId(workflow, called) }),
   priority: (priority, called) => ({ priority: parsePriority(priority, called) }),
   since: (since, called) => ({ since: instantOf(since, called) }),
   before: (before, called) => ({ before: instantOf(before, called) }),
