@@ -166,7 +166,7 @@ const TASK_COLUMNS = {
   releases: 'times it was given back after it had started, since the last outcome',
   max_attempts: 'its own option; null: see `applies`',
   available_at:
-    'when it may start, also for a retry; null while it waits for a slot of its group, and once it has ended',
+    'when it may start, also for a retry; null while it waits for a slot of its group or for its parents, and once it has ended',
   not_before: 'the requested start',
   created_at: 'when it was enqueued',
   started_at: 'when its last attempt started',
@@ -205,13 +205,13 @@ const TASK_COLUMNS = {
 const ACTION_COLUMNS = {
   id: 'number of the action',
   at: 'when',
-  verb: '`add`, `cancel`, `dead add`, `discard`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
+  verb: '`add`, `cancel`, `close workflow`, `dead add`, `discard`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
   task_ids: 'the tasks it was done to',
   queue: 'the queue it was done to',
   worker: 'the worker it was done to',
   type: 'the type it was done to',
-  settings: 'what was set; null in it: removed; `group` or `schedule`, if it was done to one',
+  settings: 'what was set; null in it: removed; `group`, `schedule` or `workflow`, if it was done to one',
   reason: 'the reason given',
 };

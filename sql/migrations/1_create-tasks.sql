@@ -50,7 +50,7 @@ create table taskq.tasks (
   timeout_ms bigint,
   max_attempts integer,
   workflow_id bigint,
-  step text,
+  step text collate "C",
   unique_key text collate "C",
   group_key text collate "C",
   tags jsonb,
@@ -255,7 +255,9 @@ create type taskq.given_task as (
   notify_done boolean,
   source text,
   group_key text,
-  on_end jsonb
+  on_end jsonb,
+  -- Of a step: {workflow, step (null: its id), waits: true (for its parents; else absent)}.
+  step jsonb
 );
 
 -- `completed`, `cancelled` and `expired` tasks. One partition per `drop_on` (the last day on which the row is kept), so
@@ -294,7 +296,7 @@ create table taskq.finished_tasks (
   unique_key text collate "C",
   group_key text collate "C",
   workflow_id bigint,
-  step text,
+  step text collate "C",
   on_end jsonb,
   traceparent text,
   source text,
@@ -336,7 +338,7 @@ create table taskq.dead_tasks (
   timeout_ms bigint,
   max_attempts integer,
   workflow_id bigint,
-  step text,
+  step text collate "C",
   unique_key text collate "C",
   group_key text collate "C",
   tags jsonb,

@@ -1,8 +1,9 @@
 -- Counts for `--until-idle` the tasks of these types, in queues that are not paused, that are running anywhere, due, or
 -- waiting after a started attempt (retry, snooze, give-back), and one more if a claim has to attend to a workflow, and
 -- returns in how many milliseconds the first of them is due. It does not count first runs scheduled for later, tasks
--- behind an open breaker, or tasks that wait for a slot of a stopped group, or of one whose slots are all held by tasks
--- of other types or behind an open breaker. Reads the whole live table; a worker asks only when it is idle.
+-- behind an open breaker, steps that wait for their parents, or tasks that wait for a slot of a stopped group, or of
+-- one whose slots are all held by tasks of other types or behind an open breaker. Reads the whole live table; a worker
+-- asks only when it is idle.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)
 language sql stable security definer
@@ -12,9 +13,11 @@ as $$
   with alike as (
     -- Tasks that count alike: a group is looked at once, not for each of its tasks.
     select t.queue, t.type, t.lease_owner is not null as is_held,
-      case when t.gate in ('w', 's', 'h') then t.gate end as gate,
+      case when t.gate in ('w', 's', 'h', 'p') then t.gate end as gate,
       case when t.gate in ('w', 's', 'h') then t.group_key end as key,
-      t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp() as counts,
+      t.gate is distinct from 'p' and (
+        t.lease_owner is not null or t.started_at is not null or t.available_at <= clock_timestamp()
+      ) as counts,
       count(*) as tasks,
       min(case when t.gate = 'd' then t.not_before else nullif(t.available_at, 'infinity') end) as due_at
     from taskq.tasks t
@@ -52,7 +55,7 @@ as $$
     select a.type = any (_types) as handled, q.name is not null as paused,
       b.type is not null and not a.is_held as behind_breaker, a.due_at, a.tasks,
       case when a.gate = 'w' then s.key is null else a.counts end as counts,
-      a.gate is not distinct from 'w' as waits_for_slot
+      a.gate is not distinct from 'w' as waits_for_slot, a.gate is not distinct from 'p' as waits_for_parents
     from alike a
     left join taskq.queues q on q.name = a.queue and q.paused_at is not null
       and (q.paused_until is null or q.paused_until > clock_timestamp())
@@ -79,6 +82,10 @@ as $$
     jsonb_strip_nulls(jsonb_build_object(
       'scheduled', nullif(sum(tasks) filter (
         where handled and not paused and not behind_breaker and not counts and not waits_for_slot
+          and not waits_for_parents
+      ), 0),
+      'waiting_for_parents', nullif(sum(tasks) filter (
+        where handled and not paused and not behind_breaker and waits_for_parents
       ), 0),
       'in_stopped_groups', nullif(sum(tasks) filter (
         where handled and not paused and not behind_breaker and not counts and waits_for_slot

@@ -32,11 +32,15 @@ begin
       if options - 'allow_unknown' <> '{}'
         and taskq.is_common_form(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
       then
-        options := taskq.checked_options('enqueue', options, taskq.task_options() || array['allow_unknown', 'notify']);
+        options := taskq.checked_options(
+          'enqueue', options, taskq.task_options() || taskq.step_options() || array['allow_unknown', 'notify']
+        );
         if options ->> 'on_held' is not null and options ->> 'key' is null then
           perform taskq.refuse_keyless('enqueue', options ->> 'on_held');
         end if;
-        if options ?| '{on_complete,on_dead}' and not options ? 'key' then
+        if options ?| '{workflow,step,after,on_death}'
+          or (options ?| '{on_complete,on_dead}' and not options ? 'key')
+        then
           task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);
           return query select e.id, e.created, e.extra from taskq.enqueue_many(jsonb_build_array(task), options) as e;
           return;

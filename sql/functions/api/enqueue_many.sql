@@ -33,6 +33,7 @@ declare
   have_type constant boolean := coalesce(options ->> 'type', '') <> '';
   have_options boolean;
   have_keys boolean := false;
+  have_steps boolean := options ?| taskq.step_options();
   -- Whether a payload may be larger than 1 MB: its text can be several times as long as its jsonb. Then too an error is
   -- raised by taskq.checked_tasks, without the text of the statement that inserts.
   may_be_large constant boolean := pg_column_size(_tasks) > 200000;
@@ -46,7 +47,7 @@ begin
   end if;
   if options - 'allow_unknown' <> '{}' then
     options := taskq.checked_options(
-      'enqueue_many', options, taskq.task_options() || array['type', 'allow_unknown', 'notify']
+      'enqueue_many', options, taskq.task_options() || taskq.step_options() || array['type', 'allow_unknown', 'notify']
     );
   end if;
   -- The JSON value null is a valid payload, but jsonb_to_recordset cannot distinguish it from an absent one.
@@ -80,7 +81,14 @@ begin
       select from jsonb_array_elements(_tasks) as e (task)
       where jsonb_typeof(e.task) <> 'object' or e.task - known <> '{}'
     ) then
-      _tasks := taskq.checked_tasks(_tasks, options ->> 'type');
+      have_steps := have_steps or _tasks @? '$[*] ? (
+        exists (@.workflow) || exists (@.step) || exists (@.after) || exists (@.on_death)
+      )';
+      if have_steps then
+        _tasks := taskq.checked_steps(_tasks, options ->> 'type');
+      else
+        _tasks := taskq.checked_tasks(_tasks, options ->> 'type');
+      end if;
       perform taskq.refuse_keyless(format('task %s cannot be enqueued', e.place), e.task ->> 'on_held')
       from jsonb_array_elements(_tasks) with ordinality as e (task, place)
       where e.task ->> 'on_held' is not null and coalesce(e.task ->> 'key', options ->> 'key') is null;
@@ -96,6 +104,10 @@ begin
   then
     perform taskq.refuse_callbacks(_tasks, options);
     options := options || '{"have_callbacks": true}';
+  end if;
+  if have_steps and _tasks <> '[]' then
+    return query select s.* from taskq.enqueue_steps('enqueue', _tasks, options, nulls, settings, null, ts) as s;
+    return;
   end if;
   if options ? 'key' or have_keys then
     if jsonb_array_length(_tasks) = 1 or not have_options then

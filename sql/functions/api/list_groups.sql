@@ -20,13 +20,13 @@ begin
   with recursive live as (
     select 1 as nth, (
       select t.group_key from taskq.tasks t
-      where t.queue || '' = _queue and t.gate is not null and t.group_key > coalesce(_after, '')
+      where t.queue || '' = _queue and t.gate <> 'p' and t.group_key > coalesce(_after, '')
       order by t.group_key limit 1
     ) as key
     union all
     select l.nth + 1, (
       select t.group_key from taskq.tasks t
-      where t.queue || '' = _queue and t.gate is not null and t.group_key > l.key
+      where t.queue || '' = _queue and t.gate <> 'p' and t.group_key > l.key
       order by t.group_key limit 1
     )
     from live l where l.key is not null and l.nth < _limit

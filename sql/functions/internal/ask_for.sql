@@ -19,7 +19,7 @@ begin
       cross join lateral (
         select l.id, l.queue, l.group_key, l.gate, l.not_before from taskq.tasks l where l.id = asked.id limit 1
       ) as t
-      where t.gate is not null and t.group_key is not null
+      where t.gate <> 'p' and t.group_key is not null
     ),
     asked as (
       insert into taskq.asks (due_at, queue, key, task_id)

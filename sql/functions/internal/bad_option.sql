@@ -8,7 +8,7 @@ declare
   value constant text := _value::text;
   duration constant text := 'milliseconds, a whole number from 1 to 3155760000000 (100 years)';
   expected constant text := case
-    when _option in ('queue', 'type', 'name', 'group') then 'text of 1 to 200 bytes'
+    when _option in ('queue', 'type', 'name', 'group', 'step') then 'text of 1 to 200 bytes'
     when _option in ('key', 'traceparent', 'source') then 'text of 1 to 500 bytes'
     when _option = 'by' then 'text of 1 to 200 characters'
     when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
@@ -48,7 +48,15 @@ declare
     when _option = 'breaker' then
       'an object such as {"failures": 5, "within_ms": 60000, "probe_after_ms": 30000}: failures 1 to 1000, within_ms '
       || '1 to 3155760000000, probe_after_ms likewise or "none"'
-    when _option in ('on_complete', 'on_dead') then
+    when _option = 'workflow' then 'the id of a workflow'
+    when _option = 'on_death' then 'cancel, continue or wait'
+    when _option = 'after' then
+      'an array of names of steps (text of 1 to 200 bytes), or of objects such as {"step": "a", "on_death": "wait"}: '
+      || 'on_death cancel, continue or wait'
+    when _option = 'steps' then 'an array of objects such as {"step": "a", "type": "resize"}'
+    when _option in ('open', 'fail_fast') then 'true or false'
+    when _option = 'max_dead' then 'a whole number from 0 to 999999999'
+    when _option in ('on_complete', 'on_dead', 'on_step', 'on_failing', 'on_end') then
       'an object such as {"type": "report", "queue": "reports", "payload": {}}: queue and payload are optional, '
       || 'the payload an object of at most 64 KB'
     when _option = 'backoff' then
@@ -63,6 +71,7 @@ begin
       when jsonb_typeof(_value) <> 'string' then ''
       when _option = 'priority' then taskq.did_you_mean(_value #>> '{}', '{critical,high,medium,low}')
       when _option = 'on_held' then taskq.did_you_mean(_value #>> '{}', '{ignore,replace,preserve}')
+        when _option = 'on_death' then taskq.did_you_mean(_value #>> '{}', '{cancel,continue,wait}')
       else ''
     end
   );

@@ -8,7 +8,7 @@ as $$
 begin
   perform taskq.checked_options(
     format('task %s cannot be enqueued', _place), _tasks -> (_place - 1)::integer,
-    taskq.task_options() || array['type', 'payload']
+    taskq.task_options() || taskq.step_options() || array['type', 'payload']
   );
   return taskq.checked_type(_type, _payload, _place);
 end

@@ -17,7 +17,8 @@ as $$
   from jsonb_array_elements(_tasks) with ordinality as e (task, place)
   cross join lateral (
     select taskq.checked_options(
-      format('task %s cannot be enqueued', e.place), e.task, taskq.task_options() || array['type', 'payload']
+      format('task %s cannot be enqueued', e.place), e.task,
+      taskq.task_options() || taskq.step_options() || array['type', 'payload']
     ) as task
     -- `offset 0`: check each once.
     offset 0

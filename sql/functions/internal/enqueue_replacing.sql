@@ -181,7 +181,7 @@ begin
         cross join lateral (
           select l.queue, l.available_at, l.not_before, l.gate from taskq.tasks l where l.id = r.id limit 1
         ) as t
-        where r.answer <> 'again'
+        where r.answer <> 'again' and t.gate is distinct from 'p'
         group by t.queue
       loop
         perform taskq.wake(hint.queue, hint.due);

@@ -32,7 +32,9 @@ as $$
       t.expires_ms, (settings[4] ->> t.type)::bigint, (settings[1] ->> t.queue)::bigint, (settings[5])::bigint
     ),
     t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source,
-    coalesce(t.group_key, case when settings[6] ? t.queue then t.type end) as group_key, t.on_end
+    coalesce(t.group_key, case when settings[6] ? t.queue then t.type end) as group_key, t.on_end,
+    -- By place; see taskq.enqueue_steps.
+    (select options -> 'steps') -> (t.place - 1)::integer as step
   from (
     select
       o.place,

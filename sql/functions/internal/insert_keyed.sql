@@ -54,7 +54,7 @@ begin
       array_agg(i.place order by i.place) filter (where n.id is not null),
       array_agg(i.id order by i.place) filter (where n.id is not null),
       array_agg(i.id) filter (where n.unique_key is not null),
-      array_agg(i.id) filter (where n.gate is not null),
+      array_agg(i.id) filter (where n.gate <> 'p'),
       array_agg(i.place) filter (where n.id is null),
       -- Including those whose key is held.
       (select array_agg(of_type.type) from (select type from input group by type) as of_type),

@@ -24,7 +24,7 @@ begin
     returning id, type, queue, not_before, gate
   )
   select
-    array_agg(i.id), bool_or(i.gate is not null),
+    array_agg(i.id), bool_or(i.gate <> 'p'),
     (select array_agg(of_type.type) from (select type from inserted group by type) as of_type),
     (
       select jsonb_object_agg(of_queue.queue, of_queue.due)

@@ -14,7 +14,8 @@ declare
   delayed bigint[];
   hint record;
 begin
-  -- Of groups: what asks at once asks by a time of the earlier clock, and so do tasks that wait for their time.
+  -- What asks at once asks by a time of the earlier clock; so do tasks of a group that wait for their time, and steps
+  -- that wait for their parents.
   update taskq.asks a set due_at = _ts
   where a.ctid = any (array(
     select l.ctid from taskq.asks l where l.due_at > _ts + interval '1 second' and l.task_id is null
@@ -28,7 +29,7 @@ begin
   delayed := array(
     select t.id from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
-      and t.gate = 'd' and t.not_before > _ts
+      and t.gate in ('d', 'p') and t.not_before > _ts
       and (
         (t.created_at > _ts and t.not_before <= greatest(_clock_was, t.created_at))
         or (t.started_at > _ts and t.not_before >= t.started_at)

@@ -6,15 +6,25 @@ returns setof taskq.tasks
 language sql stable
 as $$
   select
-    given.id, case when given.group_key is null then given.due else 'infinity'::timestamptz end as available_at,
+    given.id,
+    case
+      when given.group_key is null and given.step -> 'waits' is null then given.due else 'infinity'::timestamptz
+    end as available_at,
     given.due as not_before, _ts as created_at,
     null::timestamptz as lease_expires_at, null::timestamptz as started_at, 0 as lease_no,
     null::integer as lease_owner, 0 as attempts, 0 as losses, 0 as releases, null::integer as lost_ahead,
     given.payload_bytes,
-    case when given.group_key is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end as status,
-    given.priority, taskq.first_gate(given.group_key, given.due, _ts) as gate,
+    case
+      when given.group_key is null and given.step -> 'waits' is null then 'pending'::taskq.task_status
+      else 'blocked'::taskq.task_status
+    end as status,
+    given.priority,
+    case
+      when given.step -> 'waits' is null then taskq.first_gate(given.group_key, given.due, _ts) else 'p'::"char"
+    end as gate,
     given.notify_done, given.queue, given.type, given.payload, _producer as created_by, given.expires_at,
-    given.timeout_ms, given.max_attempts, null::bigint as workflow_id, null::text as step,
+    given.timeout_ms, given.max_attempts, (given.step ->> 'workflow')::bigint as workflow_id,
+    case when given.step is not null then coalesce(given.step ->> 'step', given.id::text) end as step,
     given.key as unique_key, given.group_key, given.tags, given.backoff, given.retention, null::jsonb as again,
     given.on_end, given.traceparent, given.source, null::timestamptz as cancel_requested_at,
     null::text as cancel_reason, null::jsonb as progress,

@@ -16,6 +16,7 @@ begin
       and coalesce(jsonb_typeof(allow_unknown) in ('boolean', 'array'), true)
       and (o.on_complete is null or taskq.is_callback(o.on_complete))
       and (o.on_dead is null or taskq.is_callback(o.on_dead))
+      and (not _options ?| '{workflow,step,after,on_death}' or taskq.is_step(_options))
       and coalesce(dead_retention <> 'none', true)
       and coalesce(length(o.by) between 1 and 200, true)
       and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)

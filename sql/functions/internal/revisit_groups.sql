@@ -23,7 +23,8 @@ begin
     from taskq.housekeeping h
     cross join lateral (
       select t.queue || '' as queue, t.group_key as key from taskq.tasks t
-      where t.gate is not null and (t.queue || '', t.group_key) > (h.groups_in, h.groups_to)
+      where t.gate is not null and t.group_key is not null
+        and (t.queue || '', t.group_key) > (h.groups_in, h.groups_to)
       order by t.queue || '', t.group_key limit 1
     ) as first
     union all
@@ -31,7 +32,8 @@ begin
     from found
     cross join lateral (
       select t.queue || '' as queue, t.group_key as key from taskq.tasks t
-      where t.gate is not null and (t.queue || '', t.group_key) > (found.queue, found.key)
+      where t.gate is not null and t.group_key is not null
+        and (t.queue || '', t.group_key) > (found.queue, found.key)
       order by t.queue || '', t.group_key limit 1
     ) as next
     where found.nth < _most

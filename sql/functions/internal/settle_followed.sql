@@ -20,9 +20,14 @@ declare
   holder record;
 begin
   -- Read before the rows are deleted.
-  select jsonb_object_agg(t.id, jsonb_build_object('traceparent', t.traceparent)) into parents
+  select jsonb_object_agg(
+    t.id, jsonb_build_object('traceparent', t.traceparent, 'workflow', t.workflow_id)
+  )
+  into parents
   from json_to_recordset(_outcomes) as o (id bigint)
-  cross join lateral (select l.id, l.traceparent from taskq.tasks l where l.id = o.id limit 1) as t;
+  cross join lateral (
+    select l.id, l.traceparent, l.workflow_id from taskq.tasks l where l.id = o.id limit 1
+  ) as t;
 
   select t.queue, named.type, target.queue as into_queue into misplaced
   from json_to_recordset(_outcomes) as o (id bigint, enqueue jsonb)
@@ -55,7 +60,10 @@ begin
   select jsonb_agg(
       case jsonb_typeof(f.task)
         when 'object' then jsonb_build_object('source', 'follow-up of ' || o.id)
-          || coalesce(jsonb_strip_nulls(parents -> o.id::text), '{}') || (f.task - 'allow_unknown')
+          || jsonb_strip_nulls(coalesce(parents -> o.id::text, '{}'))
+          -- A step belongs to the workflow of the task that adds it, unless it names another one.
+          - case when f.task ?| '{step,after,on_death}' then '' else 'workflow' end
+          || (f.task - 'allow_unknown')
         else f.task
       end
       order by o.place, f.place

@@ -1,6 +1,7 @@
 -- Replaces those of these tasks, waiting now, that have `again`: payload, options and time are those of the new task,
 -- all attempts can be used again, and the id stays. A task that has lost a worker stays a suspect. One
--- whose `again` cannot be read stays as it is. One of a group gives up its slot, and waits for another one.
+-- whose `again` cannot be read stays as it is. One of a group gives up its slot, and waits for another one; one that
+-- waits for its parents goes on waiting.
 create or replace function taskq.take_again(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -29,7 +30,12 @@ begin
   ));
   update taskq.tasks t
   set available_at = case when t.gate is null then due.at else 'infinity'::timestamptz end,
-    gate = case when t.gate is null then null when due.at > _ts then 'd'::"char" else 'w'::"char" end,
+    gate = case
+      when t.gate is null then null
+      when t.gate = 'p' then 'p'::"char"
+      when due.at > _ts then 'd'::"char"
+      else 'w'::"char"
+    end,
     status = case when t.gate is null then 'pending'::taskq.task_status else 'blocked'::taskq.task_status end,
     not_before = case
       when t.gate is not null then due.at
@@ -51,11 +57,11 @@ begin
   cross join lateral (
     select w.given_at, case
       when not r.again @> '{"keeps_time": true}' then w.given_at
-      when r.gate in ('w', 'd') then r.not_before
+      when r.gate in ('w', 'd', 'p') then r.not_before
       else r.available_at
     end as at
     from (
-      select case when r.gate is null then (given.task).available_at else (given.task).not_before end as given_at
+      select case when r.group_key is null then (given.task).available_at else (given.task).not_before end as given_at
     ) as w
     offset 0
   ) as due

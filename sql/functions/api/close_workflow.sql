@@ -1,0 +1,36 @@
+-- Closes an open workflow: it takes no more steps, and ends once all of its steps have. Waits at most a second for the
+-- transactions that add steps. Returns false if it was closed already. options: by, a name recorded in taskq.actions
+-- beside the role.
+create or replace function taskq.close_workflow(_id bigint, options jsonb default '{}')
+returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set lock_timeout = '1s'
+as $$
+declare
+  ts timestamptz;
+  was_open boolean;
+begin
+  options := taskq.checked_options('close_workflow', options, array['by']);
+  select w.is_open into was_open from taskq.workflows w where w.id = _id for update;
+  if was_open is null then
+    raise exception 'close_workflow: no workflow %', coalesce(_id::text, 'null')
+      using errcode = 'invalid_parameter_value', constraint = 'the_workflow_exists';
+  end if;
+  if not was_open then
+    return false;
+  end if;
+  ts := clock_timestamp();
+  update taskq.workflows w set is_open = false, state = case when w.state = 'open' then 'running' else w.state end
+  where w.id = _id;
+  insert into taskq.workflow_asks (due_at, workflow_id) values (ts, _id);
+  perform taskq.record_action(
+    'close workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text)
+  );
+  perform taskq.wake(s.queue, ts)
+  from (select distinct l.queue from taskq.workflow_steps l where l.workflow_id = _id) as s;
+  return true;
+end
+$$;

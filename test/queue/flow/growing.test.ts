@@ -1,0 +1,274 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { knowTypes } from '../../support/know-types.ts';
+import { enqueue, enqueueSome } from '../rows.ts';
+import { useDatabase } from '../session.ts';
+import { patiently, waitUntilBlocked } from '../waiting.ts';
+import { edges, runWorkflow, stepRows, stored } from './started.ts';
+
+const queue = useDatabase();
+beforeEach(() => knowTypes(queue.admin.client, 'work'));
+
+const asks = () =>
+  queue.admin.rows(
+    'select workflow_id, live, waiting, deaths, steps from taskq.workflow_asks order by workflow_id, id',
+  );
+const close = (id: string) => queue.admin.value<boolean>('select taskq.close_workflow($1)', id);
+const open = () => runWorkflow(queue.admin, [{ step: 'a' }], { open: true });
+
+describe('an open workflow', () => {
+  test('takes steps one by one, each with an ask that names its parents', async () => {
+    const { id } = await open();
+    await enqueue(queue.admin, { workflow: id, step: 'b', after: ['a'] });
+    await enqueue(queue.admin, { workflow: Number(id), step: 'c', after: ['b', 'a'], on_death: 'wait' });
+    await enqueue(queue.admin, { workflow: id, step: 'd', priority: 'high', key: 'k' });
+    expect(await edges(queue.admin, id)).toEqual(['a -> b cancel', 'a -> c wait', 'b -> c wait']);
+    expect((await stepRows(queue.admin, id)).map((row) => [row.step, row.status, row.gate])).toEqual([
+      ['a', 'released', null],
+      ['b', 'waiting', 'p'],
+      ['c', 'waiting', 'p'],
+      ['d', 'released', null],
+    ]);
+    const none = { workflow_id: id, deaths: 0 };
+    expect(await asks()).toEqual([
+      { ...none, live: 1, waiting: 1, steps: ['a'] },
+      { ...none, live: 1, waiting: 1, steps: ['a', 'b'] },
+      { ...none, live: 1, waiting: 0, steps: [] },
+    ]);
+  });
+
+  test('takes a bulk, whose steps may wait for each other in any order', async () => {
+    const [one, two] = [await open(), await open()];
+    const bulk = [
+      { type: 'work', workflow: one.id, step: 'c', after: ['b'] },
+      { type: 'work', workflow: one.id, step: 'b', after: ['a'] },
+      { type: 'work' },
+      { type: 'work', workflow: two.id, step: 'b', after: ['a'], key: 'k' },
+    ];
+    const made = await queue.admin.rows<{ created: boolean }>(
+      'select * from taskq.enqueue_many($1)',
+      JSON.stringify(bulk),
+    );
+    expect(made.map(({ created }) => created)).toEqual([true, true, true, true]);
+    expect(await edges(queue.admin, one.id)).toEqual(['a -> b cancel', 'b -> c cancel']);
+    expect(await edges(queue.admin, two.id)).toEqual(['a -> b cancel']);
+    expect(await asks()).toEqual([
+      { workflow_id: one.id, live: 2, waiting: 2, deaths: 0, steps: ['a'] },
+      { workflow_id: two.id, live: 1, waiting: 1, deaths: 0, steps: ['a'] },
+    ]);
+  });
+
+  test('names a step without a name by the id of its task', async () => {
+    const { id } = await open();
+    const [first, second] = await enqueueSome(queue.admin, 2, { workflow: id, after: ['a'] });
+    expect(await edges(queue.admin, id)).toEqual([`a -> ${first} cancel`, `a -> ${second} cancel`]);
+  });
+
+  test('has no step of a task whose key is held', async () => {
+    const { id } = await open();
+    const holder = await enqueue(queue.admin, { key: 'k' });
+    expect(await enqueue(queue.admin, { workflow: id, step: 'b', after: ['a'], key: 'k' })).toBe(holder);
+    expect(await stepRows(queue.admin, id)).toHaveLength(1);
+    expect(await asks()).toEqual([]);
+  });
+
+  test('of two transactions that add the same step, one does', async () => {
+    const { id } = await open();
+    const [one, two] = [await queue.session(), await queue.session()];
+    await one.rows('begin');
+    await enqueue(one, { workflow: id, step: 'b', after: ['a'] });
+    const other = enqueue(two, { workflow: id, step: 'b' });
+    await waitUntilBlocked(queue.admin);
+    await one.rows('commit');
+    await expect(other).rejects.toThrow(`enqueue: workflow ${id} has a step "b" already`);
+    expect(await stepRows(queue.admin, id)).toHaveLength(2);
+  });
+
+  test('is closed once those who add a step have ended, and takes no more', async () => {
+    const { id } = await open();
+    const adder = await queue.session();
+    await adder.rows('begin');
+    await enqueue(adder, { workflow: id, step: 'b' });
+    await expect(close(id)).rejects.toMatchObject({ code: '55P03' });
+    await patiently(queue.admin, ['close_workflow'], async () => {
+      const closing = (await queue.session()).value('select taskq.close_workflow($1)', id);
+      await waitUntilBlocked(queue.admin);
+      await adder.rows('commit');
+      expect(await closing).toBe(true);
+    });
+    expect(await close(id)).toBe(false);
+    expect(await queue.admin.row('select is_open, state from taskq.workflows')).toEqual({
+      is_open: false,
+      state: 'running',
+    });
+    await expect(enqueue(queue.admin, { workflow: id })).rejects.toThrow(`workflow ${id} ("flow") is closed`);
+    expect(await queue.admin.row('select verb, settings from taskq.actions')).toEqual({
+      verb: 'close workflow',
+      settings: { workflow: id },
+    });
+  });
+
+  test('that is being closed lets nobody add a step', async () => {
+    const { id } = await open();
+    const closer = await queue.session();
+    await closer.rows('begin');
+    await closer.rows('select taskq.close_workflow($1)', id);
+    const adding = enqueue(await queue.session(), { workflow: id });
+    await waitUntilBlocked(queue.admin);
+    await closer.rows('commit');
+    await expect(adding).rejects.toThrow('is closed');
+  });
+});
+
+describe('refused, with nothing stored:', () => {
+  const REFUSED: [why: string, options: object, message: string][] = [
+    ['an unknown workflow', { workflow: 1_000_000 }, 'enqueue: no workflow 1000000'],
+    ['a step twice', { step: 'a' }, 'enqueue: workflow <id> has a step "a" already'],
+    [
+      'an unknown parent',
+      { step: 'b', after: ['A'] },
+      'enqueue: step "b" waits for "A", which is no step of the workflow (did you mean "a"?)',
+    ],
+    [
+      'a step that waits for itself',
+      { step: 'b', after: ['b'] },
+      'enqueue: steps wait for each other: "b" -> "b"',
+    ],
+    ['a step without a workflow', { workflow: null, step: 'b' }, 'enqueue: step needs a workflow'],
+    ['parents without a workflow', { workflow: null, after: ['a'] }, 'enqueue: after needs a workflow'],
+    [
+      'a workflow that is no id',
+      { workflow: 'flow' },
+      'enqueue: workflow "flow": expected the id of a workflow',
+    ],
+    [
+      'a step that would replace',
+      { key: 'k', on_held: 'replace' },
+      'enqueue: a step replaces no task that holds its key: expected on_held ignore',
+    ],
+  ];
+  test.each(REFUSED)('%s', async (_why, options, message) => {
+    const { id } = await open();
+    const before = await stored(queue.admin);
+    const one = await enqueue(queue.admin, { workflow: id, ...options }).catch((thrown) => thrown);
+    expect(one).toMatchObject({ code: '22023', message: message.replace('<id>', id) });
+    const many = await queue.admin
+      .rows(
+        'select * from taskq.enqueue_many($1)',
+        JSON.stringify([{ type: 'work' }, { type: 'work', workflow: id, ...options }]),
+      )
+      .catch((thrown) => thrown);
+    expect(many).toMatchObject({ code: '22023' });
+    expect(await stored(queue.admin)).toBe(before);
+  });
+});
+
+describe('a step that waits for its parents', () => {
+  const waiting = async (options: object = {}) => {
+    const { id, steps } = await runWorkflow(queue.admin, [
+      { step: 'a' },
+      { step: 'b', after: ['a'], key: 'k', ...options },
+    ]);
+    return { id, b: steps.b!, row: async () => (await stepRows(queue.admin, id))[1]! };
+  };
+  const WAITS = { status: 'waiting', task: 'blocked', gate: 'p', never: true };
+
+  test('is not made due by a retry, nor by the passing of time', async () => {
+    const { b, row } = await waiting({ delay_ms: 60_000 });
+    expect(await queue.admin.rows('select answer, extra from taskq.retry($1)', [b])).toEqual([
+      { answer: 'not_waiting', extra: { status: 'blocked' } },
+    ]);
+    expect(await queue.admin.value('select taskq.age_task($1)', b)).toBe(false);
+    expect(await row()).toMatchObject(WAITS);
+  });
+
+  test.each(['replace', 'preserve'])('keeps waiting when it is edited (%s)', async (on_held) => {
+    const { b, row } = await waiting({ group: 'g', delay_ms: 60_000, expires_ms: 1000 });
+    expect(
+      await queue.admin.row(
+        'select id, extra from taskq.enqueue($1, $2, $3)',
+        'work',
+        { n: 2 },
+        { key: 'k', on_held, priority: 0, group: 'g', expires_ms: 5000 },
+      ),
+    ).toEqual({ id: b, extra: { answer: 'replaced' } });
+    expect(await row()).toMatchObject(WAITS);
+    expect(
+      await queue.admin.row(
+        `select payload, priority, step, workflow_id is not null as in_workflow,
+           not_before > clock_timestamp() + interval '30 s' as later, expires_at - not_before as waits
+         from taskq.tasks where id = $1`,
+        b,
+      ),
+    ).toMatchObject({
+      payload: { n: 2 },
+      priority: 0,
+      step: 'b',
+      in_workflow: true,
+      later: on_held === 'preserve',
+      waits: { seconds: 5 },
+    });
+  });
+
+  test('keeps waiting when it is edited without a group', async () => {
+    const { b, row } = await waiting();
+    await queue.admin.rows(
+      `select taskq.enqueue('work', '{"n": 2}', '{"key": "k", "on_held": "replace", "delay_ms": 60000}')`,
+    );
+    expect(await row()).toMatchObject(WAITS);
+    expect(
+      await queue.admin.value(
+        `select not_before > clock_timestamp() + interval '30 s' from taskq.tasks where id = $1`,
+        b,
+      ),
+    ).toBe(true);
+  });
+
+  test('expires, and is cancelled, as any other task', async () => {
+    const { b } = await waiting({ expires_ms: 1 });
+    await queue.admin.rows("update taskq.tasks set expires_at = clock_timestamp() where gate = 'p'");
+    await queue.admin.rows('select taskq.expire(10)');
+    expect(await queue.admin.value('select status::text from taskq.all_tasks where id = $1', b)).toBe(
+      'expired',
+    );
+    const other = await waiting({ key: 'k2' });
+    await queue.admin.rows('select taskq.cancel($1)', [other.b]);
+    expect(await queue.admin.value('select status::text from taskq.all_tasks where id = $1', other.b)).toBe(
+      'cancelled',
+    );
+  });
+
+  test('keeps no worker from ending when it is idle', async () => {
+    await waiting();
+    await queue.admin.rows('delete from taskq.tasks where gate is null');
+    expect(
+      await queue.admin.row(
+        'select unfinished, next_due_ms, left_for_later from taskq.count_unfinished($1)',
+        ['work'],
+      ),
+    ).toEqual({ unfinished: '0', next_due_ms: null, left_for_later: { waiting_for_parents: 1 } });
+  });
+
+  test('is no member of its group yet', async () => {
+    await waiting({ group: 'g' });
+    expect(await queue.admin.rows("select * from taskq.list_groups('default')")).toEqual([]);
+    expect(await queue.admin.rows('select * from taskq.asks')).toEqual([]);
+    await queue.admin.rows('select taskq.revisit_groups(10, clock_timestamp())');
+    expect(await queue.admin.rows('select * from taskq.asks')).toEqual([]);
+  });
+
+  test('follows the clock when that goes back', async () => {
+    const { b, row } = await waiting({});
+    await queue.admin.rows(
+      `update taskq.tasks set created_at = created_at + interval '1 h', not_before = not_before + interval '1 h'
+       where id = $1`,
+      b,
+    );
+    await queue.admin.rows(
+      "select taskq.make_due(0, 1000, clock_timestamp() + interval '1 h', clock_timestamp())",
+    );
+    expect(
+      await queue.admin.value('select not_before <= clock_timestamp() from taskq.tasks where id = $1', b),
+    ).toBe(true);
+    expect(await row()).toMatchObject(WAITS);
+  });
+});
