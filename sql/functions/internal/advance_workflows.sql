@@ -25,7 +25,9 @@ begin
   for round in 1 .. 20 loop
     select * into asks from taskq.take_workflow_asks(_ids, _from, _ts) as t;
     exit when asks.of_workflow is null and round > 1;
-    perform taskq.fold_workflow_asks(asks.of_workflow, asks.live, asks.waiting, asks.deaths, _ts);
+    perform taskq.fold_workflow_asks(
+      asks.of_workflow, asks.live, asks.waiting, asks.deaths, asks.have_ended, _ts
+    );
     stopping := array(
       select w.id from taskq.workflows w
       where w.id = any (_ids) and (w.cancel_requested_at is not null or (w.failing_at is not null and w.fail_fast))

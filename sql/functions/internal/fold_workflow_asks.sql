@@ -1,7 +1,8 @@
 -- Adds what asks say to the counters of these workflows (parallel arrays). One that more steps died in than it allows
 -- begins to fail, once: its on_failing task follows.
 create or replace function taskq.fold_workflow_asks(
-  _ids bigint[], _live integer[], _waiting integer[], _deaths integer[], _ts timestamptz
+  _ids bigint[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
+  _ts timestamptz
 )
 returns void
 language plpgsql security definer
@@ -16,9 +17,9 @@ declare
 begin
   update taskq.workflows w
   set live_steps = w.live_steps + a.live, waiting_steps = w.waiting_steps + a.waiting, deaths = w.deaths + a.deaths,
-    step_due = w.step_due or (a.live < 0 and w.on_step is not null)
-  from unnest(_ids, _live, _waiting, _deaths) as a (id, live, waiting, deaths)
-  where w.id = any (_ids) and a.id = w.id + 0 and (a.live <> 0 or a.waiting <> 0 or a.deaths <> 0);
+    step_due = w.step_due or (a.has_ended and w.on_step is not null)
+  from unnest(_ids, _live, _waiting, _deaths, _have_ended) as a (id, live, waiting, deaths, has_ended)
+  where w.id = any (_ids) and a.id = w.id + 0 and (a.live <> 0 or a.waiting <> 0 or a.deaths <> 0 or a.has_ended);
   failing := array(
     select w.id from taskq.workflows w
     where w.id = any (_ids) and w.failing_at is null and w.deaths > coalesce(w.max_dead, 0)

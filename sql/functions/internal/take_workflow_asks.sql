@@ -1,8 +1,9 @@
 -- Deletes the due asks of these workflows, 2,000 of each at most, and returns what they say, in arrays: what to add to
--- the counters of each workflow, and the steps to look at (each once; null: none).
+-- the counters of each workflow, whether a step has ended, which additions may hide there, and the steps to look at
+-- (each once; null: none).
 create or replace function taskq.take_workflow_asks(
   _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out live integer[],
-  out waiting integer[], out deaths integer[], out step_of bigint[], out steps text[]
+  out waiting integer[], out deaths integer[], out have_ended boolean[], out step_of bigint[], out steps text[]
 )
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -26,16 +27,16 @@ as $$
   ),
   summed as (
     select t.workflow_id, sum(t.live)::integer as live, sum(t.waiting)::integer as waiting,
-      sum(t.deaths)::integer as deaths
+      sum(t.deaths)::integer as deaths, bool_or(t.live < 0) as has_ended
     from taken t group by t.workflow_id
   ),
   named as (
     select distinct t.workflow_id, s.step from taken t cross join lateral unnest(t.steps) as s (step)
   )
-  select a.of_workflow, a.live, a.waiting, a.deaths, n.step_of, n.steps
+  select a.of_workflow, a.live, a.waiting, a.deaths, a.have_ended, n.step_of, n.steps
   from (
     select array_agg(s.workflow_id) as of_workflow, array_agg(s.live) as live, array_agg(s.waiting) as waiting,
-      array_agg(s.deaths) as deaths
+      array_agg(s.deaths) as deaths, array_agg(s.has_ended) as have_ended
     from summed s
   ) as a
   cross join (select array_agg(n.workflow_id) as step_of, array_agg(n.step) as steps from named n) as n

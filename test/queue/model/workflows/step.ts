@@ -1,0 +1,237 @@
+import {
+  type Edge,
+  type Flow,
+  hasDied,
+  hasEnded,
+  isDeath,
+  isUnclaimed,
+  newStep,
+  type Step,
+  stepOf,
+  type World,
+} from './world.ts';
+
+export const OUTCOMES = ['completed', 'failed', 'dead', 'cancelled'] as const;
+
+/** What can happen. A step is named; `failed` waits again, and is due at once. */
+export type Event =
+  /** Attends to the workflow, and takes what is due; `fill`: takes nothing. */
+  | { readonly verb: 'claim' | 'fill' }
+  | { readonly verb: 'settle'; readonly step: string; readonly outcome: (typeof OUTCOMES)[number] }
+  /** `last`: once too often. */
+  | { readonly verb: 'give_back' | 'rescue'; readonly step: string; readonly last: boolean }
+  | { readonly verb: 'cancel' | 'add_dead' | 'revive' | 'overdue'; readonly step: string }
+  | { readonly verb: 'add'; readonly step: string; readonly after: readonly Edge[] }
+  /** `look`: the task that follows the end of a step runs. `expire`: the sweep comes. */
+  | { readonly verb: 'close' | 'expire' | 'look' };
+
+/** The answer is what the SQL function says. */
+export interface Stepped {
+  readonly world: World;
+  readonly answer: string;
+}
+
+export type Act = (world: World, event: Event) => Stepped;
+
+/** The protocol of workflows, as if each claim looked at all steps: an ask that is left out makes a difference. */
+export const act: Act = (world, event) => {
+  switch (event.verb) {
+    case 'claim':
+    case 'fill':
+      return claim(attended(world), event.verb === 'claim');
+    case 'settle':
+      return settle(world, stepOf(world, event.step), event.outcome);
+    case 'give_back':
+      return {
+        world: putBack(world, event.step, event.last),
+        answer: 'recorded',
+      };
+    case 'rescue': {
+      const isCancelled = stepOf(world, event.step).cancelRequested;
+      const answer = isCancelled ? 'cancelled' : event.last ? 'dead' : 'pending';
+      return { world: putBack(world, event.step, event.last), answer };
+    }
+    case 'cancel': {
+      const step = stepOf(world, event.step);
+      return isUnclaimed(step)
+        ? { world: ended(world, step.name, 'cancelled'), answer: 'cancelled' }
+        : { world: changed(world, event.step, { cancelRequested: true }), answer: 'requested' };
+    }
+    case 'add_dead':
+      return { world: ended(world, event.step, 'dead'), answer: 'dead' };
+    case 'revive':
+      return {
+        world: changed(world, event.step, { status: 'pending', cancelledBy: null }),
+        answer: 'revived',
+      };
+    case 'overdue':
+      return unanswered(changed(world, event.step, { expiry: 'passed' }));
+    case 'expire': {
+      const late = world.steps.filter(isLate);
+      const after = late.reduce((before, { name }) => ended(before, name, 'expired'), world);
+      return { world: after, answer: `${late.length}` };
+    }
+    case 'add':
+      return unanswered({ ...world, steps: [...world.steps, newStep(event.step, event.after)] });
+    case 'close':
+      return unanswered({ ...world, isOpen: false });
+    case 'look': {
+      const after = attended(world);
+      return { world: { ...after, flow: { ...after.flow, isLooking: false } }, answer: 'recorded' };
+    }
+    default:
+      return event satisfies never;
+  }
+};
+
+const unanswered = (world: World): Stepped => ({ world, answer: '' });
+
+/** The sweep ends it: one that has started does not expire. */
+export const isLate = (step: Step) => isUnclaimed(step) && step.expiry === 'passed' && !step.started;
+
+function changed(world: World, name: string, change: Partial<Step>): World {
+  return {
+    ...world,
+    steps: world.steps.map((step) => (step.name === name ? { ...step, ...change } : step)),
+  };
+}
+
+/** A dead letter does not expire, not even once it is revived. */
+function ended(world: World, name: string, status: Step['status'], cancelledBy: string | null = null): World {
+  const change = { status, cancelRequested: false, cancelledBy, expiry: 'none' } as const;
+  return { ...changed(world, name, change), stepDue: true };
+}
+
+function settle(world: World, step: Step, outcome: (typeof OUTCOMES)[number]): Stepped {
+  if (outcome === 'completed') return { world: ended(world, step.name, 'completed'), answer: 'recorded' };
+  if (outcome === 'dead') return { world: ended(world, step.name, 'dead'), answer: 'recorded dead' };
+  if (outcome === 'cancelled' || step.cancelRequested)
+    return { world: ended(world, step.name, 'cancelled'), answer: 'recorded cancelled' };
+  return { world: changed(world, step.name, { status: 'pending' }), answer: 'recorded pending' };
+}
+
+function putBack(world: World, name: string, last: boolean): World {
+  if (stepOf(world, name).cancelRequested) return ended(world, name, 'cancelled');
+  return last ? ended(world, name, 'dead') : changed(world, name, { status: 'pending' });
+}
+
+function claim(world: World, takes: boolean): Stepped {
+  const taken = world.steps.filter((step) => takes && step.status === 'pending' && !isLate(step));
+  const steps = world.steps.map(
+    (step): Step => (taken.includes(step) ? { ...step, status: 'running', started: true } : step),
+  );
+  const answer = [taken.map(({ name }) => name).join(', '), flowOf(world.flow)].filter(Boolean).join('; ');
+  return { world: { ...world, steps }, answer };
+}
+
+/** The workflow as the driver says it. */
+function flowOf({ state, live, waiting, deaths, isFailing, failings, ends, isLooking }: Flow): string {
+  const flags = [
+    isFailing && 'failing',
+    failings > 0 && `failings ${failings}`,
+    ends > 0 && `ends ${ends}`,
+    isLooking && 'looking',
+  ];
+  return [state, `live ${live}`, `waiting ${waiting}`, `deaths ${deaths}`, ...flags.filter(Boolean)].join(
+    ' ',
+  );
+}
+
+/** Counts the ends of parents, releases and cancels until nothing changes, and says how the workflow is. */
+export function attended(world: World): World {
+  let now = world;
+  for (let before: World | undefined; before !== now; ) {
+    before = now;
+    now = failed(cancelledBelow(now));
+    now = released(met(now));
+    if (JSON.stringify(now) === JSON.stringify(before)) break;
+  }
+  return concluded(now);
+}
+
+/** What waits below the death of a parent that it is to be cancelled by. */
+function cancelledBelow(world: World): World {
+  for (const step of world.steps) {
+    if (step.status !== 'waiting') continue;
+    const dead = step.edges.find(
+      ({ parent, onDeath }) => onDeath === 'cancel' && hasDied(stepOf(world, parent)),
+    );
+    if (dead) return cancelledBelow(ended(world, step.name, 'cancelled', dead.parent));
+  }
+  return world;
+}
+
+function met(world: World): World {
+  const meets = ({ parent, onDeath }: Edge) => {
+    const { status } = stepOf(world, parent);
+    return status === 'completed' || (isDeath(status) && onDeath === 'continue');
+  };
+  const steps = world.steps.map((step) => ({
+    ...step,
+    edges: step.edges.map((edge) => ({ ...edge, isMet: edge.isMet || meets(edge) })),
+  }));
+  return { ...world, steps };
+}
+
+function released(world: World): World {
+  const isReady = ({ status, edges }: Step) => status === 'waiting' && edges.every(({ isMet }) => isMet);
+  return {
+    ...world,
+    steps: world.steps.map((step): Step => (isReady(step) ? { ...step, status: 'pending' } : step)),
+  };
+}
+
+/** Deaths that no parent caused. */
+const countDeaths = ({ steps }: World) =>
+  steps.filter((step) => hasDied(step) && step.cancelledBy === null).length;
+
+/** Once more steps have died than it allows, a task follows; with fail_fast, or a cancel, no step goes on. */
+function failed(world: World): World {
+  const { flow } = world;
+  const fails = !flow.isFailing && countDeaths(world) > world.maxDead;
+  const after = fails ? { ...world, flow: { ...flow, isFailing: true, failings: flow.failings + 1 } } : world;
+  const stops = after.cancelRequested || (after.failFast && after.flow.isFailing);
+  return stops ? stopped(after) : after;
+}
+
+/** What nobody has ends, and what runs is asked to. */
+function stopped(world: World): World {
+  const steps = world.steps.map(
+    (step): Step => (step.status === 'running' ? { ...step, cancelRequested: true } : step),
+  );
+  const asked: World = { ...world, steps };
+  return steps.filter(isUnclaimed).reduce((before, { name }) => ended(before, name, 'cancelled'), asked);
+}
+
+function concluded(world: World): World {
+  const { steps, flow } = world;
+  const live = steps.filter((step) => !hasEnded(step)).length;
+  const waiting = steps.filter(({ status }) => status === 'waiting').length;
+  const isOver = live === 0 && !world.isOpen;
+  const state = world.isOpen ? 'open' : isOver ? stateOfEnd(world) : live > waiting ? 'running' : 'stuck';
+  const ends = isOver && !isEnd(flow.state) ? flow.ends + 1 : flow.ends;
+  const looks = world.stepDue && !flow.isLooking && !isOver;
+  return {
+    ...world,
+    stepDue: world.stepDue && !looks,
+    flow: {
+      ...flow,
+      state,
+      live,
+      waiting,
+      deaths: countDeaths(world),
+      ends,
+      isLooking: flow.isLooking || looks,
+    },
+  };
+}
+
+const isEnd = (state: Flow['state']) => ['completed', 'failed', 'cancelled'].includes(state);
+
+function stateOfEnd({ steps, cancelRequested }: World): Flow['state'] {
+  if (cancelRequested) return 'cancelled';
+  const last = steps.filter(({ name }) =>
+    steps.every(({ edges }) => edges.every(({ parent }) => parent !== name)),
+  );
+  return last.every(({ status }) => status === 'completed') ? 'completed' : 'failed';
+}
