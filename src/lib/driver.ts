@@ -4,7 +4,11 @@ import { TaskqError } from './errors.ts';
 /** What the driver knows of a connection but its types do not declare. */
 interface Inside {
   readonly processID: number | null;
-  readonly connection: { readonly stream: { destroy(): void } };
+  readonly connection: {
+    readonly stream: { destroy(): void };
+    /** Of the statements with a name, by name. */
+    parsedStatements: Record<string, string>;
+  };
 }
 
 /**
@@ -51,6 +55,11 @@ export async function withDeadline<T>(
 /** Breaks a connection without waiting for the server: its running statement fails. */
 export function destroy(client: pg.ClientBase): void {
   insideOf(client).connection.stream.destroy();
+}
+
+/** The server is about to forget the statements that were prepared on this connection. */
+export function forgetStatements(client: pg.ClientBase): void {
+  insideOf(client).connection.parsedStatements = {};
 }
 
 function insideOf(client: pg.ClientBase): Inside {

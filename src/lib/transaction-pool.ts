@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { openDatabase } from './database.ts';
-import { destroy, withDeadline } from './driver.ts';
+import { destroy, forgetStatements, processIdOf, withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
 import { withLiterals } from './literal.ts';
 import { GuardedClient, type LastStatement, type OpenTransaction } from './open-transaction.ts';
@@ -23,8 +23,17 @@ export interface TransactionPoolOptions extends SessionOptions {
 const CANCEL_MS = 1000;
 
 /**
- * Connections for transactions of an application's own code, each made when there is no idle one. Their sessions keep
- * the settings that the role and the database give them.
+ * Resets what a transaction may leave in its session: `discard all` without the plans of our functions. It takes 0.05 ms
+ * of the server; to make those plans again takes 1.6 ms.
+ */
+const RESET = `close all; set session authorization default; reset all; unlisten *;
+  select pg_catalog.pg_advisory_unlock_all(); discard temp; discard sequences`;
+/** Behind a pooler, that of another session may be there. */
+const DEALLOCATE = '; deallocate all';
+
+/**
+ * Connections for transactions of an application's own code, each made when there is no idle one. A transaction begins
+ * with the settings that the role and the database give a session: what one leaves is reset before the next.
  */
 export class TransactionPool {
   readonly #options: TransactionPoolOptions;
@@ -32,6 +41,8 @@ export class TransactionPool {
   /** For requests to cancel. */
   readonly #beside: ReturnType<typeof openDatabase>;
   readonly #open = new Set<PooledTransaction>();
+  /** Resets under way, each of a connection that will be idle. */
+  #resets: Promise<void>[] = [];
 
   constructor(options: TransactionPoolOptions) {
     const { databaseUrl, applicationName } = options;
@@ -66,7 +77,8 @@ export class TransactionPool {
         onEnd: (how) => {
           this.#open.delete(transaction);
           for (const event of ['notice', 'notification']) client.removeAllListeners(event);
-          client.release(how === 'broken');
+          if (how === 'broken') client.release(true);
+          else this.#reset(client, processIdOf(client) === pid);
         },
       });
       this.#open.add(transaction);
@@ -80,10 +92,27 @@ export class TransactionPool {
   /** Breaks the connections of transactions that are open, and closes the others. */
   async close(): Promise<void> {
     for (const transaction of this.#open) transaction.break();
+    await Promise.all(this.#resets);
     await Promise.all([this.#pool.end(), this.#beside.close()]);
   }
 
+  /** Gives the connection back once its session is as it was; the transaction's end does not wait for that. */
+  #reset(client: pg.PoolClient, isDirect: boolean): void {
+    const text = isDirect ? `${RESET}${DEALLOCATE}` : RESET;
+    if (isDirect) forgetStatements(client);
+    const reset = withDeadline(client, this.#options.deadlineMs, () => client.query(text)).then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    this.#resets.push(reset);
+    void reset.then(() => {
+      this.#resets = this.#resets.filter((other) => other !== reset);
+    });
+  }
+
   async #connect(): Promise<pg.PoolClient> {
+    // One waits for each of them, rather than make a connection more.
+    if (this.#pool.idleCount === 0) await this.#resets.shift();
     try {
       return await this.#pool.connect();
     } catch (cause) {

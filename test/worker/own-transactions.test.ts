@@ -143,6 +143,37 @@ describe.each(['transact', 'transact-apart'])('a handler of type %s', (type) => 
     expect(await queue.task(id)).toMatchObject({ result: { n: 1 } });
   });
 
+  test.skipIf(inject('pgbouncer') !== undefined)(
+    'leaves nothing in the session to the next one',
+    async () => {
+      await queue.rows(`do $$ begin
+      if to_regrole('other_role') is null then create role other_role; end if;
+      grant all on schema taskq to other_role; grant all on all tables in schema public to other_role;
+      grant execute on all functions in schema taskq to other_role;
+    end $$`);
+      queue.work(['--concurrency', '1']);
+      const looked = async (ends: string) => {
+        const id = await queue.enqueue(type, { ends });
+        await queue.hasStatus(id, 'completed');
+        return (await queue.task(id)).result as Record<string, unknown>;
+      };
+      const clean = await looked('look');
+      expect(await looked('leave something behind')).toMatchObject({
+        ...{ path: 'nowhere', timeout: '7s', tenant: 'acme', is_admin: false, prepared: 1, tables: 1 },
+        ...{ locks: 1, cursors: 1 },
+      });
+      expect(await looked('look')).toEqual({ ...clean, tenant: '' });
+      expect(clean).toMatchObject({
+        is_admin: true,
+        prepared: 0,
+        channels: 0,
+        tables: 0,
+        locks: 0,
+        cursors: 0,
+      });
+    },
+  );
+
   test('leaves no trace when its lease is lost, and another worker completes its task', async () => {
     const worker = queue.work([], { env: { TASKQ_HEARTBEAT: '200ms' } });
     const id = await queue.enqueue(type, { until: ['never', 'go'] });

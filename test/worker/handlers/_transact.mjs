@@ -62,5 +62,39 @@ const ENDS = {
   'sleep in the database': async (client) => {
     await client.query('select pg_sleep(3600)');
   },
+  'leave something behind': async (client) => {
+    for (const text of [
+      'set search_path = nowhere',
+      "set statement_timeout = '7s'",
+      "select set_config('app.tenant', 'acme', false)",
+      'set role other_role',
+      'set session authorization other_role',
+      'prepare mine as select 1',
+      'listen mine',
+      'create temp table mine as select 1',
+      'select pg_advisory_lock(42)',
+      'declare mine cursor with hold for select 1',
+    ])
+      await client.query(text);
+    await client.query({ name: 'named', text: 'select 1' });
+    return looked(client);
+  },
+  look: async (client) => {
+    await client.query({ name: 'named', text: 'select 2' });
+    return looked(client);
+  },
   'lose the connection': (client) => client.query('select pg_terminate_backend(pg_backend_pid())'),
 };
+
+/** What a session has that is not of this transaction. */
+async function looked(client) {
+  const { rows } = await client.query(`select current_setting('search_path') as path,
+    current_setting('statement_timeout') as timeout, current_setting('app.tenant', true) as tenant,
+    current_user = (select usename from pg_user where usesysid = 10) as is_admin, pg_backend_pid() as pid,
+    (select count(*)::int from pg_prepared_statements where name = 'mine') as prepared,
+    (select count(*)::int from pg_listening_channels()) as channels,
+    (select count(*)::int from pg_class where relname = 'mine') as tables,
+    (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+    (select count(*)::int from pg_cursors where name = 'mine') as cursors`);
+  return rows[0];
+}
