@@ -168,6 +168,9 @@ with (fillfactor = 70);
 
 create index workflows_state on taskq.workflows (state, id);
 
+-- Housekeeping removes the oldest.
+create index workflows_old on taskq.workflows (drop_on) where drop_on is not null;
+
 -- What parents and children know of a step once its task has left `tasks`. No index on what changes: an end is a
 -- heap-only update.
 create table taskq.workflow_steps (

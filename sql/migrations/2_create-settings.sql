@@ -416,6 +416,8 @@ create table taskq.housekeeping (
   tries integer not null default 0,
   groups_in text collate "C" not null default '',
   groups_to text collate "C" not null default '',
+  steps_of bigint not null default 0,
+  steps_to text collate "C" not null default '',
   constraint there_is_one_row check (only_row)
 );
 

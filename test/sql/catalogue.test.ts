@@ -20,6 +20,7 @@ const PURE = [
   'cron_values',
   'cursor_at',
   'cursor_id',
+  'dead_of_finished',
   'dead_task',
   'default_options',
   'drop_on',

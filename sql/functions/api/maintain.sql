@@ -1,7 +1,7 @@
 -- Runs the housekeeping that any worker may do, at most a page of each kind: creates and drops partitions, moves rows
 -- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand),
--- removes unused keys, worker rows, actions and past settings, and looks for groups that stand still after an edit of a
--- task's queue or group by hand. Returns the counts, with `more` if a page was full, in
+-- removes unused keys, worker rows, actions, past settings and workflows, and looks for groups and workflows that stand
+-- still after an edit by hand. Returns the counts, with `more` if a page was full, in
 -- `detached` the needed partitions that someone has detached, in `refused` the tasks that could not be expired or
 -- discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none keeps another from
 -- being done. An empty document: another session is doing it. Never waits for rows that other transactions have locked.
@@ -23,6 +23,7 @@ declare
   expired record;
   old record;
   forgotten integer := 0;
+  workflows integer := 0;
 begin
   -- One at a time. Not an advisory lock, which any role that can connect may take, and not a row, which a person may
   -- lock.
@@ -94,6 +95,16 @@ begin
   exception when others then
     failed := failed || format('cannot look for groups that stand still: %s', sqlerrm);
   end;
+  begin
+    perform taskq.revisit_workflows(page, ts);
+  exception when others then
+    failed := failed || format('cannot look for workflows that stand still: %s', sqlerrm);
+  end;
+  begin
+    workflows := taskq.forget_workflows(page, ts);
+  exception when others then
+    failed := failed || format('cannot remove workflows past their retention: %s', sqlerrm);
+  end;
   update taskq.housekeeping h set tries = 0
   where h.only_row in (select o.only_row from taskq.housekeeping o where o.tries > 0 for update skip locked);
   -- Last: a drop locks history against every settle until this transaction ends.
@@ -111,7 +122,8 @@ begin
     'partitions_dropped', dropped, 'rows_placed', history.placed, 'rows_dropped', history.dropped,
     'expired', expired.ended, 'dead_discarded', old.discarded,
     'more',
-    page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten) or dropped = most_dropped,
+    page in (history.placed, history.dropped, expired.ended, old.discarded, forgotten, workflows)
+      or dropped = most_dropped,
     'detached', array(select w.partition from taskq.wanted_partitions() as w where w.state = 'detached'),
     'failed', to_jsonb(failed)
   );

@@ -1,0 +1,152 @@
+-- Runs the steps of a workflow that have died (dead, cancelled or expired) again: each returns under its id, with the
+-- options and the payload of its task, all attempts to use again and the lease_no as it was (the fence is never reset).
+-- Those whose parents return too wait for them again; completed steps keep their results. Takes back a request to
+-- cancel the workflow, and its failing. Returns a row for each such step: `retried`; `key_held` (extra names the task
+-- that has its key now, or holds it for a period); `gone` (its row was deleted, by its retention or by hand); `refused`
+-- by the database, with the error in extra. What waits for one that does not return is cancelled again. No rows: no
+-- step has died, or there is no such workflow. options: by, a name recorded in taskq.actions beside the role.
+create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
+returns table (step text, task_id bigint, answer text, extra jsonb)
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+-- Every join here looks up a row by its key.
+set enable_hashjoin = off
+set enable_mergejoin = off
+-- A claim that attends to many steps may have the workflow for that long.
+set lock_timeout = '5s'
+as $$
+#variable_conflict use_column
+declare
+  ts timestamptz;
+  steps text[];
+  ids bigint[];
+  made bigint[];
+  one bigint;
+  errors jsonb := jsonb_build_object();
+  hint record;
+begin
+  options := taskq.checked_options('retry_workflow', options, array['by']);
+  perform from taskq.workflows w where w.id = _id for no key update;
+  if not found then
+    return;
+  end if;
+  -- In the order in which a revive locks them.
+  perform from taskq.dead_tasks d where d.workflow_id = _id order by d.id for update;
+  select array_agg(s.step), array_agg(s.task_id) into steps, ids
+  from (
+    select s.step, s.task_id from taskq.workflow_steps s
+    where s.workflow_id = _id and s.status in ('dead', 'cancelled', 'expired')
+    order by s.step
+    for no key update
+  ) as s;
+  if steps is null then
+    return;
+  end if;
+  ts := clock_timestamp();
+  begin
+    made := taskq.restore_steps(ids, ts);
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then
+    made := array[]::bigint[];
+    foreach one in array ids loop
+      begin
+        made := made || taskq.restore_steps(array[one], ts);
+      exception when data_exception or integrity_constraint_violation or program_limit_exceeded or plpgsql_error then
+        errors := errors || jsonb_build_object(one, jsonb_build_object('error', sqlerrm, 'code', sqlstate));
+      end;
+    end loop;
+  end;
+
+  update taskq.workflow_edges e set is_met = false
+  from unnest(steps, ids) as parent (step, task_id)
+  cross join lateral (
+    select l.workflow_id, l.parent, l.child
+    from taskq.workflow_edges l
+    cross join lateral (
+      select c.task_id, c.status from taskq.workflow_steps c
+      where c.workflow_id = l.workflow_id and c.step = l.child limit 1
+    ) as child
+    where l.workflow_id = _id and l.parent = parent.step and l.is_met
+      and (child.status = 'waiting' or child.task_id = any (made))
+  ) as again
+  where parent.task_id = any (made)
+    and e.workflow_id = again.workflow_id and e.parent = again.parent and e.child = again.child;
+  -- Those that return, and those that waited already and now wait for one more.
+  update taskq.workflow_steps s
+  set parents_left = w.parents_left,
+    status = case when s.status = 'waiting' or w.parents_left > 0 then 'waiting' else 'released' end,
+    started_at = case when s.status = 'waiting' then s.started_at end, attempts = 0, ended_at = null, drop_on = null,
+    cancelled_by = null, result = null, result_note = null
+  from (
+    select l.step, (
+      select count(*)::integer from taskq.workflow_edges e
+      where e.workflow_id = _id and e.child = l.step and not e.is_met
+    ) as parents_left
+    from taskq.workflow_steps l
+    where l.workflow_id = _id and (l.status = 'waiting' or l.task_id = any (made))
+  ) as w
+  where s.workflow_id = _id and s.step = w.step;
+  update taskq.tasks t set gate = 'p', status = 'blocked', available_at = 'infinity'
+  from unnest(steps, ids) as o (step, task_id)
+  cross join lateral (
+    select l.status from taskq.workflow_steps l where l.workflow_id = _id and l.step = o.step limit 1
+  ) as s
+  where o.task_id = any (made) and t.id = o.task_id and s.status = 'waiting';
+  -- In one statement: what was asked for is counted when a claim attends to it.
+  update taskq.workflows w
+  set live_steps = c.live - a.live, waiting_steps = c.waiting - a.waiting, deaths = c.deaths - a.deaths,
+    state = case when w.is_open then 'open' else 'running' end, cancel_requested_at = null, cancel_reason = null,
+    failing_at = null, ended_at = null, drop_on = null
+  from (
+    select count(*) filter (where s.status in ('waiting', 'released')) as live,
+      count(*) filter (where s.status = 'waiting') as waiting,
+      count(*) filter (where s.status in ('dead', 'cancelled', 'expired') and s.cancelled_by is null) as deaths
+    from taskq.workflow_steps s where s.workflow_id = _id
+  ) as c
+  cross join (
+    select coalesce(sum(l.live), 0) as live, coalesce(sum(l.waiting), 0) as waiting,
+      coalesce(sum(l.deaths), 0) as deaths
+    from taskq.workflow_asks l where l.workflow_id = _id
+  ) as a
+  where w.id = _id;
+
+  -- A claim looks at what does not return, and at the state.
+  insert into taskq.workflow_asks (due_at, workflow_id, steps)
+  select ts, _id, coalesce(array_agg(o.step) filter (where o.task_id <> all (made)), '{}')
+  from unnest(steps, ids) as o (step, task_id);
+  perform taskq.ask_for(array_agg(t.id), ts)
+  from taskq.tasks t where t.id = any (made) and t.gate in ('w', 'd') having count(*) > 0;
+  for hint in
+    select t.queue, min(t.available_at) as due from taskq.tasks t where t.id = any (made) and t.gate is null
+    group by t.queue
+  loop
+    perform taskq.wake(hint.queue, hint.due);
+  end loop;
+  perform taskq.wake_any('default', ts);
+  perform taskq.record_action('retry_workflow', ts, options, made);
+
+  return query
+  select o.step, o.task_id,
+    case
+      when o.task_id = any (made) then 'retried'
+      when errors ? o.task_id::text then 'refused'
+      when k.unique_key is not null then 'key_held'
+      else 'gone'
+    end,
+    case
+      when o.task_id = any (made) then null
+      when errors ? o.task_id::text then errors -> o.task_id::text
+      when k.unique_key is not null then
+        jsonb_build_object('key', k.unique_key, 'holder', taskq.find_by_key(k.queue, k.unique_key)::text)
+    end
+  from unnest(steps, ids) as o (step, task_id)
+  left join lateral (
+    select d.queue, d.unique_key from taskq.dead_tasks d where d.id = o.task_id
+    union all
+    select f.queue, f.unique_key from taskq.finished_tasks f
+    where f.id = o.task_id and f.status in ('cancelled', 'expired')
+    limit 1
+  ) as k on true;
+end
+$$;

@@ -1,0 +1,396 @@
+import { describe, expect, test } from 'vitest';
+import { enqueue, statusOf } from '../rows.ts';
+import { outcome } from '../worker.ts';
+import { addStep, claimSteps, insertWorkflow, settleAll, useWorkflows } from './workflows.ts';
+
+const { queue, worker, claimed, statuses, workflow, taskOf, expectSettled } = useWorkflows();
+
+/** The payloads of the tasks of this type, in the order in which they were enqueued. */
+const payloadsOf = async (type: string) =>
+  (
+    await queue.admin.rows<{ payload: unknown }>(
+      'select payload from taskq.tasks where type = $1 order by id',
+      type,
+    )
+  ).map(({ payload }) => payload);
+
+const passTime = () =>
+  queue.admin.rows(
+    "update taskq.workflow_asks set due_at = due_at - interval '10 s' where due_at > clock_timestamp()",
+  );
+
+describe('a workflow that may lose no step', () => {
+  const wide = [
+    { step: 'a' },
+    { step: 'b' },
+    { step: 'c', after: ['b'] },
+    { step: 'd', after: ['a:wait'] },
+    { step: 'e' },
+  ];
+
+  test('fails fast: it cancels what waits, asks what runs, and says so once', async () => {
+    const id = await insertWorkflow(queue.admin, wide, {
+      fail_fast: true,
+      on_failing: { type: 'failing', payload: { to: 'ops' } },
+    });
+    const me = await worker();
+    const [a, b] = await claimSteps(me, 2);
+    await settleAll(me, [a!], 'dead');
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({
+      a: 'dead',
+      b: 'released',
+      c: 'cancelled',
+      d: 'cancelled',
+      e: 'cancelled',
+    });
+    expect(await me.heartbeat([b!])).toMatchObject([
+      { cancel_requested: true, cancel_reason: 'its workflow fails' },
+    ]);
+    expect(await payloadsOf('failing')).toEqual([
+      { to: 'ops', workflow: { id, name: 'test', state: 'running' } },
+    ]);
+    await settleAll(me, [b!], 'failed');
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toMatchObject({ b: 'cancelled' });
+    expect(await workflow(id)).toMatchObject({ state: 'failed', live_steps: 0 });
+    expect(await payloadsOf('failing')).toHaveLength(1);
+    await expectSettled(id);
+  });
+
+  test('is told of the death that is one too many, and goes on without failing fast', async () => {
+    const id = await insertWorkflow(queue.admin, wide, { max_dead: 1, on_failing: { type: 'failing' } });
+    const me = await worker();
+    const [a, b, e] = await claimSteps(me);
+    await settleAll(me, [a!], 'dead');
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('failing')).toEqual([]);
+    await settleAll(me, [b!], 'dead');
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('failing')).toHaveLength(1);
+    await settleAll(me, [e!]);
+    expect(await claimed(me)).toEqual([]);
+    // c was cancelled by the death of b, which counts once.
+    expect(await workflow(id)).toMatchObject({ state: 'stuck', deaths: 2 });
+    expect(await payloadsOf('failing')).toHaveLength(1);
+  });
+});
+
+test('on_end follows the end, with how its steps have ended', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }, { step: 'c', after: ['b'] }], {
+    on_end: { type: 'done', payload: { n: 1 } },
+  });
+  const me = await worker();
+  const [a, b] = await claimSteps(me);
+  await settleAll(me, [a!]);
+  await settleAll(me, [b!], 'dead');
+  expect(await claimed(me)).toEqual([]);
+  expect(await payloadsOf('done')).toEqual([
+    { n: 1, workflow: { id, name: 'test', state: 'failed', steps: { completed: 1, dead: 1, cancelled: 1 } } },
+  ]);
+  await expectSettled(id);
+});
+
+test('a workflow whose death was taken as an end completes', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a:continue'] }]);
+  const me = await worker();
+  await settleAll(me, await claimSteps(me), 'dead');
+  await settleAll(me, await claimSteps(me));
+  await claimed(me);
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+});
+
+test('what cannot be enqueued at the end becomes a dead letter, and the workflow ends', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { on_end: { type: 'done' } });
+  await queue.admin.rows(
+    "alter table taskq.tasks add constraint application check (type <> 'done') not valid",
+  );
+  const me = await worker();
+  await settleAll(me, await claimSteps(me));
+  await claimed(me);
+  await queue.admin.rows('alter table taskq.tasks drop constraint application');
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+  expect(await queue.admin.rows('select type from taskq.dead_tasks')).toEqual([{ type: 'done' }]);
+});
+
+describe('on_step', () => {
+  const open = { is_open: true, on_step: { type: 'plan' } };
+
+  test('follows the end of steps, one at a time, and none is lost', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }, { step: 'c' }], open);
+    const me = await worker();
+    const [a, b, c] = await claimSteps(me);
+    await settleAll(me, [a!, b!]);
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toEqual([{ workflow: { id, name: 'test', state: 'open' } }]);
+    const [plan] = await me.claim({ types: ['plan'] });
+    await settleAll(me, [c!]);
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toHaveLength(1);
+    await me.settle(outcome(plan!, 'completed'));
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toHaveLength(1);
+    const [next] = await me.claim({ types: ['plan'] });
+    await me.settle(outcome(next!, 'completed'));
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'open', step_due: false });
+    await expectSettled(id);
+  });
+
+  test('waits for nobody while the one before it ends in an open transaction', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], open);
+    const [me, other] = [await worker(), await worker()];
+    const [a, b] = await claimSteps(me);
+    await settleAll(me, [a!]);
+    expect(await claimed(other)).toEqual([]);
+    const [plan] = await me.claim({ types: ['plan'] });
+    await me.session.rows('begin');
+    await me.settle(outcome(plan!, 'completed'));
+    const second = await queue.session();
+    await second.rows(
+      'select * from taskq.settle($1, $2)',
+      me.id,
+      JSON.stringify([outcome(b!, 'completed')]),
+    );
+    expect(await claimed(other)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ step_due: true });
+    await me.session.rows('commit');
+    expect(await claimed(other)).toEqual([]);
+    expect(await payloadsOf('plan')).toHaveLength(1);
+  });
+
+  test('is tried again while a stranger has its key', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], open);
+    const stranger = await enqueue(queue.admin, { key: `workflow:${id}` });
+    const me = await worker();
+    const tasks = await me.claim({ start: 2 });
+    await settleAll(
+      me,
+      tasks.filter((task) => task.id !== stranger),
+    );
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toEqual([]);
+    await settleAll(
+      me,
+      tasks.filter((task) => task.id === stranger),
+    );
+    await passTime();
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toHaveLength(1);
+  });
+});
+
+describe('cancel', () => {
+  const cancel = (id: string, reason: string | null = null) =>
+    queue.admin.row('select * from taskq.cancel_workflow($1, $2)', id, reason);
+
+  test('ends what waits at once, asks what runs, and the workflow is cancelled when that has ended', async () => {
+    const id = await insertWorkflow(
+      queue.admin,
+      [{ step: 'a' }, { step: 'b', after: ['a'] }, { step: 'c' }],
+      {
+        on_end: { type: 'done' },
+      },
+    );
+    const me = await worker();
+    const tasks = await claimSteps(me, 1);
+    expect(await cancel(id, 'no longer wanted')).toEqual({ answer: 'requested', extra: null });
+    expect(await statuses(id)).toEqual({ a: 'released', b: 'cancelled', c: 'cancelled' });
+    expect(await me.heartbeat(tasks)).toMatchObject([
+      { cancel_requested: true, cancel_reason: 'no longer wanted' },
+    ]);
+    await settleAll(me, tasks, 'cancelled');
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled' });
+    expect(await payloadsOf('done')).toMatchObject([
+      { workflow: { state: 'cancelled', steps: { cancelled: 3 } } },
+    ]);
+    expect(await cancel(id)).toEqual({ answer: 'not_live', extra: { status: 'cancelled' } });
+    await expectSettled(id);
+  });
+
+  test('ends one of which nothing runs at once', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]);
+    expect(await cancel(id)).toEqual({ answer: 'cancelled', extra: null });
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled', live_steps: 0 });
+    await expectSettled(id);
+    expect(await cancel('999999999')).toEqual({ answer: 'not_live', extra: { status: null } });
+  });
+
+  test('a step that is added by a transaction that commits later ends too', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { is_open: true });
+    const application = await queue.session();
+    await application.rows('begin');
+    await addStep(application, id, { step: 'b' });
+    await cancel(id);
+    await application.rows('commit');
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({ a: 'cancelled', b: 'cancelled' });
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled' });
+  });
+});
+
+describe('retry', () => {
+  const retry = (id: string) =>
+    queue.admin.rows<{ step: string; answer: string; extra: unknown }>(
+      'select step, answer, extra from taskq.retry_workflow($1)',
+      id,
+    );
+  const diamond = [
+    { step: 'a', task: { payload: '{"n": 7}', max_attempts: 1 } },
+    { step: 'b', after: ['a'] },
+    { step: 'c', after: ['b'], task: { priority: 1, retention: 'none', timeout_ms: 77 } },
+    { step: 'd' },
+  ];
+
+  test('brings back what has died, under its id and with its options, and keeps what has completed', async () => {
+    const id = await insertWorkflow(queue.admin, diamond);
+    const ids = [await taskOf(id, 'a'), await taskOf(id, 'b'), await taskOf(id, 'c')];
+    const me = await worker();
+    const [a, d] = await claimSteps(me);
+    await me.settle(outcome(d!, 'completed', { result: 7 }));
+    await settleAll(me, [a!], 'failed');
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'failed' });
+    expect(await retry(id)).toEqual(
+      ['a', 'b', 'c'].map((step) => ({ step, answer: 'retried', extra: null })),
+    );
+    expect(await statuses(id)).toEqual({ a: 'released', b: 'waiting', c: 'waiting', d: 'completed' });
+    expect(await retry(id)).toEqual([]);
+    const again = await claimSteps(me);
+    expect(again).toMatchObject([{ step: 'a', id: ids[0], payload: { n: 7 }, attempts: 0 }]);
+    expect(again[0]!.lease_no).not.toBe(a!.lease_no);
+    // The outcome of the lease from before changes nothing.
+    expect((await settleAll(me, [a!]))[0]).toMatchObject({ answer: expect.not.stringMatching('recorded') });
+    await settleAll(me, again);
+    const b = await claimSteps(me);
+    expect(b).toMatchObject([{ step: 'b', id: ids[1] }]);
+    await settleAll(me, b);
+    const c = await claimSteps(me);
+    expect(c).toMatchObject([{ step: 'c', id: ids[2], priority: 1, timeout_ms: '77' }]);
+    await settleAll(me, c);
+    await claimed(me);
+    expect(await workflow(id)).toMatchObject({ state: 'completed', deaths: 0 });
+    expect(await queue.admin.value("select result from taskq.workflow_steps where step = 'd'")).toBe(7);
+    for (const one of ids) expect(await statusOf(queue.admin, one)).not.toBe('dead');
+    await expectSettled(id);
+  });
+
+  test('of a cancelled workflow lets it go on', async () => {
+    const id = await insertWorkflow(queue.admin, diamond);
+    const me = await worker();
+    await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+    expect(await retry(id)).toHaveLength(4);
+    const first = await claimSteps(me);
+    expect(first.map(({ step }) => step).sort()).toEqual(['a', 'd']);
+    await settleAll(me, first);
+    await settleAll(me, await claimSteps(me));
+    await settleAll(me, await claimSteps(me));
+    await claimed(me);
+    expect(await workflow(id)).toMatchObject({ state: 'completed', cancel_requested_at: null });
+    await expectSettled(id);
+  });
+
+  test('counts what ends meanwhile once', async () => {
+    const id = await insertWorkflow(queue.admin, diamond);
+    const me = await worker();
+    const [a, d] = await claimSteps(me);
+    await settleAll(me, [a!], 'failed');
+    // Nothing has attended to the death yet.
+    await retry(id);
+    await settleAll(me, [d!]);
+    const again = await claimSteps(me);
+    expect(again.map(({ step }) => step)).toEqual(['a']);
+    expect(await workflow(id)).toMatchObject({
+      live_steps: 3,
+      waiting_steps: 2,
+      deaths: 0,
+      state: 'running',
+    });
+    await settleAll(me, again);
+    expect(await claimed(me)).toEqual(['b']);
+    await expectSettled(id);
+  });
+
+  test('says what cannot return, and what is below that is cancelled again', async () => {
+    const id = await insertWorkflow(queue.admin, [
+      { step: 'a', task: { unique_key: 'k' } },
+      { step: 'b', after: ['a'] },
+      { step: 'x' },
+      { step: 'y', after: ['x'] },
+    ]);
+    const me = await worker();
+    await settleAll(me, await claimSteps(me), 'dead');
+    await claimed(me);
+    const holder = await enqueue(queue.admin, { key: 'k', delay_ms: 60_000 });
+    await queue.admin.rows('delete from taskq.dead_tasks where id = $1', await taskOf(id, 'x'));
+    expect(await retry(id)).toEqual([
+      { step: 'a', answer: 'key_held', extra: { key: 'k', holder } },
+      { step: 'b', answer: 'retried', extra: null },
+      { step: 'x', answer: 'gone', extra: null },
+      { step: 'y', answer: 'retried', extra: null },
+    ]);
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({ a: 'dead', b: 'cancelled', x: 'dead', y: 'cancelled' });
+    expect(await workflow(id)).toMatchObject({ state: 'failed' });
+    await expectSettled(id);
+  });
+});
+
+describe('housekeeping', () => {
+  const maintain = () => queue.admin.value<{ failed: string[] }>('select taskq.maintain()');
+
+  test('removes a workflow past the retention of its steps, unless a dead letter of it is left', async () => {
+    const [kept, old, dead] = [
+      await insertWorkflow(queue.admin, [{ step: 'a', task: { retention: '30d' } }]),
+      await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]),
+      await insertWorkflow(queue.admin, [{ step: 'a', task: { type: 'other' } }]),
+    ];
+    const me = await worker();
+    await settleAll(me, await claimSteps(me));
+    await settleAll(me, await claimSteps(me));
+    await settleAll(me, await me.claim({ types: ['other'] }), 'dead');
+    await claimed(me);
+    expect(await maintain()).toMatchObject({ failed: [] });
+    expect(await queue.admin.value('select count(*)::integer from taskq.workflows')).toBe(3);
+    expect(
+      await queue.admin.value(
+        'select drop_on - current_date as days from taskq.workflows where id = $1',
+        kept,
+      ),
+    ).toBe(30);
+    await queue.admin.rows('update taskq.workflows set drop_on = drop_on - 15 where drop_on is not null');
+    await maintain();
+    expect(
+      (await queue.admin.rows<{ id: string }>('select id from taskq.workflows order by id')).map(
+        ({ id }) => id,
+      ),
+    ).toEqual([kept, dead]);
+    expect(await queue.admin.rows('select from taskq.workflow_edges')).toEqual([]);
+    await queue.admin.rows('delete from taskq.dead_tasks');
+    await maintain();
+    expect(await workflow(dead)).toBeUndefined();
+    expect(await workflow(old)).toBeUndefined();
+  });
+
+  test('mends what was changed by hand: a task that is gone, and an ask that is gone', async () => {
+    const id = await insertWorkflow(queue.admin, [
+      { step: 'a' },
+      { step: 'b', after: ['a:continue'] },
+      { step: 'x' },
+      { step: 'y', after: ['x'] },
+    ]);
+    const me = await worker();
+    const [, x] = await claimSteps(me);
+    await queue.admin.rows('delete from taskq.tasks where id = $1', await taskOf(id, 'a'));
+    await settleAll(me, [x!]);
+    await queue.admin.rows("update taskq.workflow_asks set steps = '{}'");
+    expect(await claimed(me)).toEqual([]);
+    expect(await maintain()).toMatchObject({ failed: [] });
+    expect((await claimed(me)).sort()).toEqual(['b', 'y']);
+    expect(await statuses(id)).toMatchObject({ a: 'cancelled', x: 'completed' });
+    await expectSettled(id);
+  });
+});
