@@ -50,6 +50,7 @@ export type { SchemaIssue, SchemaResult, StandardSchema } from './domain/standar
 export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
 export type { FinishedStatus, LiveStatus, TaskStatus, WorkflowPlace } from './domain/task.ts';
+export type { OnDeath, WorkflowState } from './domain/workflow/state.ts';
 export type { ErrorCode } from './lib/error-codes.ts';
 export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.ts';
 export type { Level } from './lib/level.ts';
@@ -116,6 +117,13 @@ export type {
   TaskRecord,
 } from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
+export type {
+  ParentRecord,
+  StepRecord,
+  WorkflowDetails,
+  WorkflowRecord,
+} from './library/workflow-records.ts';
+export type { WorkflowEnd, WorkflowFilter, Workflows } from './library/workflows.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
 export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
 export type { GroupApplying, GroupStop } from './queue/inspect/show-group.ts';

@@ -89,13 +89,13 @@ export class NoSuchTaskError extends TaskqError {
   }
 }
 
-/** Thrown when a task has not ended by the end of the wait. The task continues. */
+/** Thrown when a task or workflow has not ended by the end of the wait. It continues. */
 export class WaitDeadlineError extends TaskqError {
   override readonly code = 'wait_deadline';
   readonly id: string;
 
-  constructor(id: string) {
-    super('wait_deadline', `task ${id} has not ended in time and continues`);
+  constructor(id: string, what: 'task' | 'workflow' = 'task') {
+    super('wait_deadline', `${what} ${id} has not ended in time and continues`);
     this.name = 'WaitDeadlineError';
     this.id = id;
   }

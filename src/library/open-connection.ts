@@ -1,7 +1,9 @@
 import { openDatabase, type Queryable } from '../lib/database.ts';
 import { type PgPool, queryableOf } from '../lib/pg-client.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
-import { EndWaiter } from '../queue/protocol/end-waiter.ts';
+import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
+import type { EndRow } from '../queue/protocol/get-ends.ts';
+import { WORKFLOW_ENDS, type WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 
 export type ConnectionOptions =
@@ -18,7 +20,8 @@ type OnUrl = Extract<ConnectionOptions, { readonly databaseUrl: string }>;
 /** A connection to a database whose schema fits. */
 export interface Connection {
   readonly db: Queryable;
-  readonly waiter: EndWaiter;
+  readonly waiter: EndWaiter<EndRow>;
+  readonly workflowWaiter: EndWaiter<WorkflowEndRow>;
   /** Rejects pending waits with `why` and closes what was opened here; the application's pool stays open. */
   close(why: Error): Promise<void>;
 }
@@ -36,16 +39,19 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     await connection.close();
     throw error;
   }
-  const waiter = new EndWaiter({
+  const where = {
     db: connection.db,
     connection: options.directUrl ?? connection.listening,
     applicationName: APPLICATION,
-  });
+  };
+  const waiter = new EndWaiter({ ...where, source: TASK_ENDS });
+  const workflowWaiter = new EndWaiter({ ...where, source: WORKFLOW_ENDS });
   return {
     db: connection.db,
     waiter,
+    workflowWaiter,
     async close(why) {
-      await waiter.close(why);
+      await Promise.all([waiter.close(why), workflowWaiter.close(why)]);
       await connection.close();
     },
   };

@@ -75,6 +75,7 @@ import {
   type WaitOptions,
 } from './task-queue-options.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
+import { QueueWorkflows, type Workflows } from './workflows.ts';
 
 /**
  * A queue for an application that enqueues and inspects tasks. Connects on first use; `close` closes what it opened.
@@ -89,6 +90,13 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   readonly schedules: Schedules<TypeOf<Handlers>> = new QueueSchedules<TypeOf<Handlers>>({
     withDatabase: (work) => this.#withDatabase(work),
     refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
+  });
+
+  /** Tasks that wait for each other. */
+  readonly workflows: Workflows = new QueueWorkflows({
+    withDatabase: (work) => this.#withDatabase(work),
+    waitFor: (id, limits) =>
+      this.#refusing('', async () => (await this.#open()).workflowWaiter.wait(id, limits)),
   });
 
   /** Opens no connection. Throws TaskqError for an invalid option. */

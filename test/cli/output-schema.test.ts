@@ -132,6 +132,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'schedule remove': [['nightly']],
   'workflow list': [[], ['--state', 'running'], ['--limit', '1']],
   'workflow show': [['$workflow']],
+  'workflow wait': [['$ended_workflow']],
   'schedule sync': [['--config', '$schedules', '--prune']],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],
   'keys show': [['kept']],
@@ -203,6 +204,8 @@ describe('--json', () => {
       { step: 'b', after: ['a'], on_death: 'wait' },
     ]);
     tasks.$workflow = workflow;
+    const end = { state: 'failed', ended_at: new Date() };
+    tasks.$ended_workflow = (await insertWorkflow(session, [{ step: 'a', status: 'dead' }], end)).id;
     tasks.$worker = await register();
     tasks.$ended = await register();
     await project.client.query('select taskq.unregister_worker($1)', [tasks.$ended]);

@@ -67,6 +67,59 @@ describe('taskq workflow list', () => {
   });
 });
 
+describe('taskq workflow wait', () => {
+  const ends = (id: string, state: string) =>
+    project.client.query(
+      `with ended as (
+         update taskq.workflows set state = $2, ended_at = clock_timestamp() where id = $1 returning id
+       )
+       select pg_notify('taskq_workflow_done', id::text) from ended`,
+      [id, state],
+    );
+
+  test('prints how the workflow has ended, and exits with 0 if it has completed', async () => {
+    const { id } = await insert([{ step: 'a', status: 'completed' }]);
+    const waits = run('wait', id);
+    await project.client.query('select pg_sleep(0.5)');
+    await ends(id, 'completed');
+    expect(await waits).toMatchObject({ code: 0, stdout: 'completed\n', stderr: '' });
+    expect(JSON.parse((await run('wait', id, '--json')).stdout)).toEqual({
+      ...{ id, name: 'import', state: 'completed', steps: { completed: 1 } },
+    });
+  });
+
+  test.each([
+    ['failed', 'has failed'],
+    ['cancelled', 'was cancelled'],
+  ])('exits with 1 if it has %s', async (state, words) => {
+    const { id } = await insert([
+      { step: 'a', status: 'completed' },
+      { step: 'b', status: 'dead' },
+    ]);
+    await ends(id, state);
+    expect(await run('wait', id)).toMatchObject({
+      code: 1,
+      stdout: `${state}\n`,
+      stderr: `taskq: workflow ${id} ${words} (2 steps: 1 completed, 1 dead) — see taskq workflow show ${id}\n`,
+    });
+  });
+
+  test('exits with 4 if it has not ended in time', async () => {
+    const { id } = await insert([{ step: 'a' }]);
+    expect(await run('wait', id, '--timeout', '100ms')).toMatchObject({
+      code: 4,
+      stderr: `taskq: workflow ${id} has not ended in time and continues — see taskq workflow show ${id}\n`,
+    });
+  });
+
+  test('there is none to wait for', async () => {
+    expect(await run('wait', '999')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no workflow 999'),
+    });
+  });
+});
+
 describe('a task that is a step', () => {
   test('says so in list and show, and is found by its workflow', async () => {
     const { id, tasks } = await insert([

@@ -14,5 +14,10 @@ export const workflow: CliCommand = {
       summary: 'show a workflow and the tree of its steps',
       load: async () => (await import('./workflow/show.ts')).workflowShow,
     },
+    {
+      name: 'wait',
+      summary: 'wait until a workflow has ended',
+      load: async () => (await import('./workflow/wait.ts')).workflowWait,
+    },
   ],
 };

@@ -52,12 +52,21 @@ function factsOf(workflow: ShownWorkflow, now: number): [label: string, text: st
 
 /** `12: 7 completed, 1 running`, in the order of a step's life. */
 function countsOf(steps: readonly ShownStep[]): string {
-  const counts = new Map<string, number>();
-  for (const { status } of steps) counts.set(status, (counts.get(status) ?? 0) + 1);
-  const parts = ORDER.filter((status) => counts.has(status)).map(
-    (status) => `${withCommas(counts.get(status)!)} ${status}`,
-  );
-  return steps.length === 0 ? 'none' : `${withCommas(steps.length)}: ${parts.join(', ')}`;
+  const counts: Record<string, number> = {};
+  for (const { status } of steps) counts[status] = (counts[status] ?? 0) + 1;
+  return steps.length === 0 ? 'none' : `${withCommas(steps.length)}: ${statusesText(counts)}`;
+}
+
+/** `3 steps: 2 completed, 1 dead` */
+export function countsText(counts: Readonly<Record<string, number>>): string {
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return all === 0 ? 'no steps' : `${countOf(all, 'step')}: ${statusesText(counts)}`;
+}
+
+function statusesText(counts: Readonly<Record<string, number>>): string {
+  return ORDER.filter((status) => counts[status] !== undefined)
+    .map((status) => `${withCommas(counts[status]!)} ${status}`)
+    .join(', ');
 }
 
 const ORDER = [

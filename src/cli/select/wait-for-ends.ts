@@ -1,4 +1,4 @@
-import { EndWaiter, type Waited } from '../../queue/protocol/end-waiter.ts';
+import { type EndSource, EndWaiter, TASK_ENDS, type Waited } from '../../queue/protocol/end-waiter.ts';
 import type { Context } from '../run/context.ts';
 
 /**
@@ -11,12 +11,7 @@ export async function waitForEnds(
   limitMs: number,
   onEnd: (stillWaiting: number) => void = () => {},
 ): Promise<ReadonlyMap<string, Waited>> {
-  const { directUrl } = await context.chosenDatabase();
-  const waiter = new EndWaiter({
-    db: await context.database(),
-    connection: directUrl,
-    applicationName: 'taskq waiting',
-  });
+  const waiter = await openWaiter(context, TASK_ENDS);
   const waited = new Map<string, Waited>();
   let stillWaiting = ids.length;
   const wait = async (id: string): Promise<void> => {
@@ -33,4 +28,14 @@ export async function waitForEnds(
   } finally {
     await waiter.close(new Error('the wait is over'));
   }
+}
+
+/** Open what waits for the ends of tasks or workflows, to be closed. */
+export async function openWaiter<End extends { readonly id: string; readonly live: boolean }>(
+  context: Context,
+  source: EndSource<End>,
+): Promise<EndWaiter<End>> {
+  const { directUrl } = await context.chosenDatabase();
+  const db = await context.database();
+  return new EndWaiter({ db, source, connection: directUrl, applicationName: 'taskq waiting' });
 }

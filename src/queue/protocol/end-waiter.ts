@@ -4,9 +4,9 @@ import { type Listener, openListener } from '../../lib/listener.ts';
 import { Wakeup } from '../../lib/wakeup.ts';
 import { askEnds, type EndRow, getEnds } from './get-ends.ts';
 
-/** How a wait ended: the task ended, the time ran out, or the task is unknown or gone. */
-export type Waited =
-  | { readonly kind: 'ended'; readonly end: EndRow }
+/** How a wait ended: the task or workflow ended, the time ran out, or it is unknown or gone. */
+export type Waited<End = EndRow> =
+  | { readonly kind: 'ended'; readonly end: End }
   | { readonly kind: 'deadline' }
   | { readonly kind: 'gone' };
 
@@ -16,22 +16,36 @@ export interface WaitLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface EndWaiterOptions {
+/** What ends: tasks, or workflows. */
+export interface EndSource<End> {
+  /** The channel on which the id of each that was asked for comes as it ends. */
+  readonly channel: string;
+  /** Requests notifications of these ends. */
+  ask(db: Queryable, ids: readonly string[]): Promise<void>;
+  /** No row for an unknown id. */
+  get(db: Queryable, ids: readonly string[]): Promise<End[]>;
+}
+
+/** The ends of tasks. */
+export const TASK_ENDS: EndSource<EndRow> = { channel: 'taskq_done', ask: askEnds, get: getEnds };
+
+export interface EndWaiterOptions<End> {
+  readonly source: EndSource<End>;
   readonly db: Queryable;
   /** Where to listen, a URL or driver settings, bypassing any pooler; undefined: only poll. */
   readonly connection: string | object | undefined;
   readonly applicationName: string;
 }
 
-/** A task with at least one waiter. */
-interface Watched {
-  readonly waiting: Set<Waiter>;
+/** A task or workflow with at least one waiter. */
+interface Watched<End> {
+  readonly waiting: Set<Waiter<End>>;
   lookAt: number;
   pollMs: number;
 }
 
-interface Waiter {
-  resolve(waited: Waited): void;
+interface Waiter<End> {
+  resolve(waited: Waited<End>): void;
   reject(why: unknown): void;
 }
 
@@ -42,12 +56,12 @@ const OUTAGE_MS = 60_000;
 const MOST_AT_ONCE = 1000;
 
 /**
- * Waits for the ends of tasks: one session listens and one loop polls for all waiters. Polling alone is correct; a
+ * Waits for the ends of tasks or workflows: one session listens and one loop polls for all waiters. Polling alone is correct; a
  * notification may be lost.
  */
-export class EndWaiter {
-  readonly #options: EndWaiterOptions;
-  readonly #watched = new Map<string, Watched>();
+export class EndWaiter<End extends { readonly id: string; readonly live: boolean }> {
+  readonly #options: EndWaiterOptions<End>;
+  readonly #watched = new Map<string, Watched<End>>();
   /** To look at now, without a scan of all watched tasks. */
   readonly #urgent = new Set<string>();
   /** When the next of the others is due. */
@@ -57,12 +71,12 @@ export class EndWaiter {
   #looping = false;
   #listener: Promise<Listener | undefined> | undefined;
 
-  constructor(options: EndWaiterOptions) {
+  constructor(options: EndWaiterOptions<End>) {
     this.#options = options;
   }
 
-  /** Wait until a task has ended. Rejects with the database's error, or with the signal's reason. */
-  wait(id: string, { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitLimits = {}): Promise<Waited> {
+  /** Wait until the one with this id has ended. Rejects with the database's error, or with the signal's reason. */
+  wait(id: string, { timeoutMs = Number.POSITIVE_INFINITY, signal }: WaitLimits = {}): Promise<Waited<End>> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
       const watched = this.#watch(id);
@@ -73,7 +87,7 @@ export class EndWaiter {
         if (watched.waiting.size === 0 && this.#watched.get(id) === watched) this.#watched.delete(id);
         this.#wakeup.trigger();
       };
-      const waiter: Waiter = {
+      const waiter: Waiter<End> = {
         resolve: (waited) => {
           end();
           resolve(waited);
@@ -100,18 +114,19 @@ export class EndWaiter {
     await listener?.close().catch(() => {});
   }
 
-  #watch(id: string): Watched {
+  #watch(id: string): Watched<End> {
     const known = this.#watched.get(id);
     if (known !== undefined) return known;
-    const watched: Watched = { waiting: new Set(), lookAt: 0, pollMs: FIRST_POLL_MS };
+    const watched: Watched<End> = { waiting: new Set(), lookAt: 0, pollMs: FIRST_POLL_MS };
     this.#watched.set(id, watched);
     this.#urgent.add(id);
     return watched;
   }
 
-  /** The task may have ended since the last look. */
-  async #lastLook(id: string, waiter: Waiter): Promise<void> {
-    const [end] = await getEnds(this.#options.db, [id]).catch(() => []);
+  /** It may have ended since the last look. */
+  async #lastLook(id: string, waiter: Waiter<End>): Promise<void> {
+    const { db, source } = this.#options;
+    const [end] = await source.get(db, [id]).catch(() => []);
     waiter.resolve(end === undefined || end.live ? { kind: 'deadline' } : { kind: 'ended', end });
   }
 
@@ -141,9 +156,9 @@ export class EndWaiter {
     const due = this.#takeDue(performance.now());
     if (due.size === 0) return;
     const ids = [...due.keys()];
-    const { db } = this.#options;
-    await askEnds(db, ids);
-    const ends = new Map((await getEnds(db, ids)).map((end) => [end.id, end]));
+    const { db, source } = this.#options;
+    await source.ask(db, ids);
+    const ends = new Map((await source.get(db, ids)).map((end) => [end.id, end]));
     for (const [id, { waiting }] of due) {
       const end = ends.get(id);
       if (end?.live) continue;
@@ -152,9 +167,9 @@ export class EndWaiter {
   }
 
   /** Take at most `MOST_AT_ONCE` tasks: the urgent ones, then, when it is time, the others that are due. */
-  #takeDue(now: number): Map<string, Watched> {
-    const due = new Map<string, Watched>();
-    const take = (id: string, watched: Watched) => {
+  #takeDue(now: number): Map<string, Watched<End>> {
+    const due = new Map<string, Watched<End>>();
+    const take = (id: string, watched: Watched<End>) => {
       due.set(id, watched);
       watched.lookAt = now + watched.pollMs;
       watched.pollMs = Math.min(2 * watched.pollMs, LAST_POLL_MS);
@@ -176,7 +191,7 @@ export class EndWaiter {
   }
 
   #listen(): void {
-    const { connection, applicationName } = this.#options;
+    const { connection, applicationName, source } = this.#options;
     if (connection === undefined) return;
     if (this.#listener !== undefined) {
       void this.#listener.then((listener) => listener?.keepAlive('yes'));
@@ -185,7 +200,7 @@ export class EndWaiter {
     const opening = openListener({
       connection,
       applicationName,
-      channels: ['taskq_done'],
+      channels: [source.channel],
       onNotification: (_, id) => this.#lookNow([id]),
       deadlineMs: 10_000,
     });

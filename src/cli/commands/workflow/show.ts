@@ -1,7 +1,7 @@
 import { checkedWorkflowId } from '../../../domain/task-id.ts';
-import { TaskqError } from '../../../lib/errors.ts';
 import { showWorkflow } from '../../../queue/inspect/show-workflow.ts';
 import type { CliCommand } from '../../run/command.ts';
+import { noSuchWorkflow } from '../../workflow/no-such-workflow.ts';
 
 /** `taskq workflow show`: a workflow, and its steps as a tree. */
 export const workflowShow: CliCommand = {
@@ -19,11 +19,6 @@ export const workflowShow: CliCommand = {
     });
   },
 };
-
-/** The error for an unknown id. */
-export function noSuchWorkflow(id: string): TaskqError {
-  return new TaskqError('no_such_workflow', `no workflow ${id}`, { hint: 'see taskq workflow list' });
-}
 
 const ABOUT = `
 A step stands below its first parent; NOTE names the others, what it waits for, or why it died. Of many steps that are

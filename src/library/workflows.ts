@@ -1,0 +1,94 @@
+import { WaitDeadlineError } from '../domain/errors.ts';
+import { checkedWorkflowId } from '../domain/task-id.ts';
+import { checkedState, type WorkflowState } from '../domain/workflow/state.ts';
+import type { Queryable } from '../lib/database.ts';
+import { toDurationMs } from '../lib/duration.ts';
+import { TaskqError } from '../lib/errors.ts';
+import type { ListedWorkflow } from '../queue/inspect/list-workflows.ts';
+import type { Waited, WaitLimits } from '../queue/protocol/end-waiter.ts';
+import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
+import type { WaitOptions } from './task-queue-options.ts';
+import {
+  type WorkflowDetails,
+  type WorkflowRecord,
+  workflowDetailsOf,
+  workflowOf,
+} from './workflow-records.ts';
+
+/** How a workflow ended. */
+export interface WorkflowEnd {
+  readonly id: string;
+  readonly name: string;
+  /** `completed`, `failed` or `cancelled`. */
+  readonly state: WorkflowState;
+  /** How many steps have ended in each way, such as `{ completed: 3, dead: 1 }`. */
+  readonly steps: Readonly<Record<string, number>>;
+}
+
+export interface WorkflowFilter {
+  /** Only those in this state. */
+  readonly state?: WorkflowState;
+}
+
+/** What runs the statements of a queue. */
+export interface WorkflowsHost {
+  withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T>;
+  /** Waits for the end of a workflow. */
+  waitFor(id: string, limits: WaitLimits): Promise<Waited<WorkflowEndRow>>;
+}
+
+/** The workflows of a queue: tasks that wait for each other. */
+export interface Workflows {
+  /** Iterates over workflows, newest first. */
+  list(filter?: WorkflowFilter): AsyncIterable<WorkflowRecord>;
+
+  /** Returns a workflow with its steps; undefined: there is none, or it outlived its retention. */
+  show(id: string): Promise<WorkflowDetails | undefined>;
+
+  /**
+   * Waits until a workflow has ended and returns how; one that is stuck has not. Throws WaitDeadlineError after
+   * `timeout` (the workflow continues), TaskqError `no_such_workflow`, or the signal's reason.
+   */
+  wait(id: string, options?: WaitOptions): Promise<WorkflowEnd>;
+}
+
+/** Runs the verbs of workflows with the connection of a queue. */
+export class QueueWorkflows implements Workflows {
+  readonly #host: WorkflowsHost;
+
+  constructor(host: WorkflowsHost) {
+    this.#host = host;
+  }
+
+  async *list({ state }: WorkflowFilter = {}): AsyncGenerator<WorkflowRecord, void, undefined> {
+    if (state !== undefined) checkedState(state);
+    const { listWorkflows } = await import('../queue/inspect/list-workflows.ts');
+    for (let last: ListedWorkflow | undefined; ; ) {
+      const options = { after: last?.id ?? null, state, limit: PAGE };
+      const found = await this.#host.withDatabase((db) => listWorkflows(db, options));
+      yield* found.map(workflowOf);
+      last = found.at(-1);
+      if (last === undefined || found.length < PAGE) return;
+    }
+  }
+
+  async show(id: string): Promise<WorkflowDetails | undefined> {
+    checkedWorkflowId(id);
+    const { showWorkflow } = await import('../queue/inspect/show-workflow.ts');
+    const shown = await this.#host.withDatabase((db) => showWorkflow(db, id));
+    return shown && workflowDetailsOf(shown);
+  }
+
+  async wait(id: string, { timeout, signal }: WaitOptions = {}): Promise<WorkflowEnd> {
+    checkedWorkflowId(id);
+    const timeoutMs = timeout === undefined ? undefined : toDurationMs(timeout, 'timeout');
+    const waited = await this.#host.waitFor(id, { signal, ...(timeoutMs !== undefined && { timeoutMs }) });
+    if (waited.kind === 'deadline') throw new WaitDeadlineError(id, 'workflow');
+    if (waited.kind === 'gone')
+      throw new TaskqError('no_such_workflow', `no workflow ${id}: it never was, or outlived its retention`);
+    const { name, state, steps } = waited.end;
+    return { id, name, state, steps: steps ?? {} };
+  }
+}
+
+const PAGE = 100;
