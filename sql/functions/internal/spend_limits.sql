@@ -48,8 +48,12 @@ begin
     if cardinality(taken) > 0 then
       -- One that ended an attempt since may be claimed again.
       one.held := one.held || array(select id from unnest(taken) as id where id <> all (one.held));
-      one.used_to := greatest(one.used_to, _ts) + interval '1 microsecond'
-        * ceil(cardinality(taken) * one.rate_us / one.rate_starts::numeric)::double precision;
+      -- What was used up of a rate stands while there is none: it may come back.
+      one.used_to := coalesce(
+        greatest(one.used_to, _ts) + interval '1 microsecond'
+          * ceil(cardinality(taken) * one.rate_us / one.rate_starts::numeric)::double precision,
+        one.used_to
+      );
     end if;
     update taskq.limit_states s
     set held = one.held, held_since = one.held_since, set_at = one.set_at, set_by = one.set_by,
