@@ -299,6 +299,49 @@ describe('a type that names what follows the end of its tasks', () => {
     },
   );
 
+  const next = (type: string) => ({ on_complete: { type } });
+
+  test('cannot follow itself over others: a cycle of settings is refused, and named', async () => {
+    await worker();
+    await knowTypes(queue.admin.client, 'report', 'alarm', 'far');
+    const setType = (type: string, settings: object) =>
+      queue.admin.rows('select taskq.set_type($1, $2)', type, JSON.stringify(settings));
+    await set(next('report'));
+    await setType('report', { on_dead: { type: 'alarm' }, on_complete: { type: 'far' } });
+    const refusal = {
+      code: '22023',
+      message:
+        'on_complete and on_dead of types: "alarm" -> "work" -> "report" -> "alarm" would follow each other for ever',
+    };
+    await expect(setType('alarm', next('work'))).rejects.toMatchObject(refusal);
+    expect(
+      await queue.admin.value("select on_complete from taskq.task_types where name = 'alarm'"),
+    ).toBeNull();
+    await expect(registerWorker(await queue.session(), { alarm: next('work') })).rejects.toMatchObject(
+      refusal,
+    );
+    // What one registration turns round is no cycle, nor is what an operator has overridden.
+    await registerWorker(await queue.session(), { alarm: next('far'), far: {} });
+    await registerWorker(await queue.session(), { alarm: {}, far: next('alarm') });
+    await setType('far', next('alarm'));
+    await registerWorker(await queue.session(), { far: next('work') });
+    await setType('report', { on_complete: null });
+    await expect(setType('far', { on_complete: null })).resolves.toBeDefined();
+  });
+
+  test('is checked in time that grows with the settings alone, however many ways there are', async () => {
+    await worker();
+    const names = Array.from({ length: 60 }, (_, n) => `step${n}`);
+    const types = Object.fromEntries(
+      names
+        .slice(0, -2)
+        .map((name, n) => [name, { on_complete: { type: names[n + 1] }, on_dead: { type: names[n + 2] } }]),
+    );
+    await registerWorker(await queue.session(), types);
+    const last = { step59: next('step0') };
+    await expect(registerWorker(await queue.session(), last)).rejects.toMatchObject({ code: '22023' });
+  });
+
   test('cannot name one that nothing knows', async () => {
     await worker();
     await expect(set({ on_dead: { type: 'alrm' } })).rejects.toMatchObject({

@@ -25,6 +25,11 @@ begin
   from jsonb_each(_types) as type (name, settings);
   perform taskq.refuse_own_callback('type ' || type.name, type.name, type.settings)
   from jsonb_each(_types) as type (name, settings);
+  if _types @? '$.*.on_complete' or _types @? '$.*.on_dead' then
+    perform taskq.refuse_callback_cycle(array(
+      select type.name from jsonb_each(_types) as type (name, settings) where type.settings ?| '{on_complete,on_dead}'
+    ), _types);
+  end if;
   known := array(
     select t.name from taskq.task_types t
     where t.name in (select jsonb_object_keys(_types))
