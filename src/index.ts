@@ -123,7 +123,7 @@ export type {
   WorkflowDetails,
   WorkflowRecord,
 } from './library/workflow-records.ts';
-export type { WorkflowEnd, WorkflowFilter, Workflows } from './library/workflows.ts';
+export type { RetriedStepRecord, WorkflowEnd, WorkflowFilter, Workflows } from './library/workflows.ts';
 export type { Cause } from './queue/inspect/explain-task.ts';
 export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
 export type { GroupApplying, GroupStop } from './queue/inspect/show-group.ts';
@@ -132,6 +132,7 @@ export type { ListFilter } from './queue/inspect/task-filter.ts';
 export type { Applying } from './queue/inspect/task-row.ts';
 export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
 export type { CancelAnswer } from './queue/operate/cancel.ts';
+export type { CancelWorkflowAnswer } from './queue/operate/cancel-workflow.ts';
 export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';

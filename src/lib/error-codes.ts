@@ -239,7 +239,11 @@ export const ERROR_CODES = described({
     remedy: 'correct it; start a worker that handles it; `taskq types add`; or allow unknown types',
   },
   usage: { meaning: 'the command line names an unknown command or option', remedy: 'see `--help`' },
-  wait_deadline: { meaning: 'a task has not ended in time; it continues', remedy: 'wait again' },
+  wait_deadline: { meaning: 'a task or workflow has not ended in time; it continues', remedy: 'wait again' },
+  workflow_ended: {
+    meaning: 'a workflow that has ended cannot be cancelled',
+    remedy: 'nothing, or `taskq workflow retry` for one that has failed',
+  },
 });
 
 /** Keeps the names in the type, and the texts out of the declarations of the package. */

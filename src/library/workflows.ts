@@ -5,6 +5,8 @@ import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
 import type { ListedWorkflow } from '../queue/inspect/list-workflows.ts';
+import type { CancelWorkflowAnswer } from '../queue/operate/cancel-workflow.ts';
+import type { RetriedStep } from '../queue/operate/retry-workflow.ts';
 import type { Waited, WaitLimits } from '../queue/protocol/end-waiter.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import type { WaitOptions } from './task-queue-options.ts';
@@ -25,6 +27,12 @@ export interface WorkflowEnd {
   readonly steps: Readonly<Record<string, number>>;
 }
 
+/** What became of a step that had died. */
+export type RetriedStepRecord = Omit<RetriedStep, 'task_id'> & {
+  /** The id of its task. */
+  readonly taskId: string;
+};
+
 export interface WorkflowFilter {
   /** Only those in this state. */
   readonly state?: WorkflowState;
@@ -44,6 +52,21 @@ export interface Workflows {
 
   /** Returns a workflow with its steps; undefined: there is none, or it outlived its retention. */
   show(id: string): Promise<WorkflowDetails | undefined>;
+
+  /**
+   * Cancels a workflow: steps that wait end at once, the workers of running ones are notified, and nothing can be added
+   * any more. Returns `cancelled`; `requested` while steps still run; `not_live` if it has ended, or there is none.
+   */
+  cancel(
+    id: string,
+    settings?: { readonly reason?: string | null; readonly by?: string },
+  ): Promise<CancelWorkflowAnswer>;
+
+  /**
+   * Runs the dead, cancelled and expired steps again, under their ids and with their options; those whose parents return
+   * wait for them again. Returns what became of each; empty if none has died.
+   */
+  retry(id: string, settings?: { readonly by?: string }): Promise<readonly RetriedStepRecord[]>;
 
   /**
    * Waits until a workflow has ended and returns how; one that is stuck has not. Throws WaitDeadlineError after
@@ -77,6 +100,22 @@ export class QueueWorkflows implements Workflows {
     const { showWorkflow } = await import('../queue/inspect/show-workflow.ts');
     const shown = await this.#host.withDatabase((db) => showWorkflow(db, id));
     return shown && workflowDetailsOf(shown);
+  }
+
+  async cancel(
+    id: string,
+    { reason = null, by }: { readonly reason?: string | null; readonly by?: string } = {},
+  ): Promise<CancelWorkflowAnswer> {
+    checkedWorkflowId(id);
+    const { cancelWorkflow } = await import('../queue/operate/cancel-workflow.ts');
+    return this.#host.withDatabase((db) => cancelWorkflow(db, id, { reason, by }));
+  }
+
+  async retry(id: string, { by }: { readonly by?: string } = {}): Promise<readonly RetriedStepRecord[]> {
+    checkedWorkflowId(id);
+    const { retryWorkflow } = await import('../queue/operate/retry-workflow.ts');
+    const steps = await this.#host.withDatabase((db) => retryWorkflow(db, id, { by }));
+    return steps.map(({ task_id: taskId, ...step }) => ({ ...step, taskId }));
   }
 
   async wait(id: string, { timeout, signal }: WaitOptions = {}): Promise<WorkflowEnd> {

@@ -132,6 +132,8 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'schedule remove': [['nightly']],
   'workflow list': [[], ['--state', 'running'], ['--limit', '1']],
   'workflow show': [['$workflow']],
+  'workflow cancel': [['$workflow', '--reason', 'done', '--wait', '0s']],
+  'workflow retry': [['$workflow']],
   'workflow wait': [['$ended_workflow']],
   'schedule sync': [['--config', '$schedules', '--prune']],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],

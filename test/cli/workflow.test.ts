@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type GivenStep, insertWorkflow } from '../queue/flow/steps.ts';
 import { sessionOf } from '../queue/session.ts';
+import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { createProject, type Project } from './project.ts';
 
 let project: Project;
@@ -63,6 +64,97 @@ describe('taskq workflow list', () => {
       code: 2,
       stderr:
         'taskq: --state "stuk": expected one of open, running, stuck, completed, failed, cancelled (did you mean "stuck"?)\n',
+    });
+  });
+});
+
+/** Starts a workflow as taskq.run_workflow does; `double` fails for a negative number. */
+async function start(steps: readonly object[]): Promise<string> {
+  const workflow = { name: 'import', steps: steps.map((step) => ({ type: 'double', ...step })) };
+  const text = `select id from taskq.run_workflow($1, '{"allow_unknown": true}')`;
+  return (await project.client.query<{ id: string }>(text, [JSON.stringify(workflow)])).rows[0]!.id;
+}
+
+const work = () => project.run(['work', '--until-idle', '--quiet', '--poll', '50ms']);
+
+describe('taskq workflow cancel', () => {
+  test('ends what waits, and says why in show', async () => {
+    const id = await start([
+      { step: 'a', delay_ms: 60_000 },
+      { step: 'b', after: ['a'] },
+    ]);
+    expect(await run('cancel', id, '--reason', 'wrong file', '--by', 'ann')).toMatchObject({
+      ...{ code: 0, stdout: `workflow ${id} is cancelled\n`, stderr: '' },
+    });
+    const { stdout } = await run('show', id);
+    expect(stdout).toMatch(/^workflow \d+ {2}import {2}cancelled\n/);
+    expect(stdout).toMatch(/cancel asked {2}.*: wrong file\n/);
+    expect(await run('cancel', id)).toMatchObject({
+      code: 1,
+      stderr: `taskq: workflow ${id} has ended: it is cancelled — see taskq workflow show ${id}\n`,
+    });
+  });
+
+  test('waits for running steps as long as it is told', async () => {
+    const id = await start([{ step: 'a' }]);
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    const task = await claimOne(worker, { types: ['double'] });
+    const asked = `asked the workers of workflow ${id} to cancel what runs\n`;
+    expect(await run('cancel', id, '--wait', '0s')).toMatchObject({ code: 0, stdout: asked });
+    expect(await run('cancel', id, '--wait', '100ms')).toMatchObject({ code: 4, stdout: asked });
+    const cancelled = run('cancel', id);
+    await worker.settle(outcome(task, 'cancelled', { reason: null }));
+    await worker.claim({ types: ['double'] });
+    expect(await cancelled).toMatchObject({ code: 0, stdout: `workflow ${id} is cancelled\n` });
+  });
+
+  test('there is none to cancel', async () => {
+    expect(await run('cancel', '999')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no workflow 999'),
+    });
+  });
+});
+
+describe('taskq workflow retry', () => {
+  test('runs what has died again, and the workflow completes', async () => {
+    const id = await start([
+      { step: 'a', payload: { n: 1 } },
+      { step: 'b', payload: { n: -1 }, after: ['a'], max_attempts: 1 },
+      { step: 'c', payload: { n: 2 }, after: ['b'] },
+    ]);
+    await work();
+    expect(await run('wait', id)).toMatchObject({
+      code: 1,
+      stdout: 'failed\n',
+      stderr: `taskq: workflow ${id} has failed (3 steps: 1 completed, 1 dead, 1 cancelled) — see taskq workflow show ${id}\n`,
+    });
+    expect((await run('show', id)).stdout).toContain('cancelled with b');
+    await project.client.query(`update taskq.dead_tasks set payload = '{"n": 3}'`);
+    expect(await run('retry', id)).toMatchObject({ code: 0, stdout: 'retried 2 steps\n', stderr: '' });
+    await work();
+    expect(await run('wait', id)).toMatchObject({ code: 0, stdout: 'completed\n' });
+    expect(await run('retry', id)).toMatchObject({ code: 0, stdout: `no step of workflow ${id} has died\n` });
+  });
+
+  test('says what cannot return, and why', async () => {
+    const id = await start([{ step: 'a', payload: { n: -1 }, max_attempts: 1, key: 'k' }]);
+    await work();
+    const holder = await project.enqueue({ key: 'k' });
+    expect(await run('retry', id)).toMatchObject({
+      ...{ code: 1, stdout: 'retried 0 steps\n' },
+      stderr: `taskq: step a was not retried: task ${holder} holds its key "k"\n`,
+    });
+    await project.client.query('delete from taskq.dead_tasks');
+    expect((await run('retry', id)).stderr).toMatch(
+      /^taskq: step a was not retried: nothing is known of task \d+/,
+    );
+  });
+
+  test('there is none to retry', async () => {
+    expect(await run('retry', '999')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no workflow 999'),
     });
   });
 });

@@ -70,6 +70,32 @@ describe('list', () => {
   });
 });
 
+describe('cancel and retry', () => {
+  test('say what became of the workflow and of its steps', async () => {
+    const { workflows } = library.open();
+    const { id } = (await library.admin.row<{ id: string }>('select id from taskq.run_workflow($1)', {
+      name: 'import',
+      steps: [
+        { step: 'a', type: 'work' },
+        { step: 'b', type: 'work', after: ['a'] },
+      ],
+    }))!;
+    expect(await workflows.cancel(id, { reason: 'no need', by: 'ann' })).toEqual({
+      answer: 'cancelled',
+      state: null,
+    });
+    expect(await workflows.cancel(id)).toEqual({ answer: 'not_live', state: 'cancelled' });
+    expect(await workflows.cancel('999999999')).toEqual({ answer: 'not_live', state: null });
+    const answer = { answer: 'retried', key: null, holder: null, error: null, taskId: expect.any(String) };
+    expect(await workflows.retry(id, { by: 'ann' })).toEqual([
+      { step: 'a', ...answer },
+      { step: 'b', ...answer },
+    ]);
+    expect(await workflows.retry(id)).toEqual([]);
+    expect(await workflows.show(id)).toMatchObject({ state: 'running', endedAt: null, cancelReason: null });
+  });
+});
+
 describe('wait', () => {
   test('returns how the workflow has ended', async () => {
     const { id } = await insert([{ step: 'a', status: 'dead' }]);

@@ -15,6 +15,16 @@ export const workflow: CliCommand = {
       load: async () => (await import('./workflow/show.ts')).workflowShow,
     },
     {
+      name: 'cancel',
+      summary: 'cancel what is left of a workflow',
+      load: async () => (await import('./workflow/cancel.ts')).workflowCancel,
+    },
+    {
+      name: 'retry',
+      summary: 'run the dead, cancelled and expired steps of a workflow again',
+      load: async () => (await import('./workflow/retry.ts')).workflowRetry,
+    },
+    {
       name: 'wait',
       summary: 'wait until a workflow has ended',
       load: async () => (await import('./workflow/wait.ts')).workflowWait,
