@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { afterEach, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { runCommand } from '../../support/run-command.ts';
 import type { TaskqResult } from '../../support/run-taskq.ts';
@@ -33,15 +33,21 @@ const HANDLERS = join(REPOSITORY, 'test/worker/handlers');
 /** Asked again and again, and so planned once: the view has a plan that costs five times what running it does. */
 const STATUS = { name: 'status', text: 'select status::text from taskq.all_tasks where id = $1' };
 
+const LIVE = { name: 'live', text: 'select from taskq.tasks where id = $1' };
+
 /** Short intervals: a lease of 2 s, and the rest in proportion. */
 const PROFILE = { TASKQ_LEASE: '2s', TASKQ_HEARTBEAT: '500ms', TASKQ_RESCUE: '500ms', TASKQ_POLL: '200ms' };
 
-/** Creates a database for each test of the file, and starts daemons on it; both are removed after the test. */
-export function useWorkers() {
+/**
+ * Creates a database for each test of the file, or for all that are beside the call, and starts daemons on it; both are
+ * removed after the test, or the last one.
+ */
+export function useWorkers(per: 'test' | 'file' = 'test') {
   let database: TestDatabase;
   let admin: pg.Client;
+  const [before, after] = per === 'test' ? [beforeEach, afterEach] : [beforeAll, afterAll];
 
-  beforeEach(async () => {
+  before(async () => {
     database = await createTestDatabase();
     admin = await database.client();
     await admin.query(
@@ -51,7 +57,7 @@ export function useWorkers() {
       )`,
     );
   });
-  afterEach(async () => {
+  after(async () => {
     await killStartedTaskqs();
     await database.drop();
   });
@@ -139,6 +145,15 @@ export function useWorkers() {
         async () => (await ask<{ status: string }>({ ...STATUS, values: [id] })).rows[0]?.status === status,
         async () =>
           `task ${id} is not ${status}: ${JSON.stringify(await rows('select * from taskq.all_tasks where id = $1', id))}`,
+        limitMs,
+      ),
+
+    /** Waits until the task is live no longer. */
+    ended: (id: string, limitMs?: number) =>
+      until(
+        async () => (await ask({ ...LIVE, values: [id] })).rows.length === 0,
+        async () =>
+          `task ${id} is live: ${JSON.stringify(await rows('select * from taskq.tasks where id = $1', id))}`,
         limitMs,
       ),
 
