@@ -188,6 +188,17 @@ ${await members('library/schedules', 'PreviewSettings')}
 ### A schedule of \`schedules.list()\` and \`schedules.get(name)\`
 
 ${await members('library/schedules', 'ScheduleRecord')}
+### \`queue.workflow(name, options)\`
+
+${await members('domain/workflow/workflow-options', 'WorkflowOptions')}
+It returns a builder with \`task(step, type, payload, options)\`, which takes the
+[options of a task](#enqueuetype-payload-options) except \`workflow\` and \`step\`, and \`start(options)\`, which takes
+\`client\`, \`allowUnknown\`, \`notify\` and \`notifyDone\` and returns the \`id\` of the workflow and \`steps\`, the ids of
+its tasks by step.
+
+### \`queue.workflows\`
+
+${await members('library/workflows', 'Workflows')}
 ### \`listKeys(filter)\`
 
 ${await members('library/key-records', 'KeyFilter')}

@@ -11,7 +11,13 @@ export type {
 export type { Backoff, BackoffKind, StoredBackoff } from './domain/backoff.ts';
 export type { Breaker } from './domain/breaker.ts';
 export type { Callback } from './domain/callback.ts';
-export type { EnqueueOptions, KeyFor, OnHeld, StoredEnqueueOptions } from './domain/enqueue-options.ts';
+export type {
+  EnqueueOptions,
+  KeyFor,
+  OnHeld,
+  StoredEnqueueOptions,
+  WorkflowPlacement,
+} from './domain/enqueue-options.ts';
 export {
   InvalidPayloadError,
   NoSuchTaskError,
@@ -51,6 +57,8 @@ export type { StoredError } from './domain/storable-error.ts';
 export type { ResultNote } from './domain/storable-result.ts';
 export type { FinishedStatus, LiveStatus, TaskStatus, WorkflowPlace } from './domain/task.ts';
 export type { OnDeath, WorkflowState } from './domain/workflow/state.ts';
+export type { Parent, StoredParent } from './domain/workflow/step-options.ts';
+export type { WorkflowOptions } from './domain/workflow/workflow-options.ts';
 export type { ErrorCode } from './lib/error-codes.ts';
 export { type ExitCode, TaskqError, type TaskqErrorOptions } from './lib/errors.ts';
 export type { Level } from './lib/level.ts';
@@ -118,6 +126,12 @@ export type {
 } from './library/task-record.ts';
 export type { CreateWorkerOptions } from './library/worker-options.ts';
 export type {
+  StartSettings,
+  StepArguments,
+  StepOptions,
+  WorkflowBuilder,
+} from './library/workflow-builder.ts';
+export type {
   ParentRecord,
   StepRecord,
   WorkflowDetails,
@@ -138,6 +152,7 @@ export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
 export type { EnqueueAnswer, Enqueued, EnqueuedCounts } from './queue/protocol/enqueue.ts';
+export type { StartedWorkflow } from './queue/protocol/run-workflow.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
   defineHandler,

@@ -9,6 +9,9 @@ import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import { storableText } from './storable.ts';
+import { checkedWorkflowId } from './task-id.ts';
+import type { OnDeath } from './workflow/state.ts';
+import { onDeathOf, type Parent, parentsOf, type StoredParent } from './workflow/step-options.ts';
 
 /** How long a key is held: while its task is live, forever, or for a duration, as text or in milliseconds. */
 export type KeyFor = 'live' | 'ever' | (string & {}) | number;
@@ -57,7 +60,21 @@ export interface EnqueueOptions {
   readonly onComplete?: string | Callback;
   /** The same for when it becomes a dead letter. */
   readonly onDead?: string | Callback;
+  /** Id of the open workflow that it becomes a step of. */
+  readonly workflow?: string;
+  /** Its name in the workflow; default: its id. */
+  readonly step?: string;
+  /** Steps of the workflow that have to end first: names, or `{ step, onDeath }`. */
+  readonly after?: readonly (string | Parent)[];
+  /**
+   * What happens to it if one of them dies (is dead, cancelled or expired): it is cancelled too (`cancel`; default), goes
+   * on (`continue`), or waits until that one is revived (`wait`).
+   */
+  readonly onDeath?: OnDeath;
 }
+
+/** Options that make a task a step of a workflow. */
+export type WorkflowPlacement = 'workflow' | 'step' | 'after' | 'onDeath';
 
 /** The `options jsonb` of `taskq.enqueue`. Options the producer left out are absent. */
 export interface StoredEnqueueOptions {
@@ -80,6 +97,10 @@ export interface StoredEnqueueOptions {
   traceparent?: string;
   on_complete?: Callback;
   on_dead?: Callback;
+  workflow?: string;
+  step?: string;
+  after?: readonly StoredParent[];
+  on_death?: OnDeath;
 }
 
 /** Stored in `max_attempts` for `unlimited`: PostgreSQL's greatest integer. */
@@ -105,6 +126,8 @@ export function normaliseEnqueueOptions(
     throw badOption(`${nameOf('keyFor')} needs ${nameOf('key')}`);
   if (stored.on_held !== undefined && stored.key === undefined)
     throw badOption(`${nameOf('onHeld')} ${shown(stored.on_held)} needs ${nameOf('key')}`);
+  if (stored.on_death !== undefined && stored.after === undefined)
+    throw badOption(`${nameOf('onDeath')} needs ${nameOf('after')}`);
   return stored;
 }
 
@@ -127,6 +150,10 @@ const WRITERS: Record<keyof EnqueueOptions, (value: unknown, what: string) => St
   traceparent: (value, what) => ({ traceparent: traceparentOf(value, what) }),
   onComplete: (value, what) => ({ on_complete: parseCallback(value, what) }),
   onDead: (value, what) => ({ on_dead: parseCallback(value, what) }),
+  workflow: (value, what) => ({ workflow: checkedWorkflowId(value, what) }),
+  step: (value, what) => ({ step: checkedName('step', value, what) }),
+  after: (value, what) => ({ after: parentsOf(value, what) }),
+  onDeath: (value, what) => ({ on_death: onDeathOf(value, what) }),
 };
 
 function isOption(name: string): name is keyof EnqueueOptions {

@@ -4,12 +4,14 @@ import type { EnqueueOptions } from './enqueue-options.ts';
 export interface FollowUps {
   /** JSON text: an array as `taskq.settle_and_enqueue` takes it. */
   readonly tasks: string;
-  /** Some have keys, which a producer may have in an open transaction. */
+  /** Some have keys or are steps, which a producer may have in an open transaction. */
   readonly haveKeys: boolean;
 }
 
 /** Options of a follow-up besides its type and payload. */
 export interface FollowUpOptions extends EnqueueOptions {
+  /** Id of the workflow that it becomes a step of; default, with `step` or `after`: that of this task. */
+  readonly workflow?: string;
   /** Accept a type that the database does not know. */
   readonly allowUnknown?: true;
 }

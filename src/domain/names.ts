@@ -1,7 +1,7 @@
 import { TaskqError } from '../lib/errors.ts';
 import { shown } from '../lib/shown.ts';
 
-export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag' | 'schedule';
+export type NameKind = 'queue' | 'type' | 'key' | 'group' | 'tag' | 'schedule' | 'workflow' | 'step';
 
 /**
  * Returns the name if it is valid: well-formed text without control characters or blanks at its ends, at most 200 bytes
@@ -21,6 +21,8 @@ const MAX_BYTES: Record<NameKind, number> = {
   group: 200,
   tag: 200,
   schedule: 200,
+  workflow: 200,
+  step: 200,
 };
 
 function problemOf(kind: NameKind, name: unknown): string | null {

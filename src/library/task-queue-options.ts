@@ -56,7 +56,7 @@ type PayloadPart<Payload> =
   IsOptional<Payload> extends true ? { readonly payload?: Payload } : { readonly payload: Payload };
 
 /** A payload may be omitted if `{}` is valid. */
-type IsOptional<Payload> = Record<never, never> extends Payload ? true : false;
+export type IsOptional<Payload> = Record<never, never> extends Payload ? true : false;
 
 /** What `enqueue` takes after the type. */
 export type EnqueueArguments<Payload> =

@@ -6,12 +6,13 @@ import { checkedName } from '../domain/names.ts';
 import { storedPayload } from '../domain/payload.ts';
 import type { StandardSchema } from '../domain/standard-schema.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
+import type { WorkflowOptions } from '../domain/workflow/workflow-options.ts';
 import { badOption } from '../lib/bad-option.ts';
 import { checkedUrl } from '../lib/checked-url.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
-import { queryableOf } from '../lib/pg-client.ts';
+import { type PgClient, queryableOf } from '../lib/pg-client.ts';
 import { explainTask } from '../queue/inspect/explain-task.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showGroup } from '../queue/inspect/show-group.ts';
@@ -75,6 +76,7 @@ import {
   type WaitOptions,
 } from './task-queue-options.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
+import { type BuilderHost, WorkflowBuilder } from './workflow-builder.ts';
 import { QueueWorkflows, type Workflows } from './workflows.ts';
 
 /**
@@ -92,12 +94,14 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     refuseMisfit: (type, payload) => refuseMisfit(type, this.#schemaOf(type), payload),
   });
 
-  /** Tasks that wait for each other. */
-  readonly workflows: Workflows = new QueueWorkflows({
-    withDatabase: (work) => this.#withDatabase(work),
+  readonly #workflows = new QueueWorkflows({
+    withDatabase: (work, client) => this.#withDatabase(work, client),
     waitFor: (id, limits) =>
       this.#refusing('', async () => (await this.#open()).workflowWaiter.wait(id, limits)),
+    knownTypes: () => Object.keys(this.#handlers),
   });
+  /** Tasks that wait for each other. */
+  readonly workflows: Workflows = this.#workflows;
 
   /** Opens no connection. Throws TaskqError for an invalid option. */
   constructor(options: TaskQueueOptions<Handlers>) {
@@ -162,6 +166,18 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
         client === undefined ? troubleOf(error, '', this.#databaseUrl) : refusalOf(error, ''),
       onEnqueued,
     });
+  }
+
+  /**
+   * Begins a workflow: tasks that wait for each other. Add them with `task`, and store it with `start`. Throws
+   * TaskqError for an invalid name or option.
+   */
+  workflow(name: string, options: WorkflowOptions = {}): WorkflowBuilder<Handlers> {
+    const host: BuilderHost = {
+      taskOf: (task, notifyDone) => this.#taskOf(task, notifyDone),
+      start: (started, settings) => this.#workflows.start(started, settings),
+    };
+    return new WorkflowBuilder<Handlers>(host, name, options);
   }
 
   /** Returns everything known of a task, found by its id or by the key it holds; undefined if there is none. */
@@ -428,7 +444,8 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return 'databaseUrl' in this.#options ? this.#options.databaseUrl : undefined;
   }
 
-  #withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T> {
+  #withDatabase<T>(work: (db: Queryable) => Promise<T>, client?: PgClient): Promise<T> {
+    if (client !== undefined) return this.#refusing('', () => work(queryableOf(client)), 'the caller');
     return this.#refusing('', async () => work(await this.#database()));
   }
 

@@ -1,15 +1,20 @@
 import { WaitDeadlineError } from '../domain/errors.ts';
+import { checkedName } from '../domain/names.ts';
 import { checkedWorkflowId } from '../domain/task-id.ts';
 import { checkedState, type WorkflowState } from '../domain/workflow/state.ts';
+import { normaliseWorkflowOptions, type WorkflowOptions } from '../domain/workflow/workflow-options.ts';
 import type { Queryable } from '../lib/database.ts';
 import { toDurationMs } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
+import type { PgClient } from '../lib/pg-client.ts';
 import type { ListedWorkflow } from '../queue/inspect/list-workflows.ts';
 import type { CancelWorkflowAnswer } from '../queue/operate/cancel-workflow.ts';
 import type { RetriedStep } from '../queue/operate/retry-workflow.ts';
 import type { Waited, WaitLimits } from '../queue/protocol/end-waiter.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
+import type { NewWorkflow, StartedWorkflow } from '../queue/protocol/run-workflow.ts';
 import type { WaitOptions } from './task-queue-options.ts';
+import type { GivenSettings, StartSettings } from './workflow-builder.ts';
 import {
   type WorkflowDetails,
   type WorkflowRecord,
@@ -40,13 +45,28 @@ export interface WorkflowFilter {
 
 /** What runs the statements of a queue. */
 export interface WorkflowsHost {
-  withDatabase<T>(work: (db: Queryable) => Promise<T>): Promise<T>;
+  /** Runs in the transaction of the caller's client, if there is one. */
+  withDatabase<T>(work: (db: Queryable) => Promise<T>, client?: PgClient): Promise<T>;
   /** Waits for the end of a workflow. */
   waitFor(id: string, limits: WaitLimits): Promise<Waited<WorkflowEndRow>>;
+  /** The types of its handlers. */
+  knownTypes(): readonly string[];
 }
 
 /** The workflows of a queue: tasks that wait for each other. */
 export interface Workflows {
+  /**
+   * Starts an open workflow without steps; `enqueue` adds them, with the option `workflow`. Returns its id. Throws
+   * UnknownTypeError, or TaskqError for an invalid name or option.
+   */
+  open(name: string, options?: Omit<WorkflowOptions, 'open'> & StartSettings): Promise<string>;
+
+  /**
+   * Closes an open workflow: it takes no more steps, and ends once all of its steps have. Returns false if it was closed
+   * already. Waits at most a second for the transactions that add steps.
+   */
+  close(id: string, settings?: { readonly by?: string }): Promise<boolean>;
+
   /** Iterates over workflows, newest first. */
   list(filter?: WorkflowFilter): AsyncIterable<WorkflowRecord>;
 
@@ -81,6 +101,34 @@ export class QueueWorkflows implements Workflows {
 
   constructor(host: WorkflowsHost) {
     this.#host = host;
+  }
+
+  async open(
+    name: string,
+    { client, allowUnknown, notify, ...options }: Omit<WorkflowOptions, 'open'> & StartSettings = {},
+  ): Promise<string> {
+    const workflow = {
+      name: checkedName('workflow', name),
+      options: { ...normaliseWorkflowOptions(options), open: true },
+      steps: [],
+    };
+    return (await this.start(workflow, { client, allowUnknown, notify })).id;
+  }
+
+  async close(id: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
+    checkedWorkflowId(id);
+    const { closeWorkflow } = await import('../queue/operate/close-workflow.ts');
+    return this.#host.withDatabase((db) => closeWorkflow(db, id, { by }));
+  }
+
+  /** Starts a workflow that was built. */
+  async start(
+    workflow: NewWorkflow,
+    { client, allowUnknown, notify }: GivenSettings,
+  ): Promise<StartedWorkflow> {
+    const { runWorkflow } = await import('../queue/protocol/run-workflow.ts');
+    const settings = { allowUnknown: allowUnknown ?? this.#host.knownTypes(), notify };
+    return this.#host.withDatabase((db) => runWorkflow(db, workflow, settings), client);
   }
 
   async *list({ state }: WorkflowFilter = {}): AsyncGenerator<WorkflowRecord, void, undefined> {

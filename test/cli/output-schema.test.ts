@@ -130,6 +130,9 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'schedule pause': [['nightly', '--reason', 'deploy']],
   'schedule resume': [['nightly'], ['nightly']],
   'schedule remove': [['nightly']],
+  'workflow run': [['$flow']],
+  'workflow open': [['grow', '--on-end', 'double']],
+  'workflow close': [['$workflow'], ['$open'], ['$open']],
   'workflow list': [[], ['--state', 'running'], ['--limit', '1']],
   'workflow show': [['$workflow']],
   'workflow cancel': [['$workflow', '--reason', 'done', '--wait', '0s']],
@@ -208,6 +211,9 @@ describe('--json', () => {
     tasks.$workflow = workflow;
     const end = { state: 'failed', ended_at: new Date() };
     tasks.$ended_workflow = (await insertWorkflow(session, [{ step: 'a', status: 'dead' }], end)).id;
+    tasks.$open = (await insertWorkflow(session, [], { is_open: true, state: 'open' })).id;
+    tasks.$flow = join(await temporaryDirectory(), 'flow.json');
+    await writeFile(tasks.$flow, JSON.stringify({ name: 'w', steps: [{ step: 'a', type: 'double' }] }));
     tasks.$worker = await register();
     tasks.$ended = await register();
     await project.client.query('select taskq.unregister_worker($1)', [tasks.$ended]);

@@ -106,8 +106,9 @@ begin
     )
     limit 1;
     if bad.parent is not null then
-      raise exception '%: step % waits for %, which is no step of the workflow%', _of,
-        coalesce(to_json(names[bad.child])::text, 'of task ' || bad.child), to_json(bad.parent),
+      raise exception '%: step% waits for %, which is no step of the workflow%', _of,
+        coalesce(' ' || to_json(names[bad.child])::text, ' of task ' || nullif(bad.child, 1), ''),
+        to_json(bad.parent),
         taskq.did_you_mean(bad.parent, array(
           select n.step
           from (
@@ -151,8 +152,9 @@ begin
     join unnest(news) with ordinality as c (is_new, place) on c.place = e.child and c.is_new
     limit 1;
     if bad.parent is not null then
-      raise exception '%: step % waits for %, which is not added: task % holds its key', _of,
-        coalesce(to_json(names[bad.child])::text, 'of task ' || bad.child), to_json(bad.parent), ids[bad.place]
+      raise exception '%: step% waits for %, which is not added: task % holds its key', _of,
+        coalesce(' ' || to_json(names[bad.child])::text, ' of task ' || nullif(bad.child, 1), ''),
+        to_json(bad.parent), ids[bad.place]
         using errcode = 'invalid_parameter_value';
     end if;
   end if;

@@ -34,7 +34,7 @@ as $$
     t.max_attempts, t.timeout_ms, t.key, t.tags, t.retention, t.backoff, t.traceparent, t.notify_done, t.source,
     coalesce(t.group_key, case when settings[6] ? t.queue then t.type end) as group_key, t.on_end,
     -- By place; see taskq.enqueue_steps.
-    (select options -> 'steps') -> (t.place - 1)::integer as step
+    nullif((select options -> 'steps') -> (t.place - 1)::integer, 'null') as step
   from (
     select
       o.place,

@@ -17,7 +17,7 @@ interface EnqueueOptions extends TaskOptions {
 
 /** `taskq enqueue`: one task, or all of a file. */
 export const enqueue: CliCommand<EnqueueOptions> = {
-  suggestions: TASK_SUGGESTIONS,
+  suggestions: { ...TASK_SUGGESTIONS, onDeath: ['cancel', 'continue', 'wait'] },
   declare,
   async run(context, { args, options }) {
     const [type, payload] = args;
@@ -33,6 +33,8 @@ export const enqueue: CliCommand<EnqueueOptions> = {
     }
     if (payload !== undefined) throw badOption('give the payload either as an argument or with --file');
     if (wait !== undefined) throw badOption('--wait works for one task, not with --file');
+    if (options.step !== undefined)
+      throw badOption('--step does not work with --file', 'give each line its own "step" with --envelope');
     if (options.key !== undefined) {
       throw badOption(
         '--key does not work with --file: all its tasks would have the same key',
@@ -74,6 +76,13 @@ function declare(command: Command): void {
     .option(
       '--wait [duration]',
       'wait until the task ends, without a duration for ever, and print its result',
+    )
+    .option('--workflow <id>', 'add it to this open workflow as a step')
+    .option('--step <step>', 'its name in the workflow (its id)')
+    .option('--after <steps>', 'start it once these steps have ended: a,b')
+    .option(
+      '--on-death <policy>',
+      'if one of them is dead, cancelled or expired: cancel it (default), continue, or wait for a revive',
     )
     .option('--allow-unknown', 'accept a type without a known handler')
     .usage('[options] <type> [json|-]')

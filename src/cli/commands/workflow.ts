@@ -4,6 +4,21 @@ import type { CliCommand } from '../run/command.ts';
 export const workflow: CliCommand = {
   subcommands: [
     {
+      name: 'run',
+      summary: 'start the workflow of a file',
+      load: async () => (await import('./workflow/run.ts')).workflowRun,
+    },
+    {
+      name: 'open',
+      summary: 'start a workflow that steps are added to',
+      load: async () => (await import('./workflow/open.ts')).workflowOpen,
+    },
+    {
+      name: 'close',
+      summary: 'take no more steps into an open workflow',
+      load: async () => (await import('./workflow/close.ts')).workflowClose,
+    },
+    {
       name: 'list',
       summary: 'list workflows, newest first (default)',
       isDefault: true,

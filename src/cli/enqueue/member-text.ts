@@ -17,6 +17,18 @@ export function memberText(object: string, name: string): string | undefined {
   }
 }
 
+/** The texts of the elements of a JSON array, unchanged. The array must be valid JSON. */
+export function elementTexts(array: string): string[] {
+  const texts: string[] = [];
+  for (let at = array.indexOf('[') + 1; ; ) {
+    const end = endOfValue(array, at);
+    const text = array.slice(at, end).trim();
+    if (text !== '') texts.push(text);
+    if (array[end] === ']') return texts;
+    at = end + 1;
+  }
+}
+
 /** The index after the closing quote. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
@@ -24,14 +36,14 @@ function stringEnd(text: string, start: number): number {
   return at + 1;
 }
 
-/** The index of the comma or brace after a value. */
+/** The index of the comma or the bracket after a value. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let at = start; ; ) {
     const unit = text[at]!;
     if (unit === '"') at = stringEnd(text, at);
     else {
-      if (depth === 0 && (unit === ',' || unit === '}')) return at;
+      if (depth === 0 && (unit === ',' || unit === '}' || unit === ']')) return at;
       if (unit === '{' || unit === '[') depth += 1;
       if (unit === '}' || unit === ']') depth -= 1;
       at += 1;

@@ -27,6 +27,11 @@ export interface TaskOptions {
   readonly retention?: string;
   readonly onComplete?: string;
   readonly onDead?: string;
+  readonly workflow?: string;
+  readonly step?: string;
+  /** Names, between commas. */
+  readonly after?: string;
+  readonly onDeath?: string;
 }
 
 /** Read the task options of the command line. Throws TaskqError that names an option as it was typed. */
@@ -56,10 +61,15 @@ export function flagsOf(options: TaskOptions): Record<string, unknown> {
     retention,
     onComplete,
     onDead,
+    workflow,
+    step,
+    after,
+    onDeath,
   } = options;
   return {
     ...{ queue, priority, delay, at, timeout, backoff, expires, group, key, keyFor, onHeld, retention },
-    ...{ onComplete, onDead },
+    ...{ onComplete, onDead, workflow, step, onDeath },
+    after: after?.split(',').map((name) => name.trim()),
     // The other options have the same form on the command line as in JSON.
     ...(options.maxAttempts !== undefined && {
       maxAttempts: parseMaxAttempts(options.maxAttempts, '--max-attempts'),

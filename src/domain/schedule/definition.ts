@@ -6,6 +6,7 @@ import {
   type EnqueueOptions,
   normaliseEnqueueOptions,
   type StoredEnqueueOptions,
+  type WorkflowPlacement,
 } from '../enqueue-options.ts';
 import { checkedName } from '../names.ts';
 import { storedPayload } from '../payload.ts';
@@ -19,7 +20,7 @@ export type Overlap = (typeof OVERLAPS)[number];
 const OVERLAPS = ['allow', 'skip', 'replace'] as const;
 
 /** How a schedule fires, and the options of its tasks. Durations are text or milliseconds. */
-export interface ScheduleOptions extends Omit<EnqueueOptions, 'at'> {
+export interface ScheduleOptions extends Omit<EnqueueOptions, 'at' | WorkflowPlacement> {
   /** Time zone of the expression, such as `Europe/Berlin`; default `UTC`. */
   readonly tz?: string;
   /** Which ticks fire late when no worker could fire them: `skip`, `latest` (default), `all` (100) or `all:n`. */
@@ -49,6 +50,9 @@ export function normaliseScheduleOptions(
   const policy = overlapOf(overlap ?? 'allow', nameOf('overlap'));
   if ('at' in ofTasks && ofTasks.at !== undefined)
     throw badOption('a schedule takes no option "at": its expression says when');
+  const placement = PLACEMENT.find((name) => ofTasks[name as keyof typeof ofTasks] !== undefined);
+  if (placement !== undefined)
+    throw badOption(`a schedule takes no option "${placement}": its tasks are no steps of a workflow`);
   const stored = normaliseEnqueueOptions(ofTasks, nameOf as (option: keyof EnqueueOptions) => string);
   if (policy !== 'allow' && stored.key !== undefined)
     throw badOption(
@@ -69,6 +73,8 @@ function overlapOf(value: unknown, what: string): Overlap {
   const meant = typeof value === 'string' ? didYouMean(value, OVERLAPS) : '';
   throw badOption(`${what} ${shown(value)}: expected allow, skip or replace${meant}`);
 }
+
+const PLACEMENT: readonly WorkflowPlacement[] = ['workflow', 'step', 'after', 'onDeath'];
 
 const MOST_JITTER_MS = 86_400_000;
 

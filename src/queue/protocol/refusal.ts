@@ -15,7 +15,13 @@ export function refusalOf(error: unknown, type: string): unknown {
   }
   if (code === '22023' && constraint === 'a_task_is_replaced_by_its_type')
     return new TaskqError('key_of_another', message.replace(/^enqueue: /, ''), { cause: error });
-  if (code === '22023') return new TaskqError('refused', message, { cause: error });
+  if (code === '22023') {
+    const ofWorkflow = constraint !== undefined && OF_WORKFLOWS.includes(constraint);
+    const said = ofWorkflow ? message.replace(/^\w+: /, '') : message;
+    // A verb on a workflow, not a task for one.
+    const unknown = constraint === 'the_workflow_exists' && !message.startsWith('enqueue: ');
+    return new TaskqError(unknown ? 'no_such_workflow' : 'refused', said, { cause: error });
+  }
   if (lacksOurs(error)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
       hint: 'run taskq migrate',
@@ -24,6 +30,16 @@ export function refusalOf(error: unknown, type: string): unknown {
   }
   return error;
 }
+
+/** What our functions refuse of workflows. Their names say nothing to who starts one, or adds a step. */
+const OF_WORKFLOWS = [
+  'a_parent_is_a_step',
+  'a_step_has_its_key',
+  'a_workflow_has_a_step_once',
+  'a_workflow_has_no_cycle',
+  'the_workflow_exists',
+  'the_workflow_is_open',
+];
 
 /** An error with the fields that our functions add to it, and the server's to one that is about a name. */
 interface Refusal extends AnyServerError {

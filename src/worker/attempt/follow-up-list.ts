@@ -24,6 +24,7 @@ interface FollowUp {
   readonly nth: number;
   /** JSON text. */
   readonly text: string;
+  /** A key, or a name as a step. */
   readonly hasKey: boolean;
 }
 
@@ -94,7 +95,8 @@ export class FollowUpList {
     });
     const checked = this.#check(type, stored);
     if (checked !== undefined) await checked;
-    this.#push({ nth, text, hasKey: normalised.key !== undefined });
+    const { key, workflow, step, after } = normalised;
+    this.#push({ nth, text, hasKey: [key, workflow, step, after].some((own) => own !== undefined) });
   }
 
   #push(task: FollowUp): void {

@@ -3,6 +3,7 @@ import { knowTypes } from '../../support/know-types.ts';
 import { enqueue, enqueueSome } from '../rows.ts';
 import { useDatabase } from '../session.ts';
 import { patiently, waitUntilBlocked } from '../waiting.ts';
+import { claimOne, outcome, registerWorker } from '../worker.ts';
 import { edges, runWorkflow, stepRows, stored } from './started.ts';
 
 const queue = useDatabase();
@@ -270,5 +271,72 @@ describe('a step that waits for its parents', () => {
       await queue.admin.value('select not_before <= clock_timestamp() from taskq.tasks where id = $1', b),
     ).toBe(true);
     expect(await row()).toMatchObject(WAITS);
+  });
+});
+
+describe('a follow-up', () => {
+  const settled = async (followUps: readonly object[], workflow: object = { open: true }) => {
+    const { id } = await runWorkflow(queue.admin, [{ step: 'a' }], workflow);
+    const worker = await registerWorker(await queue.session());
+    const task = await claimOne(worker);
+    const ended = { ...outcome(task, 'completed'), enqueue: followUps };
+    const answers = await worker.session.rows(
+      'select answer from taskq.settle_and_enqueue($1, $2)',
+      worker.id,
+      JSON.stringify([ended]),
+    );
+    return { id, task, answers, worker };
+  };
+
+  test('with a name or parents is a step of the workflow of its task; another one is none', async () => {
+    const { id, answers } = await settled([
+      { type: 'work', step: 'b', after: ['a'] },
+      { type: 'work', after: ['b', 'a'] },
+      { type: 'work' },
+    ]);
+    expect(answers).toEqual([{ answer: 'recorded' }]);
+    const [b, unnamed, none] = await queue.admin.rows(
+      'select id, step, workflow_id from taskq.tasks order by id',
+    );
+    expect(b).toMatchObject({ step: 'b', workflow_id: id });
+    expect(unnamed).toEqual({
+      id: expect.any(String),
+      step: (unnamed as { id: string }).id,
+      workflow_id: id,
+    });
+    expect(none).toMatchObject({ step: null, workflow_id: null });
+    expect(await edges(queue.admin, id)).toHaveLength(3);
+  });
+
+  test('starts at once if its parent is the task that added it', async () => {
+    const { worker } = await settled([{ type: 'work', step: 'b', after: ['a'], payload: { n: 2 } }]);
+    expect(await claimOne(worker)).toMatchObject({ payload: { n: 2 } });
+  });
+
+  test('may be a step of another workflow', async () => {
+    const other = await open();
+    await settled([{ type: 'work', workflow: other.id, step: 'b', after: ['a'] }]);
+    expect(await edges(queue.admin, other.id)).toEqual(['a -> b cancel']);
+  });
+
+  test.each([
+    ['a step twice', { step: 'a' }, /has a step "a" already/],
+    ['an unknown parent', { step: 'b', after: ['c'] }, /step "b" waits for "c"/],
+  ])('that cannot be a step (%s) makes its task dead', async (_why, options, message) => {
+    const { task, answers } = await settled([{ type: 'work', ...options }]);
+    expect(answers).toEqual([{ answer: 'recorded' }]);
+    const dead = await queue.admin.row('select reason, error from taskq.dead_tasks where id = $1', task.id);
+    expect(dead).toMatchObject({
+      reason: 'follow_up_refused',
+      error: { message: expect.stringMatching(message) },
+    });
+    expect(await queue.admin.rows('select from taskq.tasks')).toHaveLength(0);
+  });
+
+  test('of a closed workflow makes its task dead', async () => {
+    const { task } = await settled([{ type: 'work', step: 'b' }], {});
+    expect(await queue.admin.value('select reason from taskq.dead_tasks where id = $1', task.id)).toBe(
+      'follow_up_refused',
+    );
   });
 });

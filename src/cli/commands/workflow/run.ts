@@ -1,0 +1,54 @@
+import type { CliCommand } from '../../run/command.ts';
+
+interface RunOptions {
+  readonly allowUnknown?: true;
+}
+
+/** `taskq workflow run`: start the workflow of a file. */
+export const workflowRun: CliCommand<RunOptions> = {
+  declare(command) {
+    command
+      .argument('<file>', 'JSON file of the workflow; - reads it from stdin')
+      .option('--allow-unknown', 'accept types without a known handler')
+      .addHelpText('after', ABOUT);
+  },
+  async run(context, { args, options }) {
+    const { typeLookUp } = await import('../../enqueue/known-types.ts');
+    const { readWorkflow } = await import('../../enqueue/read-workflow.ts');
+    const { runWorkflow } = await import('../../../queue/protocol/run-workflow.ts');
+    const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
+    const workflow = await readWorkflow(args[0]!, lookUp);
+    const db = await context.database();
+    // The types of the steps have been looked up, also among the handlers here; those of what follows have not.
+    for (const callback of ['on_step', 'on_failing', 'on_end'] as const) {
+      const { type } = workflow.options[callback] ?? {};
+      if (type !== undefined) await lookUp(type);
+    }
+    const started = await runWorkflow(db, workflow, { allowUnknown: true });
+    await context.output.answer(started, () => started.id);
+  },
+};
+
+const ABOUT = `
+Prints the id of the workflow; --json also has the ids of its tasks, by step. All of it is stored, or nothing.
+
+The file:
+  {"name": "import", "steps": [
+    {"step": "fetch", "type": "fetch", "payload": {"shop": 7}},
+    {"step": "parse", "type": "parse", "after": ["fetch"]},
+    {"step": "report", "type": "report", "after": ["parse", {"step": "fetch", "onDeath": "continue"}]}
+  ]}
+
+A step has the options of enqueue (queue, priority, delay, key, maxAttempts, …) and
+  after      steps that have to end first: names, or {"step", "onDeath"}
+  onDeath    if one of them is dead, cancelled or expired: cancel (default), continue, or wait until it is revived
+The workflow may have
+  open       true: steps can be added until taskq workflow close (taskq enqueue --workflow <id>)
+  failFast   true: more than maxDead deaths cancel all that has not ended
+  maxDead    deaths that it bears (0)
+  onStep, onFailing, onEnd
+             a task to enqueue after each step, at more than maxDead deaths, at the end: a type, or {type, queue, payload}
+
+Examples:
+  taskq workflow run import.json
+  jq … | taskq workflow run - --json`;

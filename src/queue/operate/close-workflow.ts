@@ -1,0 +1,11 @@
+import type { Queryable } from '../../lib/database.ts';
+import type { Acting } from './acting.ts';
+
+/** Take no more steps into a workflow. False: it was closed already. */
+export async function closeWorkflow(db: Queryable, id: string, { by }: Acting): Promise<boolean> {
+  const rows = await db.query<{ closed: boolean }>({
+    text: 'select taskq.close_workflow($1, $2) as closed',
+    values: [id, JSON.stringify({ by })],
+  });
+  return rows[0]!.closed;
+}
