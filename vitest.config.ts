@@ -65,13 +65,13 @@ const older = system &&
       name: `pg${system.major}`,
       globalSetup,
       include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts', 'test/cli/migrate.test.ts', ...SMOKE],
-      // Nothing of these depends on the server: the replay plays the protocol on both, `migrate` runs on both, and what a
-      // client does about an answer that is lost or late is its own.
+      // Nothing of these depends on the server: the replays play the protocol, groups and replacing on both, `breaker`,
+      // `replace` and `migrate` run on both, and what a client does about an answer that is lost or late is its own.
       exclude: [
         ...UNIT,
         'test/queue/model/**/{mutants,race}.test.ts',
-        'test/queue/faults/{atomic-enqueue,first-start,lost-answers,zombies}.test.ts',
-        'test/queue/reporter.test.ts',
+        'test/queue/faults/{atomic-enqueue,first-start,lost-answers,replacing,zombies}.test.ts',
+        'test/queue/{breaker-model,group-verbs,reporter}.test.ts',
       ],
       provide: { systemBinDir: system.binDir },
     },
@@ -96,6 +96,7 @@ const LONG = [
   'test/package/installed',
   'test/worker/supervise',
   'test/worker/crashes',
+  'test/worker/own-transactions',
   'test/queue/model/mutants',
   'test/worker/orders',
   'test/worker/timeouts',
@@ -104,6 +105,11 @@ const LONG = [
   'test/worker/cancelling',
   'test/worker/handlers',
   'test/worker/watch',
+  'test/worker/outages',
+  'test/worker/notes',
+  'test/worker/schedules',
+  'test/worker/ending',
+  'test/worker/clock',
   'test/worker/programs',
   'test/worker/claiming',
   'test/queue/model/groups/replay',
@@ -113,6 +119,9 @@ const LONG = [
   'test/worker/short-lived',
   'test/worker/hung-database',
   'test/worker/transactions',
+  'test/worker/follow-ups/follow-ups',
+  'test/specs/s3/embedding',
+  'test/queue/breaker-model',
   'test/worker/zombies',
   'test/cli/init',
   'test/cli/enqueue-file',
@@ -139,8 +148,9 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000, interval: 20 } },
     // The message of a failure has to show what was found, not how many properties it has.
     chaiConfig: { truncateThreshold: 2000 },
-    // Two cores are kept busy by four: most of a test is waiting for a process to start, or for a time to pass.
-    maxWorkers: 4,
+    // Two cores are kept busy by six: a file computes for less than half of its time, and waits for processes, leases
+    // and time-outs for the rest.
+    maxWorkers: 6,
     // A process runs one file after another and loads the sources once.
     isolate: false,
     sequence: { sequencer: LongestFirst },
