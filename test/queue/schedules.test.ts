@@ -320,6 +320,20 @@ describe('setting a schedule', () => {
     });
   });
 
+  test('leaves the time limits of the transaction as they are', async () => {
+    const session = await queue.session();
+    await session.rows('begin');
+    await session.rows("set local lock_timeout = '7s'");
+    for (const name of ['s', 's']) {
+      await session.rows(
+        `select taskq.set_schedule($1, '@daily', 'work', '{}', '{"if_absent": true}')`,
+        name,
+      );
+      expect(await session.value("select current_setting('lock_timeout')")).toBe('7s');
+    }
+    await session.rows('rollback');
+  });
+
   test('is recorded with who did it', async () => {
     await set({ by: 'ann' });
     await queue.admin.rows("select taskq.pause_schedule('s', 'ann', 'moving')");
@@ -371,6 +385,12 @@ describe('setting a schedule', () => {
 });
 
 describe('a row put in by hand', () => {
+  test('that never fires again is not fired, and says when it is', async () => {
+    const tick = await due(5);
+    await queue.admin.rows("update taskq.schedules set next_at = 'infinity'");
+    expect(await fire(tick, later(tick, 60))).toMatchObject({ answer: 'changed' });
+  });
+
   test.each([
     ["name = ''"],
     ["expression = '0 0 30 2 *'"],
@@ -387,6 +407,21 @@ describe('a row put in by hand', () => {
       code: '23514',
     });
   });
+});
+
+test('a clock that was far ahead when a tick fired, and went back, does not silence the schedule', async () => {
+  const tick = await due(5);
+  await fire(tick, later(tick, 60));
+  const times = () => queue.admin.row('select last_tick, next_at from taskq.schedules');
+  const before = await times();
+  await queue.admin.rows('select taskq.maintain()');
+  expect(await times()).toEqual(before);
+  await queue.admin.rows(
+    "update taskq.schedules set last_tick = last_tick + interval '1 day', next_at = next_at + interval '1 day'",
+  );
+  await queue.admin.rows('select taskq.maintain()');
+  expect(await times()).toEqual({ last_tick: null, next_at: null });
+  expect(await fire(null, later(tick, 60), { ticks: [] })).toMatchObject({ answer: 'fired' });
 });
 
 test('SQL and TypeScript accept the same expressions', async () => {

@@ -102,7 +102,7 @@ describe('in one worker', () => {
       expect(await queue.task(id)).toMatchObject({ status: 'completed', attempts: 0, error: null });
       expect(await queue.errors(id)).toMatchObject([
         { attempt: 1, outcome: 'warned', error: { name: 'RangeError', message: 'odd line' } },
-        { attempt: 1, outcome: 'warned', error: { name: 'NonError', message: 'plain' } },
+        { attempt: 1, outcome: 'warned', error: { name: 'Warning', message: 'plain' } },
       ]);
       const { stdout } = await queue.run('show', id);
       expect(stdout).toMatch(/^attempt 1: warning {2}.*\n {2}RangeError: odd line$/m);
@@ -152,7 +152,7 @@ echo done
         progress: { value: 0.7500000000000001 },
       });
       expect(await queue.errors(id)).toMatchObject([
-        { outcome: 'warned', error: { name: 'NonError', message: 'not so good' } },
+        { outcome: 'warned', error: { name: 'Warning', message: 'not so good' } },
         { outcome: 'warned', error: { name: 'OddLine', message: 'line 7', code: 'E7' } },
       ]);
     });

@@ -50,7 +50,7 @@ begin
       using errcode = 'invalid_parameter_value';
   end if;
   next_at := its.next_at;
-  in_ms := extract(epoch from its.next_at - ts) * 1000;
+  in_ms := extract(epoch from nullif(its.next_at, 'infinity') - ts) * 1000;
   if its.paused_at is not null or its.next_at is distinct from _expected
     or its.expression <> coalesce(options ->> 'expression', its.expression)
     or its.tz <> coalesce(options ->> 'tz', its.tz)

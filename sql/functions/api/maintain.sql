@@ -1,10 +1,11 @@
 -- Runs the housekeeping that any worker may do, at most a page of each kind: creates and drops partitions, moves rows
--- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand),
--- removes unused keys, worker rows, actions, past settings and workflows, and looks for groups and workflows that stand
--- still after an edit by hand. Returns the counts, with `more` if a page was full, in
--- `detached` the needed partitions that someone has detached, in `refused` the tasks that could not be expired or
--- discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none keeps another from
--- being done. An empty document: another session is doing it. Never waits for rows that other transactions have locked.
+-- of history to theirs, expires tasks, discards dead letters past their retention (except those added by hand), removes
+-- unused keys, worker rows, actions, past settings and workflows, and looks for groups and workflows that stand still
+-- after an edit by hand, and for schedules that stand still after a step of the clock. Returns the counts, with `more`
+-- if a page was full, in `detached` the needed partitions that someone has detached, in `refused` the tasks that could
+-- not be expired or discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none
+-- keeps another from being done. An empty document: another session is doing it. Never waits for rows that other
+-- transactions have locked.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer
@@ -74,6 +75,11 @@ begin
     perform taskq.forget_marks(ts);
   exception when others then
     failed := failed || format('cannot remove marks of idle workers: %s', sqlerrm);
+  end;
+  begin
+    perform taskq.rewind_schedules(ts);
+  exception when others then
+    failed := failed || format('cannot look for schedules that a clock left in the future: %s', sqlerrm);
   end;
   begin
     perform taskq.forget_workers(ts);

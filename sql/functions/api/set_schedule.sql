@@ -26,6 +26,7 @@ declare
   its_missed text := coalesce(options ->> 'missed', 'latest');
   its_overlap constant text := coalesce(options ->> 'overlap', 'allow');
   first_at timestamptz;
+  usual_timeout constant text := current_setting('lock_timeout');
 begin
   perform taskq.refuse_unknown_options('set_schedule', options, own || of_tasks);
   if its_missed = 'all' then
@@ -98,6 +99,7 @@ begin
     end
   where not coalesce((options ->> 'if_absent')::boolean, false)
   returning xmax = 0, s.next_at into created, next_at;
+  perform set_config('lock_timeout', usual_timeout, true);
   if created is null then
     created := false;
     select s.next_at into next_at from taskq.schedules s where s.name = _name;

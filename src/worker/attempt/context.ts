@@ -91,7 +91,10 @@ export class Context implements TaskContext {
   }
 
   get warn(): TaskContext['warn'] {
-    return (error) => this.#output.warn(storableError(error));
+    return (error) => {
+      const stored = storableError(error);
+      this.#output.warn(typeof error === 'string' ? { ...stored, name: 'Warning' } : stored);
+    };
   }
 
   get parents(): TaskContext['parents'] {

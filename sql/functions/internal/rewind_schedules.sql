@@ -1,0 +1,16 @@
+-- Lets workers compute the next tick of schedules again whose last tick has not come: the clock of the server was ahead
+-- when it fired, by a minute or more, and without this they would be silent until then. Skips those that other
+-- transactions have locked.
+create or replace function taskq.rewind_schedules(_ts timestamptz)
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  update taskq.schedules
+  set last_tick = null, next_at = null
+  where name in (
+    select s.name from taskq.schedules s
+    where s.last_tick > _ts + interval '1 minute'
+    for no key update skip locked
+  )
+$$;
