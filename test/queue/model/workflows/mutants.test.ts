@@ -1,0 +1,154 @@
+import { expect, it } from 'vitest';
+import { readFunctions } from '../../../../src/queue/schema/schema-release.ts';
+import { playAll, useModel } from '../database.ts';
+import { seeded } from '../sequences.ts';
+import { playAtRandom, specOf } from './play.ts';
+import { BEGINNINGS } from './world.ts';
+
+/** A mistake in a SQL function: every occurrence of a text replaced. */
+const MUTANTS = [
+  {
+    name: 'the end of a step is not asked for',
+    file: 'note_steps',
+    from: "coalesce(array_agg(e.step) filter (where e.was is not null), '{}')",
+    to: "'{}'",
+  },
+  {
+    name: 'the parents of a step that is added are not asked for',
+    file: 'enqueue_steps',
+    from: 'where e.place is null and c.workflow_id = made.workflow_id and c.is_new',
+    to: 'where false',
+  },
+  { name: 'an edge is counted twice', file: 'meet_edges', from: ' and not l.is_met', to: '' },
+  {
+    name: 'a child is released before its last parent has ended',
+    file: 'meet_edges',
+    from: 'where c.parents_left = 0',
+    to: 'where c.parents_left <= 1',
+  },
+  {
+    name: 'and its row says that it waits for none',
+    file: 'meet_edges',
+    from: 'greatest(s.parents_left - c.number, 0)',
+    to: '0',
+  },
+  {
+    name: 'every child goes on at a death',
+    file: 'meet_edges',
+    from: "(p.status = 'completed' or l.on_death = 'continue')",
+    to: 'true',
+  },
+  {
+    name: 'no child goes on at a death',
+    file: 'meet_edges',
+    from: " or l.on_death = 'continue'",
+    to: '',
+  },
+  {
+    name: 'a death cancels what is to wait',
+    file: 'cancel_below',
+    from: "e.on_death = 'cancel'",
+    to: "e.on_death <> 'continue'",
+  },
+  {
+    name: 'an end cancels like a death',
+    file: 'cancel_below',
+    from: "where d.status <> 'completed'",
+    to: '',
+  },
+  {
+    name: 'what a parent cancels counts as a death',
+    file: 'note_steps',
+    from: "_status <> 'completed' and e.cancelled_by is null",
+    to: "_status <> 'completed'",
+  },
+  {
+    name: 'a step that dies while it waits still counts as waiting',
+    file: 'note_steps',
+    from: "-count(*) filter (where e.was = 'waiting')",
+    to: '0',
+  },
+  {
+    name: 'a release leaves the step counted as waiting',
+    file: 'release_tasks',
+    from: 'w.waiting_steps - r.number',
+    to: 'w.waiting_steps',
+  },
+  {
+    name: 'a revived step stays dead for its workflow',
+    file: 'revive_steps',
+    from: "and l.status = 'dead'",
+    to: 'and false',
+  },
+  {
+    name: 'the death of a revived step stays counted',
+    file: 'revive_steps',
+    from: '-count(*) filter (where b.cancelled_by is null)',
+    to: '0',
+  },
+  {
+    name: 'one death is one too many',
+    file: 'fold_workflow_asks',
+    from: 'w.deaths > coalesce(w.max_dead, 0)',
+    to: 'w.deaths >= coalesce(w.max_dead, 0)',
+  },
+  {
+    name: 'it fails once for each death',
+    file: 'fold_workflow_asks',
+    from: 'and w.failing_at is null',
+    to: '',
+  },
+  {
+    name: 'an end that is hidden by an addition is not followed',
+    file: 'take_workflow_asks',
+    from: 'bool_or(t.live < 0)',
+    to: 'sum(t.live) < 0',
+  },
+  {
+    name: 'an open workflow ends',
+    file: 'conclude_workflows',
+    from: "when w.is_open then 'open'",
+    to: "when false then 'open'",
+  },
+  {
+    name: 'one whose last step has died is completed',
+    file: 'conclude_workflows',
+    from: "and s.status <> 'completed' and (",
+    to: 'and false and (',
+  },
+  {
+    name: 'what ended once does not end again',
+    file: 'conclude_workflows',
+    from: 'then coalesce(w.ended_at, _ts) end,',
+    to: 'then coalesce(w.ended_at, _ts) else w.ended_at end,',
+  },
+] as const;
+
+const model = useModel(new URL('driver.sql', import.meta.url));
+
+it.each(MUTANTS)('the replay sees that $name: $file', async ({ file, from, to }) => {
+  const { text } = (await readFunctions()).find(({ name }) => name === file)!;
+  expect(text).toContain(from);
+  await model.client.query(text.replaceAll(from, to));
+  // It does something else, and does not fail.
+  expect(await findDifference([4, 16, 64, 128])).toMatch(/=>.*$/);
+  await model.client.query(text);
+});
+
+it('and nothing where there is no mistake', async () => {
+  expect(await findDifference([4, 16])).toBeUndefined();
+});
+
+/** Plays so many sequences of each beginning, always the same ones. */
+async function findDifference(counts: readonly number[]): Promise<string | undefined> {
+  const random = seeded(1);
+  for (const count of counts) {
+    for (const { world } of BEGINNINGS) {
+      await model.client.query('select model.start($1)', [specOf(world)]);
+      const sequences = Array.from({ length: count }, () => playAtRandom(world, random));
+      const difference = await playAll(model.client, sequences);
+      if (difference !== undefined) return difference;
+    }
+  }
+  return undefined;
+}
