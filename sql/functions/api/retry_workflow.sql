@@ -32,6 +32,8 @@ begin
   if not found then
     return;
   end if;
+  -- Whoever has locked a task that waits may be ending it, and writes the row of its step: read that after the commit.
+  perform from taskq.tasks t where t.workflow_id = _id and t.gate = 'p' order by t.id for no key update;
   -- In the order in which a revive locks them.
   perform from taskq.dead_tasks d where d.workflow_id = _id order by d.id for update;
   select array_agg(s.step), array_agg(s.task_id) into steps, ids

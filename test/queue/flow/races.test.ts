@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { refuseChanges } from '../rows.ts';
 import type { Session } from '../session.ts';
+import { waitUntilBlocked } from '../waiting.ts';
 import { outcome, type PlainWorker } from '../worker.ts';
 import { addStep, claimSteps, insertWorkflow, settleAll, useWorkflows } from './workflows.ts';
 
@@ -257,6 +258,34 @@ describe('a step that is added while its parent ends', () => {
     await application.rows('rollback');
     expect(await claimed(me)).toEqual([]);
     expect(await workflow(id)).toMatchObject({ state: 'open', live_steps: 0 });
+    await expectSettled(id);
+  });
+});
+
+describe('a retry of a workflow while one of its steps that waits', () => {
+  const steps = [{ step: 'a' }, { step: 'b', after: ['a:wait'] }, { step: 'c', after: ['a:wait'] }];
+
+  test.each(['commit', 'rollback'])('is being cancelled goes by what becomes of that: %s', async (end) => {
+    const id = await insertWorkflow(queue.admin, steps);
+    const me = await worker();
+    await settleAll(me, await claimSteps(me), 'cancelled');
+    expect(await claimed(me)).toEqual([]);
+    const application = await transaction();
+    await application.rows('select * from taskq.cancel(array[$1::bigint])', await taskOf(id, 'b'));
+    const operator = await queue.session();
+    const retried = operator.rows<{ step: string; answer: string }>(
+      'select step, answer from taskq.retry_workflow($1)',
+      id,
+    );
+    await waitUntilBlocked(queue.admin);
+    await application.rows(end);
+    const back = end === 'commit' ? ['a', 'b'] : ['a'];
+    expect(await retried).toEqual(back.map((step) => ({ step, answer: 'retried' })));
+    expect(await statuses(id)).toEqual({ a: 'released', b: 'waiting', c: 'waiting' });
+    await settleAll(me, await claimSteps(me));
+    await settleAll(me, await claimSteps(me));
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'completed' });
     await expectSettled(id);
   });
 });
