@@ -141,9 +141,9 @@ create table taskq.limit_states (
   -- The tasks that claims have taken since that max_running was set, and some that have ended since. Null: not counted.
   held bigint[],
   held_since timestamptz,
-  -- When, and in which transaction, a claim first counted what runs (null: none has yet); from when on a claim counts
-  -- it again (null: no more), and how far such a count has come: [priority, available_at in epoch microseconds, id]
-  -- (null: none is under way).
+  -- When a claim first counted what runs (null: none has yet), and in which transaction one last did in the ten seconds
+  -- after that; from when on a claim counts it again (null: no more), and how far such a count has come: [priority,
+  -- available_at in epoch microseconds, id] (null: none is under way).
   set_at timestamptz,
   set_by xid8,
   count_at timestamptz,

@@ -170,6 +170,29 @@ describe('max_running', () => {
     expect((await claim(you)).tasks).toEqual([]);
   });
 
+  test('counts a claim that saw no limit and locked its task after the first count, however long that stays open', async () => {
+    const [, second] = await enqueueSome(queue.admin, 5);
+    const [me, you] = [await queue.directSession(), await worker()];
+    await setQueue({ max_running: 3 });
+    expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
+    await me.rows('begin');
+    await me.rows(
+      `update taskq.tasks set status = 'running', lease_owner = $1, lease_no = lease_no + 1,
+         started_at = clock_timestamp(), lease_expires_at = clock_timestamp() + interval '1 min'
+       where id = $2`,
+      you.id,
+      second,
+    );
+    const countAgain = (change: string) => queue.admin.rows(`update taskq.limit_states set ${change}`);
+    await countAgain("count_at = count_at - interval '2 s'");
+    expect((await claim(you, { start: 1 })).tasks).toHaveLength(1);
+    await countAgain("set_at = set_at - interval '1 min', count_at = count_at - interval '1 h'");
+    expect((await claim(you, { start: 0, ahead: 1 })).tasks).toEqual([]);
+    await me.rows('commit');
+    await countAgain("count_at = count_at - interval '1 h'");
+    expect((await claim(you)).tasks).toEqual([]);
+  });
+
   test('counts a claim that was in flight when it was committed, long after it was set', async () => {
     await enqueueSome(queue.admin, 6);
     const [me, you, operator] = [await worker(), await worker(), await queue.session()];

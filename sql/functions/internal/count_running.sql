@@ -3,9 +3,9 @@
 -- next; counted_to is null again when it has read all. A held task keeps its place, so none moves past the count.
 --
 -- Claims that began before the limit was visible enter nothing, so it counts again, after a second or 20 times as long
--- as it took: for 10 s after the first count, and as long as a transaction runs that is older than that. From the first
--- count, which sees the limit, and not from when it was set: that transaction may have stayed open, and a claim that
--- began meanwhile is younger.
+-- as it took: for 10 s after the first count, and as long as a transaction runs that is older than the last count of
+-- these: a claim has an id of its own only when it locks its first task. From the first count, which sees the limit,
+-- and not from when it was set: that transaction may have stayed open, and a claim that began meanwhile is younger.
 create or replace function taskq.count_running(_limit taskq.standing_limit, _ts timestamptz)
 returns taskq.standing_limit
 language plpgsql security definer
@@ -20,8 +20,8 @@ declare
   level integer;
   read record;
 begin
-  if _limit.set_by is null then
-    _limit.set_at := _ts;
+  _limit.set_at := coalesce(_limit.set_at, _ts);
+  if _limit.set_by is null or _limit.set_at > began - interval '10 s' then
     _limit.set_by := pg_current_xact_id();
   end if;
   if _limit.counted_to is null then
