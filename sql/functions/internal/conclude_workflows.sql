@@ -79,7 +79,7 @@ begin
       -- One at a time. By what is committed: a claim waits for no key of one that is ending, whose end asks again.
       and (
         select true from taskq.tasks t
-        where t.unique_key = 'workflow:' || w.id and t.workflow_id + 0 = w.id
+        where t.unique_key = 'workflow:' || w.id and coalesce(t.workflow_id, 0) = w.id
         limit 1
       ) is null
   );

@@ -1,14 +1,16 @@
 -- Ends, as cancelled, these steps (parallel arrays), whose tasks were deleted by hand.
 create or replace function taskq.end_lost_steps(_of bigint[], _steps text[], _ts timestamptz)
 returns void
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
 -- Every join here looks up a row by its key.
 set enable_hashjoin = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
+begin
   with lost as materialized (
     select s.*
     from unnest(_of, _steps) as asked (workflow_id, step)
@@ -28,5 +30,6 @@ as $$
   insert into taskq.workflow_asks (due_at, workflow_id, live, waiting, deaths, steps)
   select _ts, lost.workflow_id, -count(*), -count(*) filter (where lost.status = 'waiting'), count(*),
     array_agg(lost.step)
-  from lost group by lost.workflow_id
+  from lost group by lost.workflow_id;
+end
 $$;

@@ -19,6 +19,9 @@ set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
 -- taskq.complete and taskq.move_to_dead, which call it, have it off.
 set enable_nestloop = on
+-- Every join here looks up a row by its key.
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   hint record;
@@ -33,9 +36,8 @@ begin
         end as started_at,
         greatest(taskq.drop_on(kept.kept_for, _ts), taskq.drop_on('1d', _ts)) as drop_on
       from unnest(_ids, _ran_ms, _results, _result_notes) as e (id, ran_ms, result, note)
-      cross join lateral (
-        select l.* from taskq.tasks l where l.id = e.id and l.workflow_id is not null limit 1
-      ) as t
+      -- Not `workflow_id is not null`: the index of workflows would do for that, and all steps be read for each.
+      cross join lateral (select l.* from taskq.tasks l where l.id = e.id limit 1) as t
       left join taskq.task_types y on y.name = t.type
       left join taskq.queues q on q.name = t.queue
       cross join taskq.defaults d
@@ -60,7 +62,7 @@ begin
         count(e.was) filter (where _status <> 'completed' and e.cancelled_by is null),
         coalesce(array_agg(e.step) filter (where e.was is not null), '{}')
       from ended e
-      where e.was is not null or e.step is null
+      where e.workflow_id is not null and (e.was is not null or e.step is null)
       group by e.workflow_id
       returning workflow_id
     )

@@ -5,11 +5,14 @@ create or replace function taskq.take_workflow_asks(
   _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out live integer[],
   out waiting integer[], out deaths integer[], out have_ended boolean[], out step_of bigint[], out steps text[]
 )
-language sql security definer
+language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
+#variable_conflict use_column
+begin
   with taken as (
     delete from taskq.workflow_asks d
     where d.ctid = any (array(
@@ -34,10 +37,12 @@ as $$
     select distinct t.workflow_id, s.step from taken t cross join lateral unnest(t.steps) as s (step)
   )
   select a.of_workflow, a.live, a.waiting, a.deaths, a.have_ended, n.step_of, n.steps
+  into of_workflow, live, waiting, deaths, have_ended, step_of, steps
   from (
     select array_agg(s.workflow_id) as of_workflow, array_agg(s.live) as live, array_agg(s.waiting) as waiting,
       array_agg(s.deaths) as deaths, array_agg(s.has_ended) as have_ended
     from summed s
   ) as a
-  cross join (select array_agg(n.workflow_id) as step_of, array_agg(n.step) as steps from named n) as n
+  cross join (select array_agg(n.workflow_id) as step_of, array_agg(n.step) as steps from named n) as n;
+end
 $$;
