@@ -46,9 +46,9 @@ function printHelpToStderr(text: string): void {
   process.stderr.write(fitted(text, process.stderr));
 }
 
-/** Commander fits the options to the terminal, not the texts below them. */
+/** Commander fits the options to the terminal, or to 80 columns without one, but not the texts below them. */
 function fitted(text: string, { isTTY, columns }: NodeJS.WriteStream): string {
-  return isTTY && columns > 0 ? wrapText(text, columns) : text;
+  return wrapText(text, isTTY && columns > 0 ? columns : 80);
 }
 
 const EXAMPLES = `

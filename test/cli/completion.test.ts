@@ -38,7 +38,18 @@ describe('what is offered', () => {
 
   test('the options of the command and the global ones, except those already given', async () => {
     expect(await offered('purge', '--')).toEqual([
-      ...['--status', '--type', '--queue', '--tag', '--reason', '--key', '--group', '--priority', '--since'],
+      ...[
+        '--status',
+        '--type',
+        '--queue',
+        '--tag',
+        '--reason',
+        '--key',
+        '--group',
+        '--workflow',
+        '--priority',
+        '--since',
+      ],
       ...['--before', '--all', '--limit', '--by', '--yes', ...GLOBAL],
     ]);
     expect(await offered('--json', 'dead', 'add', '--reason', 'x', '7', '--')).toEqual([

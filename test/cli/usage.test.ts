@@ -103,6 +103,14 @@ describe('help', () => {
     }
   });
 
+  test.each(['enqueue', 'work', 'list', 'schedule add', 'workflow run', 'dead revive'])(
+    'of %s has no line of more than 80 columns where no terminal says its width',
+    async (command) => {
+      const { stdout } = await runCommand([...command.split(' '), '--help']);
+      expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
   test('of a command has its options and the global ones', async () => {
     const { stdout } = await runCommand(['dead', 'revive', '--help']);
     expect(stdout).toContain('Usage: taskq dead revive [options] <id...> | <filter> | --all');

@@ -95,7 +95,7 @@ With --on-held replace, that task gets the new payload, options and time; if it 
 With --wait, exit codes: 0 completed; 1 dead, cancelled or expired; 4 not finished within the duration.
 
 Examples:
-  taskq enqueue send-email '{"to":"ann@example.org"}' --delay 10m --key welcome:ann
+  taskq enqueue send-email '{"to":"ann@example.org"}' --delay 10m --key ann
   taskq enqueue reindex '{"shop":7}' --key shop-7 --on-held replace --delay 30s
   taskq enqueue resize-image - < payload.json
   taskq enqueue hash-file --file paths.ndjson

@@ -88,6 +88,6 @@ When clocks skip a local time, it fires once, right after; when they show one tw
 times if the hour has a *.
 
 Examples:
-  taskq schedule add nightly '30 2 * * *' report '{"days":1}' --tz Europe/Berlin --overlap skip
+  taskq schedule add nightly '30 2 * * *' report --tz Europe/Berlin --overlap skip
   taskq schedule add poll '@every 90s' sync-orders --missed skip
   taskq schedule preview '0 9 * * MON-FRI' --tz America/New_York`;
