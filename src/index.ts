@@ -138,7 +138,7 @@ export type {
   WorkflowRecord,
 } from './library/workflow-records.ts';
 export type { RetriedStepRecord, WorkflowEnd, WorkflowFilter, Workflows } from './library/workflows.ts';
-export type { Cause } from './queue/inspect/explain-task.ts';
+export type { AwaitedParent, Cause } from './queue/inspect/explain-task.ts';
 export type { Obstacle, QueueAndType, WorkerObstacle } from './queue/inspect/find-obstacles.ts';
 export type { GroupApplying, GroupStop } from './queue/inspect/show-group.ts';
 export type { QueueStats, Stalled, TypeStats } from './queue/inspect/stats.ts';
@@ -150,6 +150,7 @@ export type { CancelWorkflowAnswer } from './queue/operate/cancel-workflow.ts';
 export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';
+export type { RetriedStep } from './queue/operate/retry-workflow.ts';
 export type { ReviveAnswer } from './queue/operate/revive.ts';
 export type { EnqueueAnswer, Enqueued, EnqueuedCounts } from './queue/protocol/enqueue.ts';
 export type { StartedWorkflow } from './queue/protocol/run-workflow.ts';

@@ -76,7 +76,7 @@ import {
   type WaitOptions,
 } from './task-queue-options.ts';
 import { type ShownTaskOf, shownOf, type TaskOf } from './task-record.ts';
-import { type BuilderHost, WorkflowBuilder } from './workflow-builder.ts';
+import { type BuilderHost, QueueWorkflowBuilder, type WorkflowBuilder } from './workflow-builder.ts';
 import { QueueWorkflows, type Workflows } from './workflows.ts';
 
 /**
@@ -177,7 +177,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
       taskOf: (task, notifyDone) => this.#taskOf(task, notifyDone),
       start: (started, settings) => this.#workflows.start(started, settings),
     };
-    return new WorkflowBuilder<Handlers>(host, name, options);
+    return new QueueWorkflowBuilder<Handlers>(host, name, options);
   }
 
   /** Returns everything known of a task, found by its id or by the key it holds; undefined if there is none. */

@@ -39,7 +39,26 @@ export interface BuilderHost {
 }
 
 /** A workflow that is put together, step by step, and then started. */
-export class WorkflowBuilder<Handlers extends HandlerMap, Steps extends string = never> {
+export interface WorkflowBuilder<Handlers extends HandlerMap, Steps extends string = never> {
+  /** Adds a step: a task that starts once the steps named in `after` have ended. */
+  task<Step extends string, Type extends TypeOf<Handlers>>(
+    step: Step,
+    type: Type,
+    ...payloadAndOptions: StepArguments<PayloadOf<Handlers, Type>, Steps>
+  ): WorkflowBuilder<Handlers, Steps | Step>;
+
+  /**
+   * Starts the workflow and returns its id and those of its tasks, by step: all of it, in one transaction or in that of
+   * `client`, or nothing. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid option, a cycle, an
+   * unknown parent, a step that is given twice, or a key that is held.
+   */
+  start(settings?: StartSettings & Pick<Joining, 'notifyDone'>): Promise<StartedWorkflow<Steps>>;
+}
+
+/** Collects the steps of a workflow, and checks them when it is started. */
+export class QueueWorkflowBuilder<Handlers extends HandlerMap, Steps extends string = never>
+  implements WorkflowBuilder<Handlers, Steps>
+{
   readonly #host: BuilderHost;
   readonly #name: string;
   readonly #options: WorkflowOptions;
@@ -52,7 +71,6 @@ export class WorkflowBuilder<Handlers extends HandlerMap, Steps extends string =
     this.#options = options;
   }
 
-  /** Adds a step: a task that starts once the steps named in `after` have ended. */
   task<Step extends string, Type extends TypeOf<Handlers>>(
     step: Step,
     type: Type,
@@ -65,11 +83,6 @@ export class WorkflowBuilder<Handlers extends HandlerMap, Steps extends string =
     return this as unknown as WorkflowBuilder<Handlers, Steps | Step>;
   }
 
-  /**
-   * Starts the workflow and returns its id and those of its tasks, by step: all of it, in one transaction or in that of
-   * `client`, or nothing. Throws UnknownTypeError, InvalidPayloadError, or TaskqError for an invalid option, a cycle, an
-   * unknown parent, a step that is given twice, or a key that is held.
-   */
   async start({
     client,
     allowUnknown,

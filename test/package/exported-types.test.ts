@@ -72,6 +72,7 @@ const COMPUTING = [
   'domain/handler-map.d.ts#RunFunction',
   'domain/handler-map.d.ts#StoredProperty',
   'library/task-queue-options.d.ts#EnqueueArguments',
+  'library/task-queue-options.d.ts#IsOptional',
   'library/task-queue-options.d.ts#PayloadPart',
 ];
 
