@@ -293,7 +293,7 @@ async function repeat(
       await act(client, reach);
     } catch (error) {
       reach('failed statements');
-      if (!isDisturbance((error as pg.DatabaseError).code)) errors.add(String(error));
+      if (!isDisturbance(error)) errors.add(String(error));
       await client.end().catch(() => {});
       client = await connect(url);
     }
@@ -302,9 +302,9 @@ async function repeat(
   await client.end().catch(() => {});
 }
 
-/** The connection is lost (without a code, or one of the system), the server shuts down, or a lock was waited for. */
-function isDisturbance(code: string | undefined): boolean {
-  return code === undefined || !/^[0-9A-Z]{5}$/.test(code) || /^(08|40|55P03|57)/.test(code);
+/** The connection is lost, the server shuts down, or something waited for too long. */
+function isDisturbance(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || /^(08|40|55P03|57)/.test(error.code!);
 }
 
 /** Waits until this many workers have registered. */

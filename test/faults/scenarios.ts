@@ -6,6 +6,7 @@ import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 import { schedules } from './schedules.ts';
 import { transactions } from './transactions.ts';
+import { workflows } from './workflows.ts';
 
 /** What `npm run faults -- <name>` runs. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -16,4 +17,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   limits,
   schedules,
   transactions,
+  workflows,
 };
