@@ -3,6 +3,7 @@ import { depth } from './scenarios/depth.ts';
 import { drain } from './scenarios/drain.ts';
 import { enqueue } from './scenarios/enqueue.ts';
 import { fair } from './scenarios/fair.ts';
+import { followUps } from './scenarios/follow-ups.ts';
 import { groups } from './scenarios/groups.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
@@ -12,6 +13,7 @@ import { slow } from './scenarios/slow.ts';
 import { snapshot } from './scenarios/snapshot.ts';
 import { steady } from './scenarios/steady.ts';
 import { unclaimable } from './scenarios/unclaimable.ts';
+import { workflow } from './scenarios/workflow.ts';
 
 /** Every scenario, in the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -28,4 +30,6 @@ export const SCENARIOS: readonly Scenario[] = [
   groups,
   limits,
   fair,
+  followUps,
+  workflow,
 ];

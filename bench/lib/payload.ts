@@ -3,6 +3,8 @@ export interface Payload {
   readonly n: number;
   /** Take this long, instead of no time. */
   readonly sleepMs?: number;
+  /** Enqueue another task with its end. */
+  readonly follow?: true;
   readonly pad?: string;
 }
 

@@ -42,12 +42,20 @@ async function openProducer(address: StoreAddress, connections: number): Promise
   };
 }
 
+interface Context {
+  readonly attempt: number;
+  enqueue(type: string, payload: Payload): Promise<unknown>;
+}
+
 /** The worker that an application runs; `taskq work` is the same behind a command. */
 async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working>> {
   const handler = {
     ...(!order.history && { retention: 'none' }),
     ...(order.handler.kind === 'flaky' && { backoff: { kind: 'fixed', base: '5s', jitter: 0 } as const }),
-    run: (payload: Payload, { attempt }: { readonly attempt: number }) => run(payload, attempt),
+    run: (payload: Payload, ctx: Context) => {
+      if (payload.follow === undefined) return run(payload, ctx.attempt);
+      return ctx.enqueue(TYPE, { n: payload.n }).then(() => run(payload, ctx.attempt));
+    },
   };
   return async () => {
     const worker = createWorker({
