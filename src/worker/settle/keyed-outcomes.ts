@@ -11,8 +11,8 @@ export interface KeyedOutcomesOptions {
   readonly onSent: () => void;
 }
 
-/** The server waits for one key of a statement for 20 ms, for each further one a millisecond. */
-const MAX_FRESH = 5;
+/** The server waits for the keys of a statement for 20 ms, and then for each a millisecond. */
+const MAX_FRESH = 10;
 /** So many statements of fresh outcomes go before one with a repeated one. */
 const FRESH_PER_REPEATED = 10;
 
