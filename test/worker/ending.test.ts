@@ -121,25 +121,13 @@ describe('SIGTERM', () => {
 });
 
 test('what a claim brings that was under way at SIGTERM starts nowhere here, and is given back at once', async () => {
-  const other = await queue.session();
-  await other.query("alter function taskq.claim set lock_timeout = '1min'");
-  await other.query(`create function slow() returns trigger language plpgsql as $$
-    begin
-      perform pg_advisory_xact_lock(7);
-      return new;
-    end $$`);
-  await other.query(`create trigger slow before update on taskq.tasks
-    for each row when (new.lease_owner is distinct from old.lease_owner) execute function slow()`);
-  await other.query('select pg_advisory_lock(7)');
+  const held = await queue.holdClaims();
   const ids = await queue.enqueueSome(3, 'wait', { until: 'never' });
   const worker = queue.work(['--concurrency', '2', '--lease', '30s']);
-  await until(
-    () => queue.value("select exists (select from pg_locks where locktype = 'advisory' and not granted)"),
-    async () => 'it does not claim',
-  );
+  await held.untilOneWaits();
   worker.kill();
   await worker.waitForLog(event('worker.stopping'));
-  await other.query('select pg_advisory_unlock(7)');
+  await held.release();
   expect(await worker.exit, worker.stdout()).toEqual(NOW);
   expect(await queue.counts()).toEqual({ pending: ids.length });
   expect(await queue.witnessed()).toEqual([]);

@@ -38,22 +38,10 @@ describe('SIGTERM while the database hangs', () => {
   });
 
   test('ends a worker that claims, and says that the claim has no answer', async () => {
-    const other = await queue.session();
-    await other.query("alter function taskq.claim set lock_timeout = '1min'");
-    await other.query(`create function slow() returns trigger language plpgsql as $$
-      begin
-        perform pg_advisory_xact_lock(7);
-        return new;
-      end $$`);
-    await other.query(`create trigger slow before update on taskq.tasks
-      for each row when (new.lease_owner is distinct from old.lease_owner) execute function slow()`);
-    await other.query('select pg_advisory_lock(7)');
+    const held = await queue.holdClaims();
     await queue.enqueueSome(3, 'wait');
     const worker = queue.work(['--grace', '2s', '--lease', '30s'], { url: way.url });
-    await until(
-      () => queue.value("select exists (select from pg_locks where locktype = 'advisory' and not granted)"),
-      async () => 'it does not claim',
-    );
+    await held.untilOneWaits();
     way.blackhole();
     const { end, tookMs } = await terminated(worker);
     expect(end, worker.stdout()).toEqual({ code: 1, signal: null });

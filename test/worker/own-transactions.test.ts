@@ -23,7 +23,7 @@ const effectsOf = async (id: string) =>
 /** Connections of handlers' transactions. */
 const connections = () =>
   queue.value<number>(
-    "select count(*)::integer from pg_stat_activity where application_name = 'taskq handlers'",
+    "select count(*)::integer from pg_stat_activity where datname = current_database() and application_name = 'taskq handlers'",
   );
 
 describe.each(['transact', 'transact-apart'])('a handler of type %s', (type) => {
@@ -200,7 +200,9 @@ describe.each(['transact', 'transact-apart'])('a handler of type %s', (type) => 
     await queue.hasStatus(unwanted, 'cancelled');
     await expect
       .poll(() =>
-        queue.value("select count(*)::integer from pg_stat_activity where query like 'select pg_sleep%'"),
+        queue.value(
+          "select count(*)::integer from pg_stat_activity where datname = current_database() and query like 'select pg_sleep%'",
+        ),
       )
       .toBe(0);
     expect(await queue.value('select count(*)::integer from effects')).toBe(0);
@@ -311,7 +313,7 @@ test('a row that another transaction locks is waited for, and a task whose row s
 /** How many transactions of handlers run a statement. */
 const waiting = () =>
   queue.value(
-    "select count(*)::integer from pg_stat_activity where application_name = 'taskq handlers' and state = 'active'",
+    "select count(*)::integer from pg_stat_activity where datname = current_database() and application_name = 'taskq handlers' and state = 'active'",
   );
 
 test('connections are made when a transaction begins, one for each slot at most', async () => {

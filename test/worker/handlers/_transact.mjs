@@ -94,7 +94,7 @@ async function looked(client) {
     (select count(*)::int from pg_prepared_statements where name = 'mine') as prepared,
     (select count(*)::int from pg_listening_channels()) as channels,
     (select count(*)::int from pg_class where relname = 'mine') as tables,
-    (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+    (select count(*)::int from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks,
     (select count(*)::int from pg_cursors where name = 'mine') as cursors`);
   return rows[0];
 }

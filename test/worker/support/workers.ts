@@ -189,6 +189,32 @@ export function useWorkers(per: 'test' | 'file' = 'test') {
         id ?? null,
       ),
 
+    /** Lets every claim wait from now on. Returns how to wait until one does, and how to let them go on. */
+    async holdClaims() {
+      const other = await database.client();
+      await other.query("alter function taskq.claim set lock_timeout = '1min'");
+      await other.query(`create function hold() returns trigger language plpgsql as $$
+        begin
+          perform pg_advisory_xact_lock(7);
+          return new;
+        end $$`);
+      await other.query(`create trigger hold before update on taskq.tasks
+        for each row when (new.lease_owner is distinct from old.lease_owner) execute function hold()`);
+      await other.query('select pg_advisory_lock(7)');
+      const waits = `select exists (
+        select from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())
+      )`;
+      return {
+        untilOneWaits: () =>
+          until(
+            () => value(waits),
+            async () => 'no claim waits',
+          ),
+        release: () => other.query('select pg_advisory_unlock(7)'),
+      };
+    },
+
     /** Records an event for a task, for a handler that waits for it. */
     witness: (id: string, what: string) =>
       rows('insert into witness (task_id, event) values ($1, $2)', id, what),
