@@ -126,6 +126,32 @@ describe('behind PgBouncer', () => {
       expect(await sessionOf(await database.client()).value(locks)).toBe('0');
     });
 
+    test('two workers fire a schedule through it, each tick once and none left out', async () => {
+      const url = await pooled('transaction');
+      const queue = new TaskQueue({ databaseUrl: url });
+      const workers = [work({ DATABASE_URL: url }), work({ DATABASE_URL: url })];
+      await Promise.all(
+        workers.map((worker) => worker.waitForLog(({ event }) => event === 'worker.started')),
+      );
+      await queue.schedules.set('beat', {
+        expression: '* * * * * *',
+        type: 'double',
+        payload: { n: 4 },
+        missed: 'all',
+      });
+      const direct = sessionOf(await database.client());
+      const ended = () =>
+        direct.rows<{ source: string; result: number }>(
+          "select source, result from taskq.finished_tasks where status = 'completed' order by source",
+        );
+      await waitUntil(async () => (await ended()).length >= 4, 'four ticks have fired');
+      await queue.schedules.pause('beat');
+      const ticks = (await ended()).map(({ source }) => Date.parse(source.split('@')[1]!));
+      expect(ticks).toEqual(ticks.map((_, nth) => ticks[0]! + 1000 * nth));
+      expect((await ended()).every(({ result }) => result === 8)).toBe(true);
+      await queue.close();
+    });
+
     test('with directUrl it listens past the pooler, and has nothing to say', async () => {
       await expectToHear({ DATABASE_URL: await pooled('transaction'), TASKQ_DIRECT_URL: database.directUrl });
     });
