@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createProject, type Project } from './project.ts';
 
@@ -50,6 +51,18 @@ describe('taskq workflow run', () => {
       { step: 'b', payload: '{"n": 12345678901234567890, "s": "],\\"}"}', priority: 2, gate: 'p' },
       { step: 'c', payload: '{}', priority: 1, gate: 'p' },
     ]);
+  });
+
+  test('waits for its end, and exits as that is', async () => {
+    await project.write('w.json', JSON.stringify({ name: 'w', steps: [step('a'), step('b', 'a')] }));
+    const late = await run('workflow', 'run', 'w.json', '--wait=100ms');
+    expect(late).toMatchObject({ code: 4, stdout: '' });
+    expect(late.stderr).toMatch(/^workflow \d+ has started\ntaskq: workflow \d+ has not ended in time/);
+    const waiting = run('workflow', 'run', 'w.json', '--wait');
+    while ((await rows('select from taskq.workflows')).length < 2) await sleep(20);
+    await printed('work', '--until-idle', '--quiet');
+    expect(await waiting).toMatchObject({ code: 0, stdout: 'completed\n' });
+    expect((await run('workflow', 'run', 'w.json', '--wait=soon')).code).toBe(2);
   });
 
   test('reads it from stdin, and prints the ids of the tasks as JSON', async () => {

@@ -108,6 +108,28 @@ describe('an open workflow', () => {
     });
   });
 
+  test('is held up by nobody who adds a step, or closes it, in a transaction that stays open', async () => {
+    const { id } = await open();
+    const worker = await registerWorker(await queue.session());
+    await worker.session.rows("set statement_timeout = '10s'");
+    const task = await claimOne(worker);
+    const adder = await queue.session();
+    await adder.rows('begin');
+    await enqueue(adder, { workflow: id, step: 'b', after: ['a'] });
+    await worker.heartbeat([task]);
+    expect(await worker.settle(outcome(task, 'completed'))).toMatchObject([{ answer: 'recorded' }]);
+    expect(await worker.claim()).toEqual([]);
+    await adder.rows('commit');
+    const child = await claimOne(worker);
+    await adder.rows('begin');
+    await adder.rows('select taskq.close_workflow($1)', id);
+    expect(await worker.settle(outcome(child, 'completed'))).toMatchObject([{ answer: 'recorded' }]);
+    expect(await worker.claim()).toEqual([]);
+    await adder.rows('commit');
+    await worker.claim();
+    expect(await queue.admin.value('select state from taskq.workflows where id = $1', id)).toBe('completed');
+  });
+
   test('that is being closed lets nobody add a step', async () => {
     const { id } = await open();
     const closer = await queue.session();

@@ -1,6 +1,10 @@
+import { parseDuration } from '../../../lib/duration.ts';
+import { EXIT } from '../../../lib/errors.ts';
 import type { CliCommand } from '../../run/command.ts';
 
 interface RunOptions {
+  /** True: without a time limit. */
+  readonly wait?: string | true;
   readonly allowUnknown?: true;
 }
 
@@ -9,10 +13,16 @@ export const workflowRun: CliCommand<RunOptions> = {
   declare(command) {
     command
       .argument('<file>', 'JSON file of the workflow; - reads it from stdin')
+      .option(
+        '--wait [duration]',
+        'wait until the workflow ends, without a duration for ever, and print its state',
+      )
       .option('--allow-unknown', 'accept types without a known handler')
       .addHelpText('after', ABOUT);
   },
   async run(context, { args, options }) {
+    const { wait } = options;
+    const limitMs = typeof wait === 'string' ? parseDuration(wait, '--wait') : Number.POSITIVE_INFINITY;
     const { typeLookUp } = await import('../../enqueue/known-types.ts');
     const { readWorkflow } = await import('../../enqueue/read-workflow.ts');
     const { runWorkflow } = await import('../../../queue/protocol/run-workflow.ts');
@@ -25,12 +35,19 @@ export const workflowRun: CliCommand<RunOptions> = {
       if (type !== undefined) await lookUp(type);
     }
     const started = await runWorkflow(db, workflow, { allowUnknown: true });
-    await context.output.answer(started, () => started.id);
+    if (wait === undefined) {
+      await context.output.answer(started, () => started.id);
+      return EXIT.done;
+    }
+    context.output.talk(`workflow ${started.id} has started`);
+    const { waitForWorkflow } = await import('../../workflow/wait-for-workflow.ts');
+    return waitForWorkflow(context, started.id, limitMs);
   },
 };
 
 const ABOUT = `
 Prints the id of the workflow; --json also has the ids of its tasks, by step. All of it is stored, or nothing.
+With --wait, exit codes: 0 completed; 1 failed or cancelled; 4 not ended within the duration.
 
 The file:
   {"name": "import", "steps": [
@@ -50,5 +67,5 @@ The workflow may have
              a task to enqueue after each step, at more than maxDead deaths, at the end: a type, or {type, queue, payload}
 
 Examples:
-  taskq workflow run import.json
+  taskq workflow run import.json --wait=10m
   jq … | taskq workflow run - --json`;
