@@ -18,7 +18,7 @@ set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-  states constant text[] := '{open,running,stuck,completed,failed,cancelled}';
+  states constant text[] := array['open', 'running', 'stuck', 'completed', 'failed', 'cancelled'];
   its_state constant text := options ->> 'state';
   its_id constant bigint := (options ->> 'id')::bigint;
   before constant bigint := coalesce(_after, 9223372036854775807);
