@@ -13,7 +13,7 @@ const PROCESSES = 4;
 
 export const workflow: Scenario = {
   name: 'workflow',
-  title: 'workflows: steps that all come after one, one that comes after all, and a chain; 4 processes',
+  title: 'workflows: steps that all come after one, one that comes after all, and a chain',
   async run(bench) {
     const wide = bench.quick ? 1000 : 10_000;
     const long = bench.quick ? 100 : 500;
@@ -21,7 +21,8 @@ export const workflow: Scenario = {
       await fanOut(bench, wide);
       await plain(bench, wide);
       await fanIn(bench, wide);
-      await chain(bench, long);
+      await chain(bench, long, 1);
+      await chain(bench, long, PROCESSES);
     }
   },
 };
@@ -76,10 +77,10 @@ async function fanIn(bench: Bench, width: number): Promise<void> {
   });
 }
 
-async function chain(bench: Bench, length: number): Promise<void> {
-  const what = `a chain of ${length}`;
+async function chain(bench: Bench, length: number, processes: number): Promise<void> {
+  const what = `a chain of ${length}, ${processes === 1 ? '1 process' : `${processes} processes`}`;
   const steps = Array.from({ length }, (_, n) => stepOf(n, n === 0 ? [] : [n - 1]));
-  await worked(bench, what, { steps }, async (workers) => {
+  await worked(bench, what, { steps, processes }, async (workers) => {
     await workers.waitForDone(length, LIMIT_MS);
     bench.note(what, 'taskq', rateOf([...workers.starts.values()]), 'tasks/s');
   });
@@ -95,6 +96,7 @@ function rateOf(startedAt: readonly number[]): number {
 }
 
 interface Work {
+  readonly processes?: number;
   readonly steps?: readonly object[];
   readonly filling?: (address: StoreAddress) => Promise<void>;
 }
@@ -103,14 +105,14 @@ interface Work {
 async function worked(
   bench: Bench,
   what: string,
-  { steps, filling }: Work,
+  { processes = PROCESSES, steps, filling }: Work,
   measure: (workers: Workers, address: StoreAddress, submitMs: number) => Promise<void>,
 ): Promise<void> {
   bench.progress(what);
   const address = await bench.openStore('taskq');
   const handler = { kind: 'stamp' } as const;
   const order = { system: 'taskq', address, tuning: 'best', handler, history: true } as const;
-  const workers = await startWorkers(bench.undo, order, PROCESSES);
+  const workers = await startWorkers(bench.undo, order, processes);
   await filling?.(address);
   const began = clockMs();
   if (steps !== undefined) {
