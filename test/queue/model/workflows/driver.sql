@@ -95,6 +95,8 @@ begin
       ) || jsonb_build_object('step', e -> 'step', 'after', e -> 'after'));
     when 'close' then
       perform taskq.close_workflow(id) from taskq.workflows;
+    when 'cancel_workflow' then
+      perform taskq.cancel_workflow(id) from taskq.workflows;
     when 'look' then
       return (
         select s.answer

@@ -7,10 +7,11 @@ const ON_DEATH: readonly OnDeath[] = ['cancel', 'continue', 'wait'];
 
 /** Everything that can happen next. */
 export function eventsOf(world: World): Event[] {
-  const { steps, isOpen, flow } = world;
+  const { steps, isOpen, cancelRequested, flow } = world;
   const events: Event[] = steps.flatMap(eventsOfStep);
   events.push({ verb: 'claim' }, { verb: 'fill' });
   if (isOpen && steps.length < STEPS) events.push(...additionsOf(world), { verb: 'close' });
+  if (!cancelRequested && flow.live > 0) events.push({ verb: 'cancel_workflow' });
   if (steps.some(isLate)) events.push({ verb: 'expire' });
   if (flow.isLooking) events.push({ verb: 'look' });
   return events;
@@ -61,7 +62,7 @@ export function randomSequence(
 /** How often a kind of event is drawn, 2 unless told. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
   ...{ claim: 8, fill: 4, settle: 10, add: 5, cancel: 3, revive: 4, look: 4 },
-  close: 1,
+  ...{ cancel_workflow: 1, close: 1 },
 };
 
 function drawEvent(world: World, random: () => number): Event {

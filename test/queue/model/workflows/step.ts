@@ -23,7 +23,7 @@ export type Event =
   | { readonly verb: 'cancel' | 'add_dead' | 'revive' | 'overdue'; readonly step: string }
   | { readonly verb: 'add'; readonly step: string; readonly after: readonly Edge[] }
   /** `look`: the task that follows the end of a step runs. `expire`: the sweep comes. */
-  | { readonly verb: 'close' | 'expire' | 'look' };
+  | { readonly verb: 'close' | 'cancel_workflow' | 'expire' | 'look' };
 
 /** The answer is what the SQL function says. */
 export interface Stepped {
@@ -75,6 +75,8 @@ export const act: Act = (world, event) => {
       return unanswered({ ...world, steps: [...world.steps, newStep(event.step, event.after)] });
     case 'close':
       return unanswered({ ...world, isOpen: false });
+    case 'cancel_workflow':
+      return unanswered(attended({ ...world, isOpen: false, cancelRequested: true }));
     case 'look': {
       const after = attended(world);
       return { world: { ...after, flow: { ...after.flow, isLooking: false } }, answer: 'recorded' };
@@ -142,7 +144,7 @@ export function attended(world: World): World {
   let now = world;
   for (let before: World | undefined; before !== now; ) {
     before = now;
-    now = failed(cancelledBelow(now));
+    now = cancelledBelow(failed(now));
     now = released(met(now));
     if (JSON.stringify(now) === JSON.stringify(before)) break;
   }
