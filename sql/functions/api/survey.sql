@@ -1,7 +1,7 @@
--- Returns what a worker needs to know before it claims, as one document: the queues that have a live task, and the
--- timeouts that apply to tasks without their own, and the types of which the log of every attempt is kept. options:
--- {"queues": false} skips the search for the queues (null then), which costs as much as there are dead rows held by a
--- snapshot before their live ones.
+-- Returns what a worker needs to know before it claims, as one document: the queues that have a live task (`default` if
+-- none has, but a workflow without steps asks for a claim), and the timeouts that apply to tasks without their own, and
+-- the types of which the log of every attempt is kept. options: {"queues": false} skips the search for the queues (null
+-- then), which costs as much as there are dead rows held by a snapshot before their live ones.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer
@@ -9,13 +9,20 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  queues text[];
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('survey', options, '{queues}');
   end if;
+  if options -> 'queues' is distinct from 'false' then
+    queues := array(select taskq.find_queues());
+    if queues = '{}' and (select true from taskq.workflow_asks limit 1) then
+      queues := '{default}';
+    end if;
+  end if;
   return jsonb_build_object(
-    'queues',
-    case when options -> 'queues' is distinct from 'false' then to_jsonb(array(select taskq.find_queues())) end,
+    'queues', to_jsonb(queues),
     'type_timeouts', coalesce((
       select jsonb_object_agg(name, timeout_ms) from taskq.task_types
       where name = any (_types) and timeout_ms is not null
