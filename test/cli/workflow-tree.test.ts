@@ -170,16 +170,18 @@ describe('the note', () => {
       step('a', [], { status: 'running' }),
       step('b'),
       step('c', [], { status: 'dead' }),
+      step('d'),
       step('end', [], {
         status: 'blocked',
         parents: [
           { step: 'a', on_death: 'cancel', is_met: false },
           { step: 'b', on_death: 'cancel', is_met: true },
+          { step: 'd', on_death: 'cancel', is_met: false },
           { step: 'c', on_death: 'wait', is_met: false },
         ],
       }),
     ];
-    expect(noteOf(steps, 'end')).toBe('waits for a (running), c (dead)');
+    expect(noteOf(steps, 'end')).toBe('waits for a (running), c (dead), d (completed)');
   });
 });
 
@@ -227,8 +229,9 @@ test('the record says how it goes, and leaves out what does not apply', () => {
     '  on step       orchestrate',
     '  kept          until 2030-01-08',
   ]);
-  expect(record({ state: 'stuck', max_dead: 0 })).toContainEqual(
-    '  stuck    what is left waits for steps that have not completed: taskq workflow retry 7',
+  const stuck = [step('a'), step('b', [], { status: 'dead' }), step('c', ['a', 'b'], { status: 'blocked' })];
+  expect(record({ state: 'stuck', max_dead: 0 }, stuck)).toContainEqual(
+    '  stuck    what is left waits for b (dead): taskq workflow retry 7',
   );
   expect(record({ max_dead: 0 })).toContainEqual('  fails    after the first death');
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type GivenStep, insertWorkflow } from '../queue/flow/steps.ts';
 import { sessionOf } from '../queue/session.ts';
+import { waitUntil } from '../queue/waiting.ts';
 import { claimOne, outcome, registerWorker } from '../queue/worker.ts';
 import { createProject, type Project } from './project.ts';
 
@@ -157,6 +158,23 @@ describe('taskq workflow retry', () => {
       stderr: expect.stringContaining('no workflow 999'),
     });
   });
+});
+
+test('taskq workflow run --wait prints how it has ended', async () => {
+  const steps = (n: number) => [{ step: 'a', type: 'double', payload: { n }, maxAttempts: 1 }];
+  const file = (n: number) => project.write('flow.json', JSON.stringify({ name: 'import', steps: steps(n) }));
+  const completes = run('run', await file(1), '--wait');
+  await waitUntil(
+    async () => (await project.json(['workflow', 'list'])).workflows.length > 0,
+    'it has not begun',
+  );
+  await work();
+  expect(await completes).toMatchObject({
+    code: 0,
+    stdout: 'completed\n',
+    stderr: expect.stringMatching(/^workflow \d+ has started\n/),
+  });
+  expect(await run('run', await file(1), '--wait', '50ms')).toMatchObject({ code: 4 });
 });
 
 describe('taskq workflow wait', () => {

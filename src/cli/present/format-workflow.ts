@@ -81,8 +81,17 @@ const ORDER = [
   'gone',
 ];
 
-function stuckText({ id }: ShownWorkflow): string {
-  return `what is left waits for steps that have not completed: taskq workflow retry ${id}`;
+function stuckText({ id, steps }: ShownWorkflow): string {
+  const statuses = new Map(steps.map(({ step, status }) => [step, status]));
+  const deaths = steps
+    .filter(({ waits }) => waits)
+    .flatMap(({ parents }) => parents.filter(({ step, is_met }) => !is_met && isDeath(statuses.get(step))))
+    .map(({ step }) => printable(`${step} (${statuses.get(step)})`));
+  return `what is left waits for ${listed([...new Set(deaths)])}: taskq workflow retry ${id}`;
+}
+
+function isDeath(status: string | undefined): boolean {
+  return status === 'dead' || status === 'cancelled' || status === 'expired';
 }
 
 function failsText(failFast: boolean, maxDead: number | null): string {
@@ -169,9 +178,15 @@ function stateNote({ status, due_at, reason, cancelled_by }: ShownStep, now: num
 
 /** Of a step without parents that it waits for, its time has not come. */
 function waitsText({ parents }: ShownStep, statuses: ReadonlyMap<string, string>): string {
-  const unmet = parents.filter((parent) => !parent.is_met);
+  const unmet = parents
+    .filter((parent) => !parent.is_met)
+    .map(({ step }) => ({ step, status: statuses.get(step) ?? 'gone' }));
   if (unmet.length === 0) return 'a worker releases it next';
-  return `waits for ${listed(unmet.map((parent) => `${parent.step} (${statuses.get(parent.step) ?? 'gone'})`))}`;
+  // The ends of others are counted by the next claim.
+  const wanted = unmet.toSorted(
+    (a, b) => Number(a.status === 'completed') - Number(b.status === 'completed'),
+  );
+  return `waits for ${listed(wanted.map(({ step, status }) => `${step} (${status})`))}`;
 }
 
 /** `a, b, c and 7 more` */

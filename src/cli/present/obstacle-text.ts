@@ -31,8 +31,8 @@ export function obstacleText({ queue, type, reason, worker }: Obstacle): string 
 }
 
 /** Whether the task is due, and waits only for a worker, or for a slot of its group, which a worker gives out. */
-export function isDue({ status, available_at }: TaskRow, now: number): boolean {
-  if (status === 'blocked') return available_at === null;
+export function isDue({ status, available_at, waits_for }: TaskRow, now: number): boolean {
+  if (status === 'blocked') return waits_for === 'slot';
   return status === 'pending' && Date.parse(String(available_at)) <= now;
 }
 
