@@ -103,7 +103,10 @@ describe('taskq workflow cancel', () => {
     const asked = `asked the workers of workflow ${id} to cancel what runs\n`;
     expect(await run('cancel', id, '--wait', '0s')).toMatchObject({ code: 0, stdout: asked });
     expect(await run('cancel', id, '--wait', '100ms')).toMatchObject({ code: 4, stdout: asked });
+    await project.client.query('update taskq.workflows set notify_done = false');
     const cancelled = run('cancel', id);
+    const awaited = 'select from taskq.workflows where notify_done';
+    await waitUntil(async () => (await project.client.query(awaited)).rowCount === 1, 'nobody waits');
     await worker.settle(outcome(task, 'cancelled', { reason: null }));
     await worker.claim({ types: ['double'] });
     expect(await cancelled).toMatchObject({ code: 0, stdout: `workflow ${id} is cancelled\n` });
