@@ -588,6 +588,15 @@ describe('a rate', () => {
     expect((await claim(me)).tasks).toHaveLength(3);
   });
 
+  test('without a max_running remembers no task: its state does not grow with what has started', async () => {
+    await setQueue({ rate: '1000/1s' });
+    await enqueueSome(queue.admin, 6);
+    const me = await worker();
+    for (let started = 0; started < 6; started += 2)
+      await complete(me, (await claim(me, { start: 2 })).tasks);
+    expect(await queue.admin.rows('select held from taskq.limit_states')).toEqual([{ held: null }]);
+  });
+
   test('is used up by the claim: an outcome gives nothing back', async () => {
     await setQueue({ rate: '1/1h' });
     await enqueueSome(queue.admin, 2);

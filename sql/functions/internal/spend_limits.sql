@@ -46,8 +46,10 @@ begin
   foreach one in array _limits loop
     taken := array(select t.id from unnest(ids, ids_of) as t (id, queue) where t.queue = one.queue);
     if cardinality(taken) > 0 then
-      -- One that ended an attempt since may be claimed again.
-      one.held := one.held || array(select id from unnest(taken) as id where id <> all (one.held));
+      -- One that ended an attempt since may be claimed again. Without a max_running nothing drops what has ended.
+      if one.max_running is not null then
+        one.held := one.held || array(select id from unnest(taken) as id where id <> all (one.held));
+      end if;
       -- What was used up of a rate stands while there is none: it may come back.
       one.used_to := coalesce(
         greatest(one.used_to, _ts) + interval '1 microsecond'
