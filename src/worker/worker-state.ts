@@ -299,10 +299,12 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     this.ends.settled(held, answer);
     if (consequence?.reason === NOT_STORED && held.outcome.kind !== 'dead')
       this.#logNotStored(held, 'the back-off of the task cannot be evaluated');
-    // A retry may be due before the next poll, and so may the next task of a group.
     const { outcome, task } = held;
     const isFollowed = outcome.kind === 'completed' && outcome.followUps !== undefined;
-    if (consequence?.status === 'pending' || isFollowed || task.groupKey !== null || this.options.untilIdle)
+    // The next task of a group, or the next step of a workflow.
+    const isAwaited = task.groupKey !== null || task.workflow !== null;
+    // A retry may be due before the next poll.
+    if (consequence?.status === 'pending' || isFollowed || isAwaited || this.options.untilIdle)
       this.workArrived.trigger();
   }
 
