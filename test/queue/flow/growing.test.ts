@@ -108,6 +108,21 @@ describe('an open workflow', () => {
     });
   });
 
+  test('has ended as soon as it is closed if its steps have, with no worker', async () => {
+    const empty = await runWorkflow(queue.admin, [], { open: true, on_end: { type: 'work' } });
+    expect(await close(empty.id)).toBe(true);
+    expect(await queue.admin.value('select state from taskq.workflows')).toBe('completed');
+    expect(await queue.admin.value("select payload #>> '{workflow,id}' from taskq.tasks")).toBe(empty.id);
+    await queue.admin.rows('delete from taskq.tasks');
+
+    const { id } = await open();
+    const worker = await registerWorker(await queue.session());
+    await worker.settle(outcome(await claimOne(worker), 'completed'));
+    await worker.claim();
+    expect(await close(id)).toBe(true);
+    expect(await queue.admin.value('select state from taskq.workflows where id = $1', id)).toBe('completed');
+  });
+
   test('is held up by nobody who adds a step, or closes it, in a transaction that stays open', async () => {
     const { id } = await open();
     const worker = await registerWorker(await queue.session());
