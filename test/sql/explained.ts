@@ -5,6 +5,8 @@ export interface PlanNode {
   readonly Operation?: string;
   readonly 'Relation Name'?: string;
   readonly 'Actual Loops'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Join Filter'?: number;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
   readonly Plans?: readonly PlanNode[];
@@ -17,6 +19,8 @@ export interface Explained<T> {
   readonly scanned: readonly string[];
   /** The inserts, each with what it inserts. */
   readonly inserts: readonly PlanNode[];
+  /** Rows and pairs of rows that were read in vain. */
+  readonly passed: number;
   /** Pages read, found in memory or not. */
   readonly pages: number;
   /** What the outermost statement took, in milliseconds. */
@@ -56,6 +60,7 @@ export async function explained<T>(session: Session, run: () => Promise<T>): Pro
       result,
       scanned: [...new Set(scans.map((node) => node['Relation Name']!))].toSorted(),
       inserts: nodes.filter((node) => node.Operation === 'Insert'),
+      passed: nodes.reduce((sum, node) => sum + passedBy(node), 0),
       // The outermost statement ends last, and what it counts includes the others.
       pages: pagesOf(plans.at(-1)),
       ms,
@@ -76,4 +81,10 @@ function nodesOf(node: PlanNode): readonly PlanNode[] {
 
 function pagesOf(node: PlanNode | undefined): number {
   return (node?.['Shared Hit Blocks'] ?? 0) + (node?.['Shared Read Blocks'] ?? 0);
+}
+
+/** What is removed is told as a mean of the loops. */
+function passedBy(node: PlanNode): number {
+  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+  return removed * (node['Actual Loops'] ?? 1);
 }

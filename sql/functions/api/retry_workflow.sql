@@ -14,6 +14,8 @@ set enable_seqscan = off
 -- Every join here looks up a row by its key.
 set enable_hashjoin = off
 set enable_mergejoin = off
+-- Only as a constant of its plan is a list of ids hashed.
+set plan_cache_mode = force_custom_plan
 -- A claim that attends to many steps may have the workflow for that long.
 set lock_timeout = '5s'
 as $$
@@ -69,26 +71,20 @@ begin
       select c.task_id, c.status from taskq.workflow_steps c
       where c.workflow_id = l.workflow_id and c.step = l.child limit 1
     ) as child
-    where l.workflow_id = _id and l.parent = parent.step and l.is_met
+    where l.workflow_id = _id and l.parent between parent.step and parent.step and l.is_met
       and (child.status = 'waiting' or child.task_id = any (made))
   ) as again
   where parent.task_id = any (made)
     and e.workflow_id = again.workflow_id and e.parent = again.parent and e.child = again.child;
   -- Those that return, and those that waited already and now wait for one more.
   update taskq.workflow_steps s
-  set parents_left = w.parents_left,
-    status = case when s.status = 'waiting' or w.parents_left > 0 then 'waiting' else 'released' end,
+  set (parents_left, status) = (
+      select count(*)::integer, case when s.status = 'waiting' or count(*) > 0 then 'waiting' else 'released' end
+      from taskq.workflow_edges e where e.workflow_id = _id and e.child between s.step and s.step and not e.is_met
+    ),
     started_at = case when s.status = 'waiting' then s.started_at end, attempts = 0, ended_at = null, drop_on = null,
     cancelled_by = null, result = null, result_note = null
-  from (
-    select l.step, (
-      select count(*)::integer from taskq.workflow_edges e
-      where e.workflow_id = _id and e.child = l.step and not e.is_met
-    ) as parents_left
-    from taskq.workflow_steps l
-    where l.workflow_id = _id and (l.status = 'waiting' or l.task_id = any (made))
-  ) as w
-  where s.workflow_id = _id and s.step = w.step;
+  where s.workflow_id = _id and (s.status = 'waiting' or s.task_id = any (made));
   update taskq.tasks t set gate = 'p', status = 'blocked', available_at = 'infinity'
   from unnest(steps, ids) as o (step, task_id)
   cross join lateral (

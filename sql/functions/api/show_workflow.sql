@@ -41,7 +41,7 @@ as $$
         ) as parents
         from taskq.workflow_edges e
         join taskq.workflow_steps of_parent on of_parent.workflow_id = e.workflow_id and of_parent.step = e.parent
-        where e.workflow_id = s.workflow_id and e.child = s.step
+        where e.workflow_id = s.workflow_id and e.child between s.step and s.step
       ) as p on true
       where s.workflow_id = _id
     ), '[]')

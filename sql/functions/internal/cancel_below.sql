@@ -39,7 +39,10 @@ begin
         select l.workflow_id, l.step from taskq.workflow_steps l
         where l.workflow_id = e.workflow_id and l.step = e.child and l.status = 'waiting' limit 1
       ) as s
-      where e.workflow_id = d.workflow_id and e.parent = d.step and e.on_death = 'cancel' and not e.is_met
+      -- `between` and `limit`: as in taskq.meet_edges.
+      where e.workflow_id = d.workflow_id and e.parent between d.step and d.step and e.on_death = 'cancel'
+        and not e.is_met
+      limit most
     ) as c
   )
   select array_agg(b.workflow_id), array_agg(b.step) into below_of, below

@@ -39,7 +39,9 @@ begin
       select l.status from taskq.workflow_steps l
       where l.workflow_id = e.workflow_id and l.step = e.parent limit 1
     ) as p
-    where e.workflow_id = c.workflow_id and e.child = c.step and e.on_death = 'cancel' and not e.is_met
+    -- `between`: as in taskq.meet_edges.
+    where e.workflow_id = c.workflow_id and e.child between c.step and c.step and e.on_death = 'cancel'
+      and not e.is_met
     order by p.status in ('dead', 'cancelled', 'expired') desc, e.parent
     limit 1
   ) as by on true

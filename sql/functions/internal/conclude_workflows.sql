@@ -31,7 +31,9 @@ begin
       when (
         select true from taskq.workflow_steps s
         where s.workflow_id = w.id and s.status <> 'completed' and (
-          select true from taskq.workflow_edges e where e.workflow_id = s.workflow_id and e.parent = s.step limit 1
+          -- `between`: as in taskq.meet_edges.
+          select true from taskq.workflow_edges e
+          where e.workflow_id = s.workflow_id and e.parent between s.step and s.step limit 1
         ) is null
         limit 1
       ) then 'failed'

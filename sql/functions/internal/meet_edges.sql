@@ -32,8 +32,11 @@ begin
       select e.* from unnest(_of, _steps, _statuses) as p (workflow_id, step, status)
       cross join lateral (
         select l.ctid as row_at, l.workflow_id, l.parent, l.child from taskq.workflow_edges l
-        where l.workflow_id = p.workflow_id and l.parent = p.step and not l.is_met
+        where l.workflow_id = p.workflow_id and l.parent between p.step and p.step and not l.is_met
           and (p.status = 'completed' or l.on_death = 'continue')
+        -- A probe for each step, of one range: where one parent has most of the edges, `=` takes any index to be as
+        -- good, and each step reads all edges of its workflow [10,000 ends, 30,000 edges: 76 s].
+        limit most
       ) as e
       limit most
     ) as edge

@@ -44,7 +44,9 @@ begin
             select l.status from taskq.workflow_steps l
             where l.workflow_id = e.workflow_id and l.step = e.child limit 1
           ) as child
-          where e.workflow_id = p.workflow_id and e.parent = p.step and not e.is_met and child.status = 'waiting'
+          -- `between`: as in taskq.meet_edges.
+          where e.workflow_id = p.workflow_id and e.parent between p.step and p.step and not e.is_met
+            and child.status = 'waiting'
             and (p.status = 'completed' or e.on_death <> 'wait')
           limit 1
         )
