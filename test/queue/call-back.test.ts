@@ -300,12 +300,12 @@ describe('a type that names what follows the end of its tasks', () => {
   );
 
   const next = (type: string) => ({ on_complete: { type } });
+  const setType = (type: string, settings: object) =>
+    queue.admin.rows('select taskq.set_type($1, $2)', type, JSON.stringify(settings));
 
   test('cannot follow itself over others: a cycle of settings is refused, and named', async () => {
     await worker();
     await knowTypes(queue.admin.client, 'report', 'alarm', 'far');
-    const setType = (type: string, settings: object) =>
-      queue.admin.rows('select taskq.set_type($1, $2)', type, JSON.stringify(settings));
     await set(next('report'));
     await setType('report', { on_dead: { type: 'alarm' }, on_complete: { type: 'far' } });
     const refusal = {
@@ -327,6 +327,17 @@ describe('a type that names what follows the end of its tasks', () => {
     await registerWorker(await queue.session(), { far: next('work') });
     await setType('report', { on_complete: null });
     await expect(setType('far', { on_complete: null })).resolves.toBeDefined();
+  });
+
+  test('is refused, too, where the end of an override would close the cycle', async () => {
+    await registerWorker(await queue.session(), { work: next('report'), report: {}, far: {} });
+    await setType('work', next('far'));
+    await registerWorker(await queue.session(), { report: next('work') });
+    await expect(setType('work', { on_complete: null })).rejects.toMatchObject({
+      code: '22023',
+      message:
+        'on_complete and on_dead of types: "work" -> "report" -> "work" would follow each other for ever',
+    });
   });
 
   test('is checked in time that grows with the settings alone, however many ways there are', async () => {

@@ -31,7 +31,8 @@ begin
     priority smallint, breaker jsonb, keep_log text, on_complete jsonb, on_dead jsonb
   )
   where t.name = _type and old.name = _type;
-  if _settings @? '$.on_complete.type' or _settings @? '$.on_dead.type' then
+  -- Also where one ends: that of the handler applies again.
+  if _settings ?| '{on_complete,on_dead}' then
     perform taskq.refuse_callback_cycle(array[_type]);
   end if;
   perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
