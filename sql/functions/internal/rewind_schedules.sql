@@ -1,6 +1,6 @@
 -- Lets workers compute the next tick of schedules again whose last tick has not come: the clock of the server was ahead
--- when it fired, by a minute or more, and without this they would be silent until then. Skips those that other
--- transactions have locked.
+-- when it fired, by a minute or more, and without this they would be silent until then. Not where it went back by less
+-- than the time between two ticks: the last one would fire twice. Skips those that other transactions have locked.
 create or replace function taskq.rewind_schedules(_ts timestamptz)
 returns void
 language sql security definer
@@ -11,6 +11,10 @@ as $$
   where name in (
     select s.name from taskq.schedules s
     where s.last_tick > _ts + interval '1 minute'
+      and case
+        when isfinite(s.last_tick) and isfinite(s.next_at) then s.next_at - s.last_tick < s.last_tick - _ts
+        else true
+      end
     for no key update skip locked
   )
 $$;
