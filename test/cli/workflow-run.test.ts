@@ -103,7 +103,12 @@ describe('taskq workflow run', () => {
     ['an unknown member', { name: 'w', stepz: [] }, 'unknown option "stepz"'],
     ['no name', { steps: [step('a')] }, 'the workflow has no "name"'],
     ['a name over 200 bytes', { name: 'x'.repeat(201), steps: [step('a')] }, 'expected at most 200 bytes'],
-    ['no steps', { name: 'w' }, 'the workflow has no steps, and is not open'],
+    ['no steps', { name: 'w' }, 'taskq: the workflow has no steps: add some, or open: true'],
+    [
+      'a parent twice',
+      { name: 'w', steps: [step('a'), step('b', 'a', 'a')] },
+      'taskq: step "b" names its parent',
+    ],
     ['an array', [], 'expected a workflow such as'],
   ];
   test.each(REFUSED)(

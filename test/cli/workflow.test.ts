@@ -102,6 +102,10 @@ describe('taskq workflow cancel', () => {
     const task = await claimOne(worker, { types: ['double'] });
     const asked = `asked the workers of workflow ${id} to cancel what runs\n`;
     expect(await run('cancel', id, '--wait', '0s')).toMatchObject({ code: 0, stdout: asked });
+    const { rows } = await project.client.query('select cancel_reason from taskq.tasks where id = $1', [
+      task.id,
+    ]);
+    expect(rows).toEqual([{ cancel_reason: 'its workflow was cancelled' }]);
     expect(await run('cancel', id, '--wait', '100ms')).toMatchObject({ code: 4, stdout: asked });
     await project.client.query('update taskq.workflows set notify_done = false');
     const cancelled = run('cancel', id);

@@ -24,7 +24,9 @@ declare
   waiting integer;
   steps jsonb;
   bad record;
+  -- The place of a step whose key is held, and the step that holds it, if it is no other task.
   held bigint;
+  other text;
 begin
   options := taskq.checked_options('run_workflow', options, '{allow_unknown,notify,notify_done}');
   perform taskq.refuse_unknown_options(
@@ -49,7 +51,7 @@ begin
   end if;
   tasks := coalesce(nullif(_workflow -> 'steps', 'null'), '[]');
   if tasks = '[]' and _workflow -> 'open' is distinct from 'true' then
-    raise exception 'run_workflow: the workflow has no steps, and is not open'
+    raise exception 'run_workflow: the workflow has no steps: add some, or open: true'
       using errcode = 'invalid_parameter_value';
   end if;
   if jsonb_array_length(tasks) > 100000 then
@@ -98,8 +100,16 @@ begin
       ), taskq.enqueue_settings(), id, ts
     ) as e;
     if held is not null then
-      raise exception 'run_workflow: step %: task % holds its key %', tasks -> (held - 1)::integer -> 'step',
-        steps ->> (tasks -> (held - 1)::integer ->> 'step'), tasks -> (held - 1)::integer -> 'key'
+      select held_by.step into other
+      from jsonb_each_text(steps) as own (step, id)
+      join jsonb_each_text(steps) as held_by (step, id) on held_by.id = own.id and held_by.step <> own.step
+      where own.step = tasks -> (held - 1)::integer ->> 'step'
+      limit 1;
+      raise exception 'run_workflow: step %: % holds its key %', tasks -> (held - 1)::integer -> 'step',
+        coalesce(
+          'step ' || to_json(other), 'task ' || (steps ->> (tasks -> (held - 1)::integer ->> 'step'))
+        ),
+        tasks -> (held - 1)::integer -> 'key'
         using errcode = 'invalid_parameter_value', constraint = 'a_step_has_its_key';
     end if;
   elsif _workflow ->> 'on_step' is not null then

@@ -32,7 +32,12 @@ begin
       for no key update skip locked
     ) as t
   );
-  update taskq.tasks t set cancel_requested_at = _ts, cancel_reason = coalesce(w.cancel_reason, 'its workflow fails')
+  update taskq.tasks t
+  set cancel_requested_at = _ts,
+    cancel_reason = coalesce(
+      w.cancel_reason,
+      case when w.cancel_requested_at is null then 'its workflow failed' else 'its workflow was cancelled' end
+    )
   from taskq.workflows w
   where t.id = any (held) and w.id = t.workflow_id;
   if cardinality(held) > 0 and taskq.may_notify() then
@@ -41,7 +46,10 @@ begin
   end if;
 
   for waiting in
-    select w.id, coalesce(w.cancel_reason, 'its workflow fails') as reason, array(
+    select w.id, coalesce(
+      w.cancel_reason,
+      case when w.cancel_requested_at is null then 'its workflow failed' else 'its workflow was cancelled' end
+    ) as reason, array(
       select l.id from taskq.tasks l
       where l.workflow_id = w.id and l.step is not null and l.lease_owner is null
       limit most

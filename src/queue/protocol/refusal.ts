@@ -17,10 +17,12 @@ export function refusalOf(error: unknown, type: string): unknown {
     return new TaskqError('key_of_another', message.replace(/^enqueue: /, ''), { cause: error });
   if (code === '22023') {
     const ofWorkflow = constraint !== undefined && OF_WORKFLOWS.includes(constraint);
-    const said = ofWorkflow ? message.replace(/^\w+: /, '') : message;
+    const said = message.replace(ofWorkflow ? /^\w+: / : /^run_workflow: /, '');
+    if (constraint !== 'the_workflow_exists') return new TaskqError('refused', said, { cause: error });
     // A verb on a workflow, not a task for one.
-    const unknown = constraint === 'the_workflow_exists' && !message.startsWith('enqueue: ');
-    return new TaskqError(unknown ? 'no_such_workflow' : 'refused', said, { cause: error });
+    const unknown = !message.startsWith('enqueue: ');
+    const hint = 'see taskq workflow list';
+    return new TaskqError(unknown ? 'no_such_workflow' : 'refused', said, { hint, cause: error });
   }
   if (lacksOurs(error)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {

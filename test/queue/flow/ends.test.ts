@@ -45,7 +45,7 @@ describe('a workflow that may lose no step', () => {
       e: 'cancelled',
     });
     expect(await me.heartbeat([b!])).toMatchObject([
-      { cancel_requested: true, cancel_reason: 'its workflow fails' },
+      { cancel_requested: true, cancel_reason: 'its workflow failed' },
     ]);
     expect(await payloadsOf('failing')).toEqual([
       { to: 'ops', workflow: { id, name: 'test', state: 'running' } },

@@ -154,7 +154,7 @@ describe('refused, with nothing stored:', () => {
     ],
     ['a step without a name', [step('a'), {}], 'run_workflow: step 2 has no name'],
     ['a step of another workflow', [{ step: 'a', workflow: 7 }], 'run_workflow: step 1 names a workflow'],
-    ['no step', [], 'run_workflow: the workflow has no steps, and is not open'],
+    ['no step', [], 'run_workflow: the workflow has no steps: add some, or open: true'],
     ['an empty name', [step('')], 'task 1 cannot be enqueued: step "": expected text of 1 to 200 bytes'],
     [
       'a long name',
@@ -192,7 +192,7 @@ describe('refused, with nothing stored:', () => {
         { ...step('a'), key: 'k' },
         { ...step('b'), key: 'k' },
       ],
-      'run_workflow: step "b": task <id> holds its key "k"',
+      'run_workflow: step "b": step "a" holds its key "k"',
     ],
     [
       'an invalid key',
