@@ -149,15 +149,15 @@ export const ERROR_CODES = described({
   },
   no_log: { meaning: 'the local PostgreSQL has no log: it has never been started', remedy: 'start it' },
   no_such_schedule: { meaning: 'no schedule has this name', remedy: 'see `taskq schedule`' },
-  no_such_workflow: {
-    meaning: 'there is no workflow with this id, or nothing is known of it any longer',
-    remedy: 'see `taskq workflow list`',
-  },
   no_such_task: {
     meaning: 'nothing is known of a task: it never existed, was deleted, or outlived its retention',
     remedy: 'check the id; `notifyDone` keeps the end of a task for `wait`',
   },
   no_such_worker: { meaning: 'no worker has this id or name', remedy: 'see `taskq workers`' },
+  no_such_workflow: {
+    meaning: 'there is no workflow with this id, or nothing is known of it any longer',
+    remedy: 'see `taskq workflow list`',
+  },
   not_confirmed: {
     meaning: 'a destructive command was not confirmed, and there is no terminal to ask at',
     remedy: 'add `--yes`',

@@ -7,6 +7,7 @@ import { checkedTaskId } from '../domain/task-id.ts';
 import { after } from '../lib/after.ts';
 import type { Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
+import type { OpenTransaction } from '../lib/open-transaction.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { getParents, type ParentRow } from '../queue/inspect/get-parents.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
@@ -50,8 +51,8 @@ export interface GivenParent {
 }
 
 interface TestHost {
-  /** See `Transactions`. */
-  readonly begin: Transactions['begin'];
+  /** See `Transactions`, whose types are not those of the package. */
+  begin(setting: string, value: string): Promise<OpenTransaction>;
   readonly place: GivenPlace;
 }
 
