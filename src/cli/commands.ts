@@ -92,7 +92,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'workflow',
-        summary: 'run, list, show and extend workflows: tasks that wait for each other',
+        summary: 'run, list, show, cancel and retry workflows: tasks that wait for each other',
         load: async () => (await import('./commands/workflow.ts')).workflow,
       },
       {

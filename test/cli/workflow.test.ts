@@ -92,7 +92,7 @@ describe('taskq workflow cancel', () => {
     expect(stdout).toMatch(/cancel asked {2}.*: wrong file\n/);
     expect(await run('cancel', id)).toMatchObject({
       code: 1,
-      stderr: `taskq: workflow ${id} has ended: it is cancelled — see taskq workflow show ${id}\n`,
+      stderr: `taskq: workflow ${id} has already ended: cancelled — see taskq workflow show ${id}\n`,
     });
   });
 
@@ -100,7 +100,7 @@ describe('taskq workflow cancel', () => {
     const id = await start([{ step: 'a' }]);
     const worker = await registerWorker(sessionOf(project.client), { double: {} });
     const task = await claimOne(worker, { types: ['double'] });
-    const asked = `asked the workers of workflow ${id} to cancel what runs\n`;
+    const asked = `asked the workers to cancel the running steps of workflow ${id}\n`;
     expect(await run('cancel', id, '--wait', '0s')).toMatchObject({ code: 0, stdout: asked });
     const { rows } = await project.client.query('select cancel_reason from taskq.tasks where id = $1', [
       task.id,

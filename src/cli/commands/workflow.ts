@@ -5,17 +5,17 @@ export const workflow: CliCommand = {
   subcommands: [
     {
       name: 'run',
-      summary: 'start the workflow of a file',
+      summary: 'start a workflow from a file',
       load: async () => (await import('./workflow/run.ts')).workflowRun,
     },
     {
       name: 'open',
-      summary: 'start a workflow that steps are added to',
+      summary: 'start an open workflow, to which steps can be added',
       load: async () => (await import('./workflow/open.ts')).workflowOpen,
     },
     {
       name: 'close',
-      summary: 'take no more steps into an open workflow',
+      summary: 'close an open workflow: no more steps can be added',
       load: async () => (await import('./workflow/close.ts')).workflowClose,
     },
     {
@@ -31,7 +31,7 @@ export const workflow: CliCommand = {
     },
     {
       name: 'cancel',
-      summary: 'cancel what is left of a workflow',
+      summary: 'cancel all steps of a workflow that have not ended',
       load: async () => (await import('./workflow/cancel.ts')).workflowCancel,
     },
     {

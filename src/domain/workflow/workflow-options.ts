@@ -7,11 +7,11 @@ import { type Callback, parseCallback } from '../callback.ts';
 export interface WorkflowOptions {
   /** Steps can be added until it is closed. */
   readonly open?: boolean;
-  /** More than `maxDead` deaths cancel all that has not ended. */
+  /** More than `maxDead` deaths cancel all steps that have not ended. */
   readonly failFast?: boolean;
-  /** Deaths that the workflow bears before it fails; default 0. A death that a parent's death caused does not count. */
+  /** How many deaths the workflow tolerates; default 0. A death that a parent's death caused does not count. */
   readonly maxDead?: number;
-  /** A task to enqueue after each end of a step, one at a time: a type, or `{ type, queue, payload }`. */
+  /** A task to enqueue whenever a step has ended, one at a time: a type, or `{ type, queue, payload }`. */
   readonly onStep?: string | Callback;
   /** The same for when more than `maxDead` steps have died; once. */
   readonly onFailing?: string | Callback;

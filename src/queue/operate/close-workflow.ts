@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
 import type { Acting } from './acting.ts';
 
-/** Take no more steps into a workflow. False: it was closed already. */
+/** Close an open workflow. False: it was closed already. */
 export async function closeWorkflow(db: Queryable, id: string, { by }: Acting): Promise<boolean> {
   const rows = await db.query<{ closed: boolean }>({
     text: 'select taskq.close_workflow($1, $2) as closed',

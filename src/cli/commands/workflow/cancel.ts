@@ -14,7 +14,7 @@ interface CancelOptions extends ActingOptions {
   readonly wait?: string;
 }
 
-/** `taskq workflow cancel`: cancel what is left of a workflow. */
+/** `taskq workflow cancel`: cancel the steps that have not ended. */
 export const workflowCancel: CliCommand<CancelOptions> = {
   declare(command) {
     declareActing(command.argument('<id>', 'id of the workflow'))
@@ -30,13 +30,15 @@ export const workflowCancel: CliCommand<CancelOptions> = {
     const { answer, state } = await cancelWorkflow(db, id, { by, reason: options.reason?.trim() || null });
     if (answer === 'not_live' && state === null) throw noSuchWorkflow(id);
     if (answer === 'not_live')
-      throw new TaskqError('workflow_ended', `workflow ${id} has ended: it is ${state}`, {
+      throw new TaskqError('workflow_ended', `workflow ${id} has already ended: ${state}`, {
         hint: `see taskq workflow show ${id}`,
       });
     const isCancelled = answer === 'cancelled' || (waitMs > 0 && (await hasEnded(context, id, waitMs)));
     const document = { id, answer: isCancelled ? 'cancelled' : 'requested' };
     await context.output.answer(document, () =>
-      isCancelled ? `workflow ${id} is cancelled` : `asked the workers of workflow ${id} to cancel what runs`,
+      isCancelled
+        ? `workflow ${id} is cancelled`
+        : `asked the workers to cancel the running steps of workflow ${id}`,
     );
     return isCancelled || waitMs === 0 ? EXIT.done : EXIT.deadline;
   },
@@ -55,7 +57,7 @@ async function hasEnded(context: Context, id: string, limitMs: number): Promise<
 }
 
 const ABOUT = `
-Steps that wait are cancelled at once, handlers of running ones are asked to end, and no step can be added any more.
+Cancels waiting steps at once, asks the handlers of running ones to end, and closes the workflow.
 
-Exit codes: 0 it is cancelled; 1 it has ended before; 4 steps still run after --wait. With --wait 0s the command only
+Exit codes: 0 it is cancelled; 1 it had already ended; 4 steps still run after --wait. With --wait 0s the command only
 requests the cancellation of running steps, and exits with 0.`;

@@ -3,7 +3,7 @@ import { closeWorkflow } from '../../../queue/operate/close-workflow.ts';
 import type { CliCommand } from '../../run/command.ts';
 import { type ActingOptions, actingOf, declareActing } from '../../run/operator.ts';
 
-/** `taskq workflow close`: take no more steps into a workflow. */
+/** `taskq workflow close`: close an open workflow. */
 export const workflowClose: CliCommand<ActingOptions> = {
   declare(command) {
     declareActing(command.argument('<id>', 'id of the workflow'));

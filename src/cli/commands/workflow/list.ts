@@ -39,10 +39,12 @@ export const workflowList: CliCommand<ListOptions> = {
 
 const COLUMNS = `
 States:
-  open       it runs, and steps can be added until it is closed
+  open       steps can be added until it is closed
   running    it has steps that have not ended
-  stuck      what is left waits for steps that are dead, cancelled or expired
-  completed  all its last steps have completed; failed: one has not; cancelled: by taskq workflow cancel
+  stuck      all steps that are left wait for ones that are dead, cancelled or expired
+  completed  each of its last steps, those that no other waits for, has completed
+  failed     one of its last steps has not completed
+  cancelled  taskq workflow cancel has ended it
 
 Columns:
   LIVE     steps that have not ended

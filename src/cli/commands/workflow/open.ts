@@ -17,9 +17,9 @@ export const workflowOpen: CliCommand<OpenOptions> = {
   declare(command) {
     command
       .argument('<name>', 'its name; several workflows may have the same')
-      .option('--fail-fast', 'more than --max-dead deaths cancel all that has not ended')
-      .option('--max-dead <n>', 'deaths that it bears (0)')
-      .option('--on-step <type>', 'enqueue a task of this type after each end of a step, one at a time')
+      .option('--fail-fast', 'more than --max-dead deaths cancel all steps that have not ended')
+      .option('--max-dead <n>', 'how many deaths it tolerates (0)')
+      .option('--on-step <type>', 'enqueue a task of this type whenever a step has ended, one at a time')
       .option('--on-failing <type>', 'enqueue a task of this type when more than --max-dead steps have died')
       .option('--on-end <type>', 'enqueue a task of this type when it has ended')
       .option('--allow-unknown', 'accept types without a known handler')
@@ -50,7 +50,7 @@ function flagOf(option: keyof WorkflowOptions): string {
 }
 
 const ABOUT = `
-Prints its id. It goes on until taskq workflow close, and then until its last step has ended.
+Prints its id. It ends once taskq workflow close has closed it and all of its steps have ended.
 
 Examples:
   id=$(taskq workflow open import --on-end report)

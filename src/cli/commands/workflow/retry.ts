@@ -43,7 +43,8 @@ function leftText({ step, task_id, answer, key, holder, error }: RetriedStep): s
 }
 
 const ABOUT = `
-Dead, cancelled and expired steps return under their ids, with all attempts again; those whose parents return wait for
-them again. Completed steps keep their results. What waits for a step that cannot return is cancelled again.
+Dead, cancelled and expired steps return under their ids, with all attempts again and without their delay; those whose
+parents return wait for them again. Completed steps keep their results. Steps below one that cannot return are
+cancelled again.
 
-Exit codes: 0 all have returned, or none had died; 1 one was left.`;
+Exit codes: 0 all have returned, or there were none; 1 some could not return.`;

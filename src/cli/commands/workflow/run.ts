@@ -8,14 +8,14 @@ interface RunOptions {
   readonly allowUnknown?: true;
 }
 
-/** `taskq workflow run`: start the workflow of a file. */
+/** `taskq workflow run`: start a workflow from a file. */
 export const workflowRun: CliCommand<RunOptions> = {
   declare(command) {
     command
       .argument('<file>', 'JSON file of the workflow; - reads it from stdin')
       .option(
         '--wait [duration]',
-        'wait until the workflow ends, without a duration for ever, and print its state',
+        'wait until the workflow has ended (at most this long), and print its state',
       )
       .option('--allow-unknown', 'accept types without a known handler')
       .addHelpText('after', ABOUT);
@@ -47,7 +47,7 @@ export const workflowRun: CliCommand<RunOptions> = {
 
 const ABOUT = `
 Prints the id of the workflow; --json also has the ids of its tasks, by step. All of it is stored, or nothing.
-With --wait, exit codes: 0 completed; 1 failed or cancelled; 4 not ended within the duration.
+With --wait, prints how it ended instead. Exit codes then: 0 completed; 1 failed or cancelled; 4 not ended in time.
 
 The file:
   {"name": "import", "steps": [
@@ -57,12 +57,13 @@ The file:
   ]}
 
 A step has the options of enqueue (queue, priority, delay, key, maxAttempts, …) and
-  after      steps that have to end first: names, or {"step", "onDeath"}
-  onDeath    if one of them is dead, cancelled or expired: cancel (default), continue, or wait until it is revived
+  after      steps that must end first: names, or {"step", "onDeath"}
+  onDeath    what to do if one of them is dead, cancelled or expired: cancel this step (default), continue, or wait
+             until that one is revived
 The workflow may have
-  open       true: steps can be added until taskq workflow close (taskq enqueue --workflow <id>)
-  failFast   true: more than maxDead deaths cancel all that has not ended
-  maxDead    deaths that it bears (0)
+  open       true: taskq enqueue --workflow <id> can add steps until taskq workflow close
+  maxDead    how many deaths it tolerates (0)
+  failFast   true: more deaths than that cancel all steps that have not ended
   onStep, onFailing, onEnd
              a task to enqueue after each step, at more than maxDead deaths, at the end: a type, or {type, queue, payload}
 

@@ -21,8 +21,8 @@ export const workflowShow: CliCommand = {
 };
 
 const ABOUT = `
-A step stands below its first parent; NOTE names the others, what it waits for, or why it died. Of many steps that are
-alike, three are shown, and of a chain its ends; --json has all, and so has taskq list --workflow <id>.
+A step is listed below its first parent; NOTE names the others, what it waits for, or why it died. Of many similar
+steps only three are shown, of a long chain only its ends; --json and taskq list --workflow <id> have all.
 
 Columns:
   STATUS  that of its task: blocked if it waits for its parents, or for a slot of its group

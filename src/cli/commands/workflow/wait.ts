@@ -20,5 +20,5 @@ export const workflowWait: CliCommand<{ readonly timeout?: string }> = {
 };
 
 const ABOUT = `
-Prints its state. Exit codes: 0 completed; 1 failed or cancelled; 4 it has not ended in time. One that is open ends
-after taskq workflow close, and one that is stuck after taskq workflow retry or cancel.`;
+Prints its state. Exit codes: 0 completed; 1 failed or cancelled; 4 it has not ended in time. An open workflow does not
+end before taskq workflow close, and a stuck one not before taskq workflow retry or cancel, or a revive.`;
