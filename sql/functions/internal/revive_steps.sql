@@ -1,5 +1,6 @@
 -- Makes those of these revived tasks that are dead steps of workflows run again, and asks the next claim to count them:
--- what waits for them goes on when they complete.
+-- what waits for them goes on when they complete. One that died while it waited for parents (`dead add`) waits for
+-- them again.
 create or replace function taskq.revive_steps(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -11,27 +12,59 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  ids bigint[];
+  of_workflow bigint[];
+  steps text[];
 begin
+  -- Lock first: the next statement sees what a claim that had a row has counted.
+  select array_agg(t.id), array_agg(s.workflow_id), array_agg(s.step) into ids, of_workflow, steps
+  from unnest(_ids) as revived (id)
+  cross join lateral (
+    select l.id, l.workflow_id, l.step from taskq.tasks l where l.id = revived.id and l.step is not null limit 1
+  ) as t
+  cross join lateral (
+    select l.workflow_id, l.step from taskq.workflow_steps l
+    where l.workflow_id = t.workflow_id and l.step = t.step and l.task_id = t.id and l.status = 'dead'
+    limit 1
+    for no key update
+  ) as s;
+  if ids is null then
+    return;
+  end if;
   with back as materialized (
-    select s.*
-    from unnest(_ids) as revived (id)
+    select b.id, b.workflow_id, b.step, w.parents, cardinality(w.parents) as parents_left
+    from unnest(ids, of_workflow, steps) as b (id, workflow_id, step)
     cross join lateral (
-      select l.id, l.workflow_id, l.step from taskq.tasks l where l.id = revived.id and l.step is not null limit 1
-    ) as t
-    cross join lateral (
-      select l.workflow_id, l.step, l.cancelled_by from taskq.workflow_steps l
-      where l.workflow_id = t.workflow_id and l.step = t.step and l.task_id = t.id and l.status = 'dead'
-      limit 1
-      for no key update
-    ) as s
+      select array(
+        select e.parent from taskq.workflow_edges e
+        -- `between`: as in taskq.meet_edges.
+        where e.workflow_id = b.workflow_id and e.child between b.step and b.step and not e.is_met
+      ) as parents
+    ) as w
   ),
   revived as (
-    update taskq.workflow_steps s set status = 'released', ended_at = null, drop_on = null
+    update taskq.workflow_steps s
+    set status = case when b.parents_left > 0 then 'waiting' else 'released' end, parents_left = b.parents_left,
+      ended_at = null, drop_on = null
     from back b
     where s.workflow_id = b.workflow_id and s.step = b.step
+    returning s.workflow_id, s.step, s.cancelled_by
+  ),
+  gated as (
+    update taskq.tasks t set gate = 'p', status = 'blocked', available_at = 'infinity'
+    from back b
+    where t.id = b.id and b.parents_left > 0
   )
-  insert into taskq.workflow_asks (due_at, workflow_id, live, deaths)
-  select _ts, b.workflow_id, count(*), -count(*) filter (where b.cancelled_by is null)
-  from back b group by b.workflow_id;
+  -- Those of the parents that have ended meanwhile are looked at.
+  insert into taskq.workflow_asks (due_at, workflow_id, live, waiting, deaths, steps)
+  select _ts, r.workflow_id, count(*), count(*) filter (where b.parents_left > 0),
+    -count(*) filter (where r.cancelled_by is null), coalesce((
+      select array_agg(distinct p.parent) from back o cross join lateral unnest(o.parents) as p (parent)
+      where o.workflow_id = r.workflow_id
+    ), '{}')
+  from revived r
+  join back b on b.workflow_id = r.workflow_id and b.step = r.step
+  group by r.workflow_id;
 end
 $$;

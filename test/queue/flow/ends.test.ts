@@ -394,3 +394,41 @@ describe('housekeeping', () => {
     await expectSettled(id);
   });
 });
+
+describe('a revived step that died while it waited for its parents', () => {
+  const revive = async (id: string, step: string) =>
+    queue.admin.rows('select answer from taskq.revive($1)', [await taskOf(id, step)]);
+
+  test('waits for them again', async () => {
+    const id = await insertWorkflow(queue.admin, [
+      { step: 'a' },
+      { step: 'b' },
+      { step: 'c', after: ['a', 'b'] },
+    ]);
+    const me = await worker();
+    const [a, b] = await claimSteps(me);
+    await queue.admin.rows("select taskq.add_dead($1, 'by mistake')", await taskOf(id, 'c'));
+    await settleAll(me, [a!]);
+    expect(await claimed(me)).toEqual([]);
+    expect(await revive(id, 'c')).toEqual([{ answer: 'revived' }]);
+    expect(await claimed(me)).toEqual([]);
+    await expectSettled(id);
+    await settleAll(me, [b!]);
+    expect(await claimed(me)).toEqual(['c']);
+    expect(await workflow(id)).toMatchObject({ state: 'running', deaths: 0 });
+    await expectSettled(id);
+  });
+
+  test('ends as they say that have died meanwhile', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]);
+    const me = await worker();
+    const [a] = await claimSteps(me);
+    await queue.admin.rows("select taskq.add_dead($1, 'by mistake')", await taskOf(id, 'b'));
+    await settleAll(me, [a!], 'dead');
+    expect(await claimed(me)).toEqual([]);
+    expect(await revive(id, 'b')).toEqual([{ answer: 'revived' }]);
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({ a: 'dead', b: 'cancelled' });
+    await expectSettled(id);
+  });
+});

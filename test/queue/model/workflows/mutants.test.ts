@@ -83,8 +83,14 @@ const MUTANTS = [
   {
     name: 'the death of a revived step stays counted',
     file: 'revive_steps',
-    from: '-count(*) filter (where b.cancelled_by is null)',
+    from: '-count(*) filter (where r.cancelled_by is null)',
     to: '0',
+  },
+  {
+    name: 'a revived step waits for no parent',
+    file: 'revive_steps',
+    from: 'cardinality(w.parents) as parents_left',
+    to: '0 as parents_left',
   },
   {
     name: 'one death is one too many',

@@ -60,10 +60,7 @@ export const act: Act = (world, event) => {
     case 'add_dead':
       return { world: ended(world, event.step, 'dead'), answer: 'dead' };
     case 'revive':
-      return {
-        world: changed(world, event.step, { status: 'pending', cancelledBy: null }),
-        answer: 'revived',
-      };
+      return { world: revived(world, stepOf(world, event.step)), answer: 'revived' };
     case 'overdue':
       return unanswered(changed(world, event.step, { expiry: 'passed' }));
     case 'expire': {
@@ -102,6 +99,12 @@ function changed(world: World, name: string, change: Partial<Step>): World {
 function ended(world: World, name: string, status: Step['status'], cancelledBy: string | null = null): World {
   const change = { status, cancelRequested: false, cancelledBy, expiry: 'none' } as const;
   return { ...changed(world, name, change), stepDue: true };
+}
+
+/** One that died while it waited for its parents waits for them again. */
+function revived(world: World, { name, edges }: Step): World {
+  const status = edges.every(({ isMet }) => isMet) ? 'pending' : 'waiting';
+  return changed(world, name, { status, cancelledBy: null });
 }
 
 function settle(world: World, step: Step, outcome: (typeof OUTCOMES)[number]): Stepped {
