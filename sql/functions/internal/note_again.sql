@@ -1,7 +1,8 @@
 -- Makes tasks that complete now be followed by a copy of themselves, as their handlers ask: _agains has {delay_ms,
 -- payload} for each lease (absent: at once, the same payload), or null for those that do not ask. Returns the ids of
 -- those that it has locked, to be completed in the same transaction. What a producer has stored meanwhile comes instead
--- of the copy, and a task with a cancel request is not repeated.
+-- of the copy, and a task with a cancel request is not repeated. The copy of a step is none: what waits for the step
+-- starts.
 create or replace function taskq.note_again(
   _worker integer, _ids bigint[], _lease_nos integer[], _agains jsonb[], _ts timestamptz
 )
@@ -47,7 +48,8 @@ begin
     'expires_at', due.at + (l.expires_at - l.not_before), 'created_by', producer, 'source', 'again of ' || l.id,
     'status', 'pending', 'lease_no', 0, 'lease_owner', null, 'lease_expires_at', null, 'started_at', null,
     'attempts', 0, 'losses', 0, 'releases', 0, 'lost_ahead', null, 'notify_done', false,
-    'cancel_requested_at', null, 'cancel_reason', null, 'progress', null, 'error', null, 'settled_by', null
+    'cancel_requested_at', null, 'cancel_reason', null, 'step', null,
+    'workflow_id', case when l.step is null then l.workflow_id end, 'progress', null, 'error', null, 'settled_by', null
   )) as copy
   where t.id = asked.id and t.lease_no = asked.lease_no and t.id = any (held) and asked.again is not null
     and t.again is null and t.cancel_requested_at is null;

@@ -432,3 +432,16 @@ describe('a revived step that died while it waited for its parents', () => {
     await expectSettled(id);
   });
 });
+
+test('the copy of a step that asks to run again is no step of the workflow, which ends without it', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }]);
+  const me = await worker();
+  const [a] = await claimSteps(me);
+  await me.settle({ ...outcome(a!, 'completed'), again: {} });
+  expect(await claimed(me)).toEqual([null]);
+  expect(await queue.admin.rows('select workflow_id, step from taskq.tasks')).toEqual([
+    { workflow_id: null, step: null },
+  ]);
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+  await expectSettled(id);
+});
