@@ -1,6 +1,6 @@
--- Cancels a workflow: ends the steps that no worker holds, asks the workers of the others to end theirs, and lets
--- nothing be added any more. Returns an answer: `cancelled`, also when it was requested before; `requested` while some
--- steps still run, or are locked by others; `not_live` with its status in extra (null: there is no such workflow).
+-- Cancels a workflow: ends the steps that no worker holds, asks the workers of the others to end theirs, and closes
+-- it. Returns an answer: `cancelled`, also when it was requested before; `requested` while some steps still run, or are
+-- locked by others; `not_live` with its state in extra (null: there is no such workflow).
 -- options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.cancel_workflow(_id bigint, _reason text default null, options jsonb default '{}')
 returns table (answer text, extra jsonb)
@@ -20,7 +20,7 @@ begin
   -- Steps that others are adding do not hold it up: a claim cancels them.
   select * into workflow from taskq.workflows w where w.id = _id for no key update;
   if workflow.id is null or workflow.ended_at is not null then
-    return query select 'not_live', jsonb_build_object('status', workflow.state);
+    return query select 'not_live', jsonb_build_object('state', workflow.state);
     return;
   end if;
   ts := clock_timestamp();

@@ -1,5 +1,5 @@
 -- Lists workflows, newest first: at most _limit before the one with the id _after (null: from the newest). options:
--- state, for those in this state alone; id, for this one alone. live_steps counts the steps that have not ended,
+-- state, only those in this state; id, only this one. live_steps counts the steps that have not ended,
 -- waiting_steps those of them that wait for their parents, and deaths the dead, cancelled and expired ones except those
 -- that another death has cancelled; all three as of the last claim that attended to the workflow.
 create or replace function taskq.list_workflows(

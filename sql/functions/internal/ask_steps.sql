@@ -1,4 +1,4 @@
--- Asks the claim that comes then to look at these steps (parallel arrays, repeats allowed).
+-- Asks the first claim from _due on to look at these steps (parallel arrays; repeats are allowed).
 create or replace function taskq.ask_steps(_of bigint[], _steps text[], _due timestamptz)
 returns void
 language plpgsql security definer

@@ -1,7 +1,7 @@
 -- Sets the state of these workflows, whose rows the caller has locked, by their counters, and enqueues the tasks that
--- follow the end of a step or of a workflow. A state in which nothing will happen by itself (stuck, and the ends) only
--- holds where no ask is left. One whose last steps (those without children) have all completed is completed, else
--- failed; one that was to be cancelled is cancelled.
+-- follow the end of a step or of a workflow. While an ask is left, no workflow becomes stuck or ends. At its end, a
+-- workflow that was to be cancelled is cancelled; otherwise it is completed if each of its last steps (those without
+-- children) has completed, and failed if not.
 create or replace function taskq.conclude_workflows(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

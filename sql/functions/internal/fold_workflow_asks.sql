@@ -1,5 +1,5 @@
--- Adds what asks say to the counters of these workflows (parallel arrays). One that more steps died in than it allows
--- begins to fail, once: its on_failing task follows.
+-- Adds what asks say to the counters of these workflows (parallel arrays). A workflow with more deaths than it allows
+-- begins to fail, once: its on_failing task is enqueued.
 create or replace function taskq.fold_workflow_asks(
   _ids bigint[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
   _ts timestamptz

@@ -1,5 +1,6 @@
 -- Returns whether these options of a step of a workflow are valid: the id of the workflow, the name of the step, its
--- parents (names, or {step, on_death}), and what their death means for it. An absent one, and the JSON value null, are.
+-- parents (names, or {step, on_death}), and what their death means for it. Absent options and the
+-- JSON value null are valid.
 create or replace function taskq.is_step(_options jsonb)
 returns boolean
 language sql immutable parallel safe

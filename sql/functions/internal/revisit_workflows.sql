@@ -1,6 +1,6 @@
--- Mends what a change by hand leaves, which asks for nothing: looks at the next _most steps after those of the last
--- call. One whose task was deleted ends as cancelled; one that waits for nobody, or has ended and was not counted by
--- what waits for it, is asked for. Skips what others have locked.
+-- Repairs what edits by hand leave behind, since they insert no asks: looks at the next _most steps after those of the
+-- last call. A step whose task was deleted ends as cancelled. A step that waits for no parent, or has ended without
+-- being counted by its children, is asked for. Skips what others have locked.
 create or replace function taskq.revisit_workflows(_most integer, _ts timestamptz)
 returns void
 language plpgsql security definer

@@ -1,6 +1,6 @@
 -- Deletes the due asks of these workflows, 2,000 of each at most, and returns what they say, in arrays: what to add to
--- the counters of each workflow, whether a step has ended, which additions may hide there, and the steps to look at
--- (each once; null: none).
+-- the counters of each workflow, whether a step has ended (which the sum of the counters need not show), and the steps
+-- to look at (each once; null: none).
 create or replace function taskq.take_workflow_asks(
   _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out live integer[],
   out waiting integer[], out deaths integer[], out have_ended boolean[], out step_of bigint[], out steps text[]

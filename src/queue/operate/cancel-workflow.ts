@@ -16,7 +16,7 @@ export async function cancelWorkflow(
   { reason = null, by }: Acting & { readonly reason?: string | null },
 ): Promise<CancelWorkflowAnswer> {
   const rows = await db.query<CancelWorkflowAnswer>({
-    text: "select answer, extra ->> 'status' as state from taskq.cancel_workflow($1, $2, $3)",
+    text: "select answer, extra ->> 'state' as state from taskq.cancel_workflow($1, $2, $3)",
     values: [id, reason, JSON.stringify({ by })],
   });
   return rows[0]!;

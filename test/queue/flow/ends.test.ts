@@ -206,7 +206,7 @@ describe('cancel', () => {
     expect(await payloadsOf('done')).toMatchObject([
       { workflow: { state: 'cancelled', steps: { cancelled: 3 } } },
     ]);
-    expect(await cancel(id)).toEqual({ answer: 'not_live', extra: { status: 'cancelled' } });
+    expect(await cancel(id)).toEqual({ answer: 'not_live', extra: { state: 'cancelled' } });
     await expectSettled(id);
   });
 
@@ -215,7 +215,7 @@ describe('cancel', () => {
     expect(await cancel(id)).toEqual({ answer: 'cancelled', extra: null });
     expect(await workflow(id)).toMatchObject({ state: 'cancelled', live_steps: 0 });
     await expectSettled(id);
-    expect(await cancel('999999999')).toEqual({ answer: 'not_live', extra: { status: null } });
+    expect(await cancel('999999999')).toEqual({ answer: 'not_live', extra: { state: null } });
   });
 
   test('a step that is added by a transaction that commits later ends too', async () => {
