@@ -106,6 +106,16 @@ describe('what the server says of itself', () => {
     expect(code).toBe(1);
   });
 
+  test('more than the server takes at once is refused in a line, with what to do', async () => {
+    await fail('54000');
+    const args = ['enqueue', 'report', '--allow-unknown'];
+    expect(await runCommand(args, { env: { DATABASE_URL: library.url } })).toMatchObject({
+      code: 2,
+      stderr: "taskq: could not do it: it's 'so' — send less at once, or store large data elsewhere\n",
+    });
+    await expect(library.open().enqueue('report')).rejects.toMatchObject({ code: 'refused' });
+  });
+
   test('is a line in the log of a worker, which goes on when it is over', async () => {
     const queue = library.open();
     const { id } = await queue.enqueue('hello-js', {}, { allowUnknown: true });

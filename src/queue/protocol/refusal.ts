@@ -24,6 +24,13 @@ export function refusalOf(error: unknown, type: string): unknown {
     const hint = 'see taskq workflow list';
     return new TaskqError(unknown ? 'no_such_workflow' : 'refused', said, { hint, cause: error });
   }
+  // More than a jsonb value, or another limit of the server, can hold.
+  if (code === '54000') {
+    return new TaskqError('refused', message, {
+      hint: 'send less at once, or store large data elsewhere',
+      cause: error,
+    });
+  }
   if (lacksOurs(error)) {
     return new TaskqError('schema_missing', `the database has no schema taskq that fits: ${message}`, {
       hint: 'run taskq migrate',
