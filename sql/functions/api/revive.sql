@@ -2,7 +2,8 @@
 -- fence is never reset). options: payload, delay_ms, max_attempts; by_hand (false: except those added by hand; true:
 -- only those); by, a name recorded in taskq.actions beside the role. Returns a row per id: `revived`; `key_held` (extra
 -- names the task that has its key now or holds it for a period); `left_out` (because of by_hand); `not_dead`, with its
--- status in extra (null: no such task); `refused`, with the error in extra.
+-- status in extra (null: no such task); `refused`, with the error in extra: by the database, or because its workflow
+-- was cancelled or has failed fast.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one that
 -- fails then stays as it is. See taskq.revive_batch.

@@ -77,7 +77,7 @@ begin
 
   due := array(
     select w.id from taskq.workflows w
-    where w.id = any (_ids) and w.step_due and w.ended_at is null and taskq.is_callback(w.on_step)
+    where w.id = any (_ids) and w.step_due and w.state <> 'cancelled' and taskq.is_callback(w.on_step)
       -- One at a time. By what is committed: a claim waits for no key of one that is ending, whose end asks again.
       and (
         select true from taskq.tasks t

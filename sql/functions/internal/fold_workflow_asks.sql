@@ -1,5 +1,5 @@
 -- Adds what asks say to the counters of these workflows (parallel arrays). A workflow with more deaths than it allows
--- begins to fail, once: its on_failing task is enqueued.
+-- begins to fail, once: its on_failing task is enqueued. One that was cancelled does not: the cancel ends its steps.
 create or replace function taskq.fold_workflow_asks(
   _ids bigint[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
   _ts timestamptz
@@ -23,7 +23,7 @@ begin
   failing := array(
     select w.id from taskq.workflows w
     where w.id = any (_ids) and w.failing_at is null and w.deaths > coalesce(w.max_dead, 0)
-      and (w.fail_fast or w.on_failing is not null)
+      and (w.fail_fast or w.on_failing is not null) and w.cancel_requested_at is null
   );
   if cardinality(failing) = 0 then
     return;

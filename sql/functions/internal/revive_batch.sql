@@ -13,6 +13,7 @@ declare
   due timestamptz;
   locked bigint[];
   left_out bigint[];
+  stopped bigint[];
   back bigint[];
   hint record;
 begin
@@ -28,10 +29,18 @@ begin
     select d.id from taskq.dead_tasks d
     where d.id = any (locked) and d.by_hand <> (options ->> 'by_hand')::boolean
   );
+  -- The next claim would cancel them: they would be no dead letters any longer.
+  stopped := array(
+    select d.id from taskq.dead_tasks d
+    where d.id = any (locked) and d.id <> all (left_out) and d.step is not null and (
+      select w.cancel_requested_at is not null or (w.failing_at is not null and w.fail_fast)
+      from taskq.workflows w where w.id = d.workflow_id
+    )
+  );
   ts := clock_timestamp();
   due := ts + make_interval(secs => greatest((options ->> 'delay_ms')::bigint, 0) / 1000.0);
   back := taskq.insert_revived(
-    array(select d.id from unnest(locked) as d (id) where d.id <> all (left_out)), options, due, ts
+    array(select d.id from unnest(locked) as d (id) where d.id <> all (left_out || stopped)), options, due, ts
   );
   delete from taskq.dead_tasks d where d.id = any (back);
   perform taskq.record_action('revive', ts, options, back);
@@ -52,11 +61,22 @@ begin
     case
       when asked.id = any (back) then 'revived'
       when asked.id = any (left_out) then 'left_out'
+      when asked.id = any (stopped) then 'refused'
       when asked.id = any (locked) then 'key_held'
       else 'not_dead'
     end,
     case
       when asked.id = any (back || left_out) then null
+      when asked.id = any (stopped) then (
+        select jsonb_build_object(
+          'error', format(
+            'its workflow %s %s; a retry of the workflow brings it back', d.workflow_id,
+            case when w.cancel_requested_at is null then 'has failed fast' else 'was cancelled' end
+          ),
+          'code', '55000'
+        )
+        from taskq.dead_tasks d join taskq.workflows w on w.id = d.workflow_id where d.id = asked.id
+      )
       when asked.id = any (locked) then (
         select jsonb_build_object('key', d.unique_key, 'holder', taskq.find_by_key(d.queue, d.unique_key)::text)
         from taskq.dead_tasks d where d.id = asked.id

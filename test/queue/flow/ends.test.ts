@@ -113,8 +113,56 @@ test('what cannot be enqueued at the end becomes a dead letter, and the workflow
   expect(await queue.admin.rows('select type from taskq.dead_tasks')).toEqual([{ type: 'done' }]);
 });
 
+test('a dead step of a workflow that has failed fast, or was cancelled, stays a dead letter until the workflow is retried', async () => {
+  const me = await worker();
+  const failing = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], { fail_fast: true });
+  await settleAll(me, await claimSteps(me, 1), 'dead');
+  expect(await claimed(me)).toEqual([]);
+  const cancelled = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }]);
+  await settleAll(me, await claimSteps(me, 1), 'dead');
+  await queue.admin.rows('select taskq.cancel_workflow($1)', cancelled);
+  for (const [id, why] of [
+    [failing, 'has failed fast'],
+    [cancelled, 'was cancelled'],
+  ] as const) {
+    const revived = await queue.admin.rows('select answer, extra from taskq.revive($1)', [
+      await taskOf(id, 'a'),
+    ]);
+    expect(revived).toEqual([
+      {
+        answer: 'refused',
+        extra: { error: `its workflow ${id} ${why}; a retry of the workflow brings it back`, code: '55000' },
+      },
+    ]);
+    expect(await statuses(id)).toEqual({ a: 'dead', b: 'cancelled' });
+    await queue.admin.rows('select taskq.retry_workflow($1)', id);
+    expect((await claimSteps(me)).map(({ id: task }) => task)).toContain(await taskOf(id, 'a'));
+  }
+});
+
+test('on_failing does not follow a cancel', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], {
+    on_failing: { type: 'failing' },
+  });
+  const me = await worker();
+  await claimSteps(me, 1);
+  await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+  expect(await statuses(id)).toEqual({ a: 'released', b: 'cancelled' });
+  expect(await payloadsOf('failing')).toEqual([]);
+});
+
 describe('on_step', () => {
   const open = { is_open: true, on_step: { type: 'plan' } };
+
+  test('follows the last end too, but not that of a cancelled workflow', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { ...open, is_open: false });
+    const cancelled = await insertWorkflow(queue.admin, [{ step: 'a' }], { ...open, is_open: false });
+    await queue.admin.rows('select taskq.cancel_workflow($1)', cancelled);
+    const me = await worker();
+    await settleAll(me, await claimSteps(me));
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('plan')).toEqual([{ workflow: { id, name: 'test', state: 'completed' } }]);
+  });
 
   test('follows the end of steps, one at a time, and none is lost', async () => {
     const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }, { step: 'c' }], open);

@@ -60,7 +60,9 @@ export const act: Act = (world, event) => {
     case 'add_dead':
       return { world: ended(world, event.step, 'dead'), answer: 'dead' };
     case 'revive':
-      return { world: revived(world, stepOf(world, event.step)), answer: 'revived' };
+      return isStopping(world)
+        ? { world, answer: 'refused' }
+        : { world: revived(world, stepOf(world, event.step)), answer: 'revived' };
     case 'overdue':
       return unanswered(changed(world, event.step, { expiry: 'passed' }));
     case 'expire': {
@@ -193,11 +195,13 @@ const countDeaths = ({ steps }: World) =>
 /** Once more steps have died than it allows, a task follows; with fail_fast, or a cancel, no step goes on. */
 function failed(world: World): World {
   const { flow } = world;
-  const fails = !flow.isFailing && countDeaths(world) > world.maxDead;
+  const fails = !flow.isFailing && !world.cancelRequested && countDeaths(world) > world.maxDead;
   const after = fails ? { ...world, flow: { ...flow, isFailing: true, failings: flow.failings + 1 } } : world;
-  const stops = after.cancelRequested || (after.failFast && after.flow.isFailing);
-  return stops ? stopped(after) : after;
+  return isStopping(after) ? stopped(after) : after;
 }
+
+const isStopping = ({ cancelRequested, failFast, flow }: World) =>
+  cancelRequested || (failFast && flow.isFailing);
 
 /** What nobody has ends, and what runs is asked to. */
 function stopped(world: World): World {
@@ -215,7 +219,7 @@ function concluded(world: World): World {
   const isOver = live === 0 && !world.isOpen;
   const state = world.isOpen ? 'open' : isOver ? stateOfEnd(world) : live > waiting ? 'running' : 'stuck';
   const ends = isOver && !isEnd(flow.state) ? flow.ends + 1 : flow.ends;
-  const looks = world.stepDue && !flow.isLooking && !isOver;
+  const looks = world.stepDue && !flow.isLooking && state !== 'cancelled';
   return {
     ...world,
     stepDue: world.stepDue && !looks,
