@@ -148,7 +148,7 @@ describe('an open workflow', () => {
     expect(await queue.workflows.close(workflow)).toBe(false);
     expect(await queue.enqueue('work', {}, { workflow }).catch((thrown) => thrown)).toMatchObject({
       code: 'refused',
-      message: `workflow ${workflow} ("grow") is closed`,
+      message: `workflow ${workflow} ("grow") is closed: start it with "open": true to add steps later`,
     });
     await expect(queue.workflows.close('1000000')).rejects.toMatchObject({ code: 'no_such_workflow' });
     expect(await library.admin.value('select role from taskq.actions')).toBeDefined();

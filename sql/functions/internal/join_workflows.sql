@@ -17,7 +17,8 @@ begin
   loop
     if flow.cancel_requested_at is not null or not flow.is_open then
       raise exception '%: workflow % (%) is %', _of, flow.id, to_json(flow.name),
-        case when flow.cancel_requested_at is not null then 'cancelled' else 'closed' end
+        case when flow.cancel_requested_at is not null then 'cancelled'
+          else 'closed: start it with "open": true to add steps later' end
         using errcode = 'invalid_parameter_value', constraint = 'the_workflow_is_open';
     end if;
     joined := joined || flow.id;

@@ -1,5 +1,6 @@
--- Makes live tasks again of these ended tasks of a workflow, dead letters and history, whose rows are deleted. Returns
--- their ids: without those whose key another task holds, and those whose row is gone.
+-- Makes live tasks again of these ended tasks of a workflow, dead letters and history, whose rows are deleted. Each
+-- starts at the time asked for if that is still ahead. Returns their ids: without those whose key another task holds,
+-- and those whose row is gone.
 create or replace function taskq.restore_steps(_ids bigint[], _ts timestamptz)
 returns bigint[]
 language plpgsql security definer
@@ -39,7 +40,9 @@ begin
       -- In the order in which all that waits for a key takes it.
       order by (s.task).queue, (s.task).unique_key nulls first, (s.task).id
     ) as d
-    cross join lateral taskq.revived_task(d::taskq.dead_tasks, _ts, _ts, null, null) as t
+    cross join lateral taskq.revived_task(
+      d::taskq.dead_tasks, greatest(_ts, d.not_before), _ts, null, null
+    ) as t
     on conflict do nothing
     returning id
   )

@@ -326,6 +326,20 @@ describe('retry', () => {
     await expectSettled(id);
   });
 
+  test('starts no step before the time asked for', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]);
+    await queue.admin.rows("update taskq.tasks set not_before = now() + interval '1 hour'");
+    await queue.admin.rows("update taskq.tasks set available_at = not_before where status = 'pending'");
+    await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+    await retry(id);
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    expect(
+      await queue.admin.value("select min(not_before) > now() + interval '59 minutes' from taskq.tasks"),
+    ).toBe(true);
+    expect(await queue.admin.value("select status::text from taskq.tasks where step = 'a'")).toBe('pending');
+  });
+
   test('of a cancelled workflow lets it go on', async () => {
     const id = await insertWorkflow(queue.admin, diamond);
     const me = await worker();
