@@ -98,6 +98,51 @@ test('a death cancels what waits for it, and goes on or waits where an edge says
   await expectSettled(id);
 });
 
+test.each([
+  ['its handler runs it again', null],
+  ['a producer replaces it', { key: 'k', on_held: 'replace', allow_unknown: true }],
+])('what runs after a step is no step of its workflow: %s', async (_, options) => {
+  const id = await insertWorkflow(queue.admin, [
+    { step: 'a', task: { unique_key: 'k' } },
+    { step: 'b', after: ['a'] },
+  ]);
+  const me = await worker();
+  const task = await claimOne(me);
+  if (options === null) await me.settle(outcome(task, 'completed', { again: { payload: { page: 2 } } }));
+  else {
+    await queue.admin.rows(`select taskq.enqueue('work', '{"page": 2}', $1)`, options);
+    await settleAll(me, [task]);
+  }
+  const next = await me.claim({ start: 10 });
+  expect(
+    await queue.admin.rows(
+      'select workflow_id, step, gate, payload from taskq.tasks order by step nulls first',
+    ),
+  ).toEqual([
+    { workflow_id: null, step: null, gate: null, payload: { page: 2 } },
+    { workflow_id: id, step: 'b', gate: null, payload: {} },
+  ]);
+  expect(await workflow(id)).toMatchObject({ live_steps: 1 });
+  await settleAll(me, next);
+  await claimed(me);
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+  await expectSettled(id);
+});
+
+test('a task that follows the ends of steps, and runs again, keeps its workflow', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b' }], { on_step: { type: 'plan' } });
+  const me = await worker();
+  const [a] = await claimSteps(me);
+  await settleAll(me, [a!]);
+  await claimed(me);
+  const plan = await claimOne(me, { types: ['plan'] });
+  await me.settle(outcome(plan, 'completed', { again: {} }));
+  await claimed(me);
+  expect(await queue.admin.rows("select workflow_id, step from taskq.tasks where type = 'plan'")).toEqual([
+    { workflow_id: id, step: null },
+  ]);
+});
+
 test('a released step waits for its own time, and for a slot of its group', async () => {
   await queue.admin.rows(`select taskq.set_queue('default', '{"group_limit": 1}')`);
   const id = await insertWorkflow(queue.admin, [
