@@ -32,6 +32,7 @@ declare
   called bigint[];
   called_types text[];
   stepped bigint[];
+  busy bigint[];
   probes bigint[];
   default_retention text;
   type_retention jsonb;
@@ -91,6 +92,17 @@ begin
     limit 1
     for update skip locked
   ) as locked;
+  if stepped is not null then
+    busy := taskq.lock_steps(stepped);
+    if busy is not null then
+      select array_agg(t.ctid) filter (where t.ctid = any (plain_at)),
+        array_agg(t.ctid) filter (where t.ctid = any (kept_at)), count(*),
+        array_agg(t.id) filter (where t.id = any (waited)), array_agg(t.id) filter (where t.id = any (tied)),
+        array_agg(t.id) filter (where t.id = any (called)), array_agg(t.id) filter (where t.id = any (stepped))
+      into plain_at, kept_at, locked_count, waited, tied, called, stepped
+      from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.id + 0 <> all (busy);
+    end if;
+  end if;
   if locked_count < cardinality(_ids) then
     -- Some are not held, or are named twice: keep one entry of each from here on.
     select array_agg(a.id), array_agg(a.lease_no), array_agg(a.ran_ms), array_agg(a.result), array_agg(a.note)

@@ -23,19 +23,32 @@ declare
   held_nos integer[];
   cancelled bigint[];
   dead bigint[];
+  stepped bigint[];
+  busy bigint[];
 begin
   if options <> '{}' then
     perform taskq.refuse_unknown_options('give_back', options, '{}');
   end if;
   begin
-    select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}') into held, held_nos
+    select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}'),
+      array_agg(locked.id) filter (where locked.may_end)
+    into held, held_nos, stepped
     from (select * from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id) as asked
     cross join lateral (
-      select t.id, t.lease_no from taskq.tasks t
+      select t.id, t.lease_no,
+        t.workflow_id is not null and (t.cancel_requested_at is not null or t.releases >= 9) as may_end
+      from taskq.tasks t
       where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
       limit 1
       for update skip locked
     ) as locked;
+    if stepped is not null then
+      busy := taskq.lock_steps(stepped);
+      if busy is not null then
+        select coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.lease_no), '{}') into held, held_nos
+        from unnest(held, held_nos) as h (id, lease_no) where h.id <> all (busy);
+      end if;
+    end if;
     ts := clock_timestamp();
 
     update taskq.tasks t

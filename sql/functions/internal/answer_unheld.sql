@@ -1,6 +1,7 @@
 -- Returns the answers of settle and complete for leases whose task they could not lock, except those in _done: `busy`
--- (held by this worker, but locked by another transaction), `already` (this worker's attempt has an outcome: a repeat,
--- not a loss), `lost`. A lease_no alone proves nothing: after a lost commit another worker may have got the same one.
+-- (held by this worker, but another transaction has locked its row, or that of its step), `already` (this worker's
+-- attempt has an outcome: a repeat, not a loss), `lost`. A lease_no alone proves nothing: after a lost commit another
+-- worker may have got the same one.
 create or replace function taskq.answer_unheld(
   _worker integer, _ids bigint[], _lease_nos integer[], _done bigint[], _done_nos integer[]
 )

@@ -18,6 +18,7 @@ declare
   held bigint[];
   waiting record;
   refused bigint[];
+  busy bigint[];
   left_over bigint[];
 begin
   -- The probe of the whole row comes after that of its workflow: those that were asked already are passed unlocked.
@@ -57,6 +58,10 @@ begin
     ) as ids
     from taskq.workflows w where w.id = any (_ids)
   loop
+    busy := taskq.lock_steps(waiting.ids);
+    if busy is not null then
+      waiting.ids := array(select o.id from unnest(waiting.ids) as o (id) where o.id <> all (busy));
+    end if;
     if waiting.ids <> '{}' then
       refused := refused || taskq.cancel_waiting(waiting.ids, waiting.reason, _ts, _each);
     end if;

@@ -1,5 +1,6 @@
 -- Locks the tasks on blocks [_from, _to) whose lease ran out, as taskq.rescue describes it, and returns their ids and
--- the block of each. Skips those that other transactions have locked.
+-- the block of each. Skips those that other transactions have locked, and those that may end and
+-- whose step they have (taskq.lock_steps).
 create or replace function taskq.lock_lost(
   _from bigint, _to bigint, _worker integer, _held bigint[], options jsonb, _ts timestamptz,
   out ids bigint[], out blocks bigint[]
@@ -22,6 +23,8 @@ declare
   own_id integer;
   own_until timestamptz;
   soonest timestamptz;
+  stepped bigint[];
+  busy bigint[];
 begin
   -- Read the workers once, not for each expired lease. *_until is the end of the latest lease that such a worker can
   -- have been given by now, with half a lease to spare.
@@ -49,9 +52,11 @@ begin
     ) as l
     where w.stopped_at is null or w.leases_until is not null
   ) as w;
-  select coalesce(array_agg(found.id), '{}'), array_agg(found.block) into ids, blocks
+  select coalesce(array_agg(found.id), '{}'), array_agg(found.block), array_agg(found.id) filter (where found.may_end)
+  into ids, blocks, stepped
   from (
-    select t.id, (t.ctid::text::point)[0]::bigint as block
+    select t.id, t.workflow_id is not null and (t.cancel_requested_at is not null or t.losses >= 2) as may_end,
+      (t.ctid::text::point)[0]::bigint as block
     from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid
       and (t.lease_expires_at < _ts or t.lease_expires_at > soonest) and (only_id is null or t.id = only_id)
@@ -69,5 +74,12 @@ begin
       )
     for update skip locked
   ) as found;
+  if stepped is not null then
+    busy := taskq.lock_steps(stepped);
+    if busy is not null then
+      select coalesce(array_agg(f.id), '{}'), array_agg(f.block) into ids, blocks
+      from unnest(ids, blocks) as f (id, block) where f.id <> all (busy);
+    end if;
+  end if;
 end
 $$;

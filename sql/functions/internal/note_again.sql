@@ -16,24 +16,31 @@ as $$
 declare
   producer constant text := session_user;
   held bigint[];
+  stepped bigint[];
+  busy bigint[];
 begin
   if exists (select from unnest(_agains) as a (again) where octet_length((again -> 'payload')::text) > 1048576) then
     raise exception 'the payload to run again with is larger than 1 MB; store it elsewhere and pass a reference to it'
       using errcode = 'invalid_parameter_value';
   end if;
-  held := array(
-    select locked.id
-    from (
-      select a.id, a.lease_no from unnest(_ids, _lease_nos, _agains) as a (id, lease_no, again)
-      where a.again is not null order by a.id
-    ) as asked
-    cross join lateral (
-      select t.id from taskq.tasks t
-      where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
-      limit 1
-      for update skip locked
-    ) as locked
-  );
+  select coalesce(array_agg(locked.id), '{}'), array_agg(locked.id) filter (where locked.workflow_id is not null)
+  into held, stepped
+  from (
+    select a.id, a.lease_no from unnest(_ids, _lease_nos, _agains) as a (id, lease_no, again)
+    where a.again is not null order by a.id
+  ) as asked
+  cross join lateral (
+    select t.id, t.workflow_id from taskq.tasks t
+    where t.id = asked.id and t.lease_no = asked.lease_no and t.lease_owner = _worker
+    limit 1
+    for update skip locked
+  ) as locked;
+  if stepped is not null then
+    busy := taskq.lock_steps(stepped);
+    if busy is not null then
+      held := array(select h.id from unnest(held) as h (id) where h.id <> all (busy));
+    end if;
+  end if;
   update taskq.tasks t
   set again = taskq.again_of(copy, null, false)
     || case when asked.again ? 'payload' then jsonb_build_object('payload', asked.again -> 'payload') else '{}' end

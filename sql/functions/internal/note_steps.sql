@@ -3,7 +3,8 @@
 -- to delete them from the live table. The arrays are parallel; those with a default may be null as a whole.
 --
 -- The row of a step that has a live task is written by whoever has locked that task, and by a claim that attends to its
--- workflow, which waits for nothing: so no settle waits here for an application.
+-- workflow, which waits for nothing. An application or a person may have it locked: a caller that must not wait for
+-- them has locked it before (taskq.lock_steps), and leaves the task as it is where it could not.
 --
 -- A task of a workflow without a step is the one that follows the end of a step (on_step): its ask makes the next one
 -- possible.

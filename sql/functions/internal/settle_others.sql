@@ -29,6 +29,8 @@ declare
   failed_types text[];
   stopping bigint[];
   have_groups boolean;
+  stepped bigint[];
+  busy bigint[];
   hint record;
 begin
   select array_agg(o.id), array_agg(o.lease_no) into ids, lease_nos
@@ -42,15 +44,22 @@ begin
 
   -- Lock first, then read in a separate statement, which sees the locked version.
   select coalesce(array_agg(locked.id), '{}'), coalesce(array_agg(locked.lease_no), '{}'),
-    bool_or(locked.gate is not null)
-  into held, held_nos, have_groups
+    bool_or(locked.gate is not null), array_agg(locked.id) filter (where locked.workflow_id is not null)
+  into held, held_nos, have_groups, stepped
   from (select * from unnest(ids, lease_nos) as a (id, lease_no) order by a.id) as o
   cross join lateral (
-    select t.id, t.lease_no, t.gate from taskq.tasks t
+    select t.id, t.lease_no, t.gate, t.workflow_id from taskq.tasks t
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1
     for update skip locked
   ) as locked;
+  if stepped is not null then
+    busy := taskq.lock_steps(stepped);
+    if busy is not null then
+      select coalesce(array_agg(h.id), '{}'), coalesce(array_agg(h.lease_no), '{}') into held, held_nos
+      from unnest(held, held_nos) as h (id, lease_no) where h.id <> all (busy);
+    end if;
+  end if;
 
   perform taskq.ensure_place('task_errors');
   with given as (

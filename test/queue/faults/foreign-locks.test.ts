@@ -61,6 +61,9 @@ const LOCKS: readonly Lock[] = [
     'dead_tasks',
     'finished_tasks',
     'task_errors',
+    'workflows',
+    'workflow_steps',
+    'workflow_asks',
     'release',
   ].map((table): Lock => [`locks every row of ${table}`, `select from taskq.${table} for update`]),
 ];
@@ -72,6 +75,8 @@ interface World {
   readonly locked: PlainWorker;
   readonly tasks: Claimed[];
   readonly lockedTask: Claimed;
+  /** Steps that others wait for: the rows of their ends may be locked. */
+  readonly steps: readonly Claimed[];
 }
 
 /** Every statement of a worker's loops, its start and its end, with what it does whatever others have locked. */
@@ -158,6 +163,26 @@ const STATEMENTS: readonly (readonly [name: string, run: (world: World) => Promi
     },
   ],
   [
+    'complete, settle and rescue of steps',
+    async ({ me: { session, ...me }, tasks, steps: [completed, dead, lost] }) => {
+      // What has its rows locked does not end, and holds up nothing.
+      const answers = await me.settle(
+        outcome(completed!, 'completed'),
+        outcome(dead!, 'dead'),
+        outcome(tasks[7]!, 'completed'),
+      );
+      for (const { id, answer } of answers)
+        expect(id === tasks[7]!.id ? ['recorded'] : ['recorded', 'busy']).toContain(answer);
+      await lapse(session, [lost!.id]);
+      const rescued = await session.rows<{ status: string }>(
+        'select status from taskq.rescue(0, 100000, $1)',
+        me.id,
+      );
+      expect(rescued.filter(({ status }) => status !== 'dead')).toEqual([]);
+      await me.claim({ queues: ['flow'] });
+    },
+  ],
+  [
     'give_back',
     async ({ me, tasks: [, , , , , given] }) =>
       expect(await me.giveBack([given!])).toMatchObject([{ answer: 'recorded' }]),
@@ -211,6 +236,12 @@ async function prepare(): Promise<{ world: World; on: Locked }> {
   await admin.rows('select taskq.pause_worker($1)', locked.id);
   const tasks = await me.claim({ start: 10 });
   await me.heartbeat([{ ...tasks[6]!, started_ms: 0 }]);
+  const flow = ['a', 'b', 'c'].map((step) => ({ step, type: 'work', queue: 'flow' }));
+  const below = { step: 'd', type: 'work', queue: 'flow', after: ['a', 'b', 'c'] };
+  await admin.rows('select from taskq.run_workflow($1)', { name: 'flow', steps: [...flow, below] });
+  const steps = await me.claim({ queues: ['flow'], start: 3 });
+  await me.heartbeat([{ ...steps[2]!, started_ms: 0 }]);
+  await admin.rows('update taskq.tasks set losses = 2 where id = $1', steps[2]!.id);
   const [waiting] = await enqueueSome(admin, 1, { delay_ms: 0 });
   for (const { id } of [me, locked])
     await admin.rows("select from taskq.mark_idle($1, null, 1000, '{work}')", id);
@@ -230,7 +261,7 @@ async function prepare(): Promise<{ world: World; on: Locked }> {
   await session.rows("set lock_timeout = '100ms'");
   await session.rows("set statement_timeout = '30s'");
   return {
-    world: { me, locked, tasks, lockedTask: lockedTask! },
+    world: { me, locked, tasks, lockedTask: lockedTask!, steps },
     on: { worker: locked.id, held: lockedTask!.id, waiting: waiting!, dead: deadId! },
   };
 }
