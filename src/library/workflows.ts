@@ -84,7 +84,8 @@ export interface Workflows {
 
   /**
    * Runs the dead, cancelled and expired steps again, under their ids and with their options; those whose parents return
-   * wait for them again. Returns what became of each; empty if none has died.
+   * wait for them again. A step that still runs is no longer to be cancelled: see `ending`. Returns what became of each;
+   * empty if none has died or was to be cancelled.
    */
   retry(id: string, settings?: { readonly by?: string }): Promise<readonly RetriedStepRecord[]>;
 

@@ -159,6 +159,19 @@ describe('taskq workflow retry', () => {
     );
   });
 
+  test('says which step still runs, and was asked to end', async () => {
+    const id = await start([{ step: 'a' }]);
+    const worker = await registerWorker(sessionOf(project.client), { double: {} });
+    const task = await claimOne(worker, { types: ['double'] });
+    expect(await run('cancel', id, '--wait', '0s')).toMatchObject({ code: 0 });
+    expect(await run('retry', id)).toMatchObject({
+      ...{ code: 1, stdout: 'retried 0 steps\n' },
+      stderr:
+        'taskq: step a still runs: it goes on unless its handler ends because it was asked to; then retry again\n',
+    });
+    expect(await worker.heartbeat([task])).toMatchObject([{ cancel_requested: false }]);
+  });
+
   test('there is none to retry', async () => {
     expect(await run('retry', '999')).toMatchObject({
       code: 1,

@@ -1,10 +1,12 @@
 -- Runs the steps of a workflow that have died (dead, cancelled or expired) again: each returns under its id, with the
 -- options and the payload of its task, all attempts to use again and the lease_no as it was (the fence is never reset).
 -- Those whose parents return too wait for them again; completed steps keep their results. Takes back a request to
--- cancel the workflow, and its failing. Returns a row for each such step: `retried`; `key_held` (extra names the task
--- that has its key now, or holds it for a period); `gone` (its row was deleted, by its retention or by hand); `refused`
--- by the database, with the error in extra. What waits for one that does not return is cancelled again. No rows: no
--- step has died, or there is no such workflow. options: by, a name recorded in taskq.actions beside the role.
+-- cancel the workflow, its failing, and the requests to cancel steps that still run. Returns a row for each such step:
+-- `retried`; `ending`: it still runs, and goes on unless its handler ends because of the request, which it may have
+-- heard of; `key_held` (extra names the task that has its key now, or holds it for a period); `gone` (its row was
+-- deleted, by its retention or by hand); `refused` by the database, with the error in extra. What waits for one that
+-- does not return is cancelled again. No rows: no step has died or is to be cancelled, or there is no such workflow.
+-- options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
 returns table (step text, task_id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -22,15 +24,19 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz;
+  is_stopping boolean;
   steps text[];
   ids bigint[];
+  asked bigint[];
+  asked_steps text[];
   made bigint[];
   one bigint;
   errors jsonb := jsonb_build_object();
   hint record;
 begin
   options := taskq.checked_options('retry_workflow', options, array['by']);
-  perform from taskq.workflows w where w.id = _id for no key update;
+  select w.ended_at is null and w.cancel_requested_at is not null into is_stopping
+  from taskq.workflows w where w.id = _id for no key update;
   if not found then
     return;
   end if;
@@ -45,9 +51,22 @@ begin
     order by s.step
     for no key update
   ) as s;
-  if steps is null then
+  -- Waits for nobody: one that others have locked is just ending, or keeps its request.
+  select array_agg(t.id), array_agg(t.step) into asked, asked_steps
+  from taskq.tasks t
+  where t.workflow_id = _id and t.step is not null and t.lease_owner is not null and t.cancel_requested_at is not null;
+  update taskq.tasks t set cancel_requested_at = null, cancel_reason = null
+  where t.id = any (array(
+    select l.id from taskq.tasks l
+    where l.id = any (asked) and l.lease_owner is not null and l.cancel_requested_at is not null
+    order by l.id
+    for no key update skip locked
+  ));
+  if steps is null and asked is null and not is_stopping then
     return;
   end if;
+  steps := coalesce(steps, '{}');
+  ids := coalesce(ids, '{}');
   ts := clock_timestamp();
   begin
     made := taskq.restore_steps(ids, ts);
@@ -145,6 +164,8 @@ begin
     select f.queue, f.unique_key from taskq.finished_tasks f
     where f.id = o.task_id and f.status in ('cancelled', 'expired')
     limit 1
-  ) as k on true;
+  ) as k on true
+  union all
+  select a.step, a.task_id, 'ending', null from unnest(asked_steps, asked) as a (step, task_id);
 end
 $$;

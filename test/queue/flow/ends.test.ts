@@ -355,6 +355,55 @@ describe('retry', () => {
     await expectSettled(id);
   });
 
+  describe('of a cancelled workflow of which a step still runs', () => {
+    const cancelled = async (steps: Parameters<typeof insertWorkflow>[1]) => {
+      const id = await insertWorkflow(queue.admin, steps);
+      const me = await worker();
+      const tasks = await claimSteps(me, 1);
+      await queue.admin.rows('select taskq.cancel_workflow($1)', id);
+      return { id, me, tasks };
+    };
+    const row = (step: string, answer: string) => ({ step, answer, extra: null });
+
+    test('takes its request back: one that fails then is tried again', async () => {
+      const { id, me, tasks } = await cancelled([{ step: 'a' }, { step: 'b', after: ['a'] }]);
+      expect(await retry(id)).toEqual([row('b', 'retried'), row('a', 'ending')]);
+      expect(await me.heartbeat(tasks)).toMatchObject([{ cancel_requested: false, cancel_reason: null }]);
+      await me.settle(outcome(tasks[0]!, 'failed', { delay_ms: 0 }));
+      expect(await statuses(id)).toEqual({ a: 'released', b: 'waiting' });
+      await settleAll(me, await claimSteps(me));
+      await settleAll(me, await claimSteps(me));
+      await claimed(me);
+      expect(await workflow(id)).toMatchObject({ state: 'completed' });
+      await expectSettled(id);
+    });
+
+    test('says so, and brings it back once its handler has ended because of the request', async () => {
+      const { id, me, tasks } = await cancelled([{ step: 'a' }]);
+      expect(await retry(id)).toEqual([row('a', 'ending')]);
+      expect(await workflow(id)).toMatchObject({ state: 'running', cancel_requested_at: null });
+      await settleAll(me, tasks, 'cancelled');
+      await claimed(me);
+      expect(await workflow(id)).toMatchObject({ state: 'failed' });
+      expect(await retry(id)).toEqual([row('a', 'retried')]);
+      await settleAll(me, await claimSteps(me));
+      await claimed(me);
+      expect(await workflow(id)).toMatchObject({ state: 'completed' });
+      await expectSettled(id);
+    });
+
+    test('waits for nobody who has locked its task', async () => {
+      const { id, me, tasks } = await cancelled([{ step: 'a' }]);
+      await me.session.rows('begin');
+      await settleAll(me, tasks);
+      expect(await retry(id)).toEqual([row('a', 'ending')]);
+      await me.session.rows('commit');
+      await claimed(me);
+      expect(await workflow(id)).toMatchObject({ state: 'completed' });
+      await expectSettled(id);
+    });
+  });
+
   test('counts what ends meanwhile once', async () => {
     const id = await insertWorkflow(queue.admin, diamond);
     const me = await worker();

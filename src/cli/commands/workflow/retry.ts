@@ -33,6 +33,8 @@ export const workflowRetry: CliCommand<ActingOptions> = {
 function leftText({ step, task_id, answer, key, holder, error }: RetriedStep): string {
   const by = holder === null ? 'another task' : `task ${holder}`;
   switch (answer) {
+    case 'ending':
+      return `step ${step} still runs: it goes on unless its handler ends because it was asked to; then retry again`;
     case 'key_held':
       return `step ${step} was not retried: ${by} holds its key ${JSON.stringify(key)}`;
     case 'gone':
@@ -45,6 +47,6 @@ function leftText({ step, task_id, answer, key, holder, error }: RetriedStep): s
 const ABOUT = `
 Dead, cancelled and expired steps return under their ids, with all attempts again and without their delay; those whose
 parents return wait for them again. Completed steps keep their results. Steps below one that cannot return are
-cancelled again.
+cancelled again. A step that still runs is no longer to be cancelled; but its handler may have been asked to end.
 
-Exit codes: 0 all have returned, or there were none; 1 some could not return.`;
+Exit codes: 0 all have returned, or there were none; 1 some could not return, or still end.`;
