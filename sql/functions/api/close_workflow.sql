@@ -1,5 +1,5 @@
--- Closes an open workflow: it takes no more steps, and ends once all of its steps have, which may be now. Waits at most
--- a second for the transactions that add steps. Returns false if it was closed already. options: by, a name recorded in
+-- Closes an open workflow: it takes no more steps, and ends with the next claim after its last step. Waits at most a
+-- second for the transactions that add steps. Returns false if it was closed already. options: by, a name recorded in
 -- taskq.actions beside the role.
 create or replace function taskq.close_workflow(_id bigint, options jsonb default '{}')
 returns boolean
@@ -25,11 +25,10 @@ begin
   ts := clock_timestamp();
   update taskq.workflows w set is_open = false, state = case when w.state = 'open' then 'running' else w.state end
   where w.id = _id;
-  perform taskq.conclude_workflows(array[_id], ts);
+  insert into taskq.workflow_asks (due_at, workflow_id) values (ts, _id);
   perform taskq.record_action(
     'close workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text)
   );
-  -- For the claims that have passed the asks of this workflow meanwhile.
   perform taskq.wake(s.queue, ts)
   from (select distinct l.queue from taskq.workflow_steps l where l.workflow_id = _id) as s;
   return true;
