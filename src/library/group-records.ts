@@ -3,6 +3,7 @@ import type { Queryable } from '../lib/database.ts';
 import { type ListedGroup, listGroups } from '../queue/inspect/list-groups.ts';
 import type { GroupApplying, GroupStop, ShownGroup } from '../queue/inspect/show-group.ts';
 import { causeOf } from './explanation.ts';
+import { timeOf } from './time-of.ts';
 
 /** A group of a queue. */
 export interface GroupRecord {
@@ -141,8 +142,4 @@ export function groupDetailsOf(group: ShownGroup): GroupDetails {
     })),
     next: group.next.map(({ created_at, ...same }) => ({ ...same, createdAt: new Date(created_at) })),
   };
-}
-
-function timeOf(time: string | null): Date | null {
-  return time === null ? null : new Date(time);
 }

@@ -7,6 +7,7 @@ import type { TaskStatus } from '../domain/task.ts';
 import { badOption } from '../lib/bad-option.ts';
 import type { Queryable } from '../lib/database.ts';
 import type { ListedSchedule } from '../queue/inspect/list-schedules.ts';
+import { timeOf } from './time-of.ts';
 
 /** A schedule to be set. */
 export interface ScheduleSettings<Type extends string = string> extends ScheduleOptions {
@@ -143,7 +144,7 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
     const { setSchedule } = await operations();
     const options = { by, ...(allowUnknown !== undefined && { allowUnknown }) };
     const { created, nextAt } = await this.#host.withDatabase((db) => setSchedule(db, schedule, options));
-    return { created, nextAt: dateOf(nextAt) };
+    return { created, nextAt: timeOf(nextAt) };
   }
 
   async list(): Promise<readonly ScheduleRecord[]> {
@@ -212,18 +213,14 @@ function recordOf(schedule: ListedSchedule): ScheduleRecord {
     ...{ name, expression, tz, type, payload, missed, overlap },
     options: { ...schedule.task_options },
     jitterMs: schedule.jitter_ms,
-    nextAt: dateOf(schedule.next_at),
+    nextAt: timeOf(schedule.next_at),
     pause:
       since === null
         ? null
         : { since: new Date(since), by: schedule.paused_by, reason: schedule.pause_reason },
-    lastTick: dateOf(schedule.last_tick),
+    lastTick: timeOf(schedule.last_tick),
     lastTaskId: schedule.last_task_id,
     lastStatus: schedule.last_status,
     lastError: schedule.last_error,
   };
-}
-
-function dateOf(text: string | null): Date | null {
-  return text === null || text === 'infinity' ? null : new Date(text);
 }

@@ -11,6 +11,7 @@ import type { ResultNote } from '../domain/storable-result.ts';
 import type { TaskStatus, WorkflowPlace } from '../domain/task.ts';
 import type { Action, AttemptError, AttemptLog, ShownTask } from '../queue/inspect/show-task.ts';
 import type { Applying, TaskRow } from '../queue/inspect/task-row.ts';
+import { timeOf } from './time-of.ts';
 
 /**
  * A task as it is now, wherever its row is: waiting, held, finished or dead. Null means that there is none, or not yet.
@@ -263,9 +264,4 @@ function logOf({ attempt, left_out: leftOut, lines }: AttemptLog): AttemptLogRec
 
 function actionOf({ verb, at, role, by, reason }: Action): ActionRecord {
   return { verb, at: new Date(at), role, by, reason };
-}
-
-/** Null for infinity too, which only a row changed by hand has. */
-function timeOf(text: unknown): Date | null {
-  return typeof text === 'string' && text !== 'infinity' ? new Date(text) : null;
 }

@@ -3,6 +3,7 @@ import type { TaskStatus } from '../domain/task.ts';
 import type { OnDeath, WorkflowState } from '../domain/workflow/state.ts';
 import type { ListedWorkflow } from '../queue/inspect/list-workflows.ts';
 import type { ShownStep, ShownWorkflow } from '../queue/inspect/show-workflow.ts';
+import { timeOf } from './time-of.ts';
 
 /** A workflow. */
 export interface WorkflowRecord {
@@ -125,8 +126,4 @@ function stepOf(shown: ShownStep): StepRecord {
     cancelledBy: shown.cancelled_by,
     parents: parents.map(({ step, on_death: onDeath, is_met: isMet }) => ({ step, onDeath, isMet })),
   };
-}
-
-function timeOf(time: string | null): Date | null {
-  return time === null ? null : new Date(time);
 }

@@ -74,8 +74,8 @@ export interface Workflows {
   show(id: string): Promise<WorkflowDetails | undefined>;
 
   /**
-   * Cancels a workflow: steps that wait end at once, the workers of running ones are notified, and nothing can be added
-   * any more. Returns `cancelled`; `requested` while steps still run; `not_live` if it has ended, or there is none.
+   * Cancels a workflow: ends the steps that no worker holds, notifies the workers of the others, and refuses further
+   * steps. Returns `cancelled`; `requested` while steps still run; `not_live` if it has ended, or there is none.
    */
   cancel(
     id: string,

@@ -7,12 +7,8 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
 as $$
-  select w.id, w.name, w.state, case when w.ended_at is not null then (
-    select coalesce(jsonb_object_agg(c.status, c.number), '{}')
-    from (
-      select s.status, count(*) as number from taskq.workflow_steps s where s.workflow_id = w.id group by s.status
-    ) as c
-  ) end, w.ended_at is null, null::jsonb
+  select w.id, w.name, w.state, case when w.ended_at is not null then taskq.count_steps(w.id) end,
+    w.ended_at is null, null::jsonb
   from taskq.workflows w
   where w.id = any (_ids)
 $$;

@@ -5,8 +5,8 @@
 -- `retried`; `ending`: it still runs, and goes on unless its handler ends because of the request, which it may have
 -- heard of; `key_held` (extra names the task that has its key now, or holds it for a period); `gone` (its row was
 -- deleted, by its retention or by hand); `refused` by the database, with the error in extra. What waits for one that
--- does not return is cancelled again. No rows: no step has died or is to be cancelled, or there is no such workflow.
--- options: by, a name recorded in taskq.actions beside the role.
+-- does not return is cancelled again. No rows: no step has died, none has been asked to end, or there is no such
+-- workflow. options: by, a name recorded in taskq.actions beside the role.
 create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
 returns table (step text, task_id bigint, answer text, extra jsonb)
 language plpgsql security definer
@@ -51,7 +51,7 @@ begin
     order by s.step
     for no key update
   ) as s;
-  -- Waits for nobody: one that others have locked is just ending, or keeps its request.
+  -- Skip tasks that others have locked: they are ending, or keep their request.
   select array_agg(t.id), array_agg(t.step) into asked, asked_steps
   from taskq.tasks t
   where t.workflow_id = _id and t.step is not null and t.lease_owner is not null and t.cancel_requested_at is not null;

@@ -24,7 +24,7 @@ declare
   lost text[];
   refused bigint[];
 begin
-  -- The first parent by name that has died, or is cancelled here: a parent that is named by nobody else comes later.
+  -- Blame the first parent, by name, that has died; else one that is cancelled in this call.
   select array_agg(c.workflow_id) filter (where t.id is not null), array_agg(c.step) filter (where t.id is not null),
     array_agg(by.parent) filter (where t.id is not null), array_agg(t.id) filter (where t.id is not null),
     array_agg(c.workflow_id) filter (where t.id is null and not l.is_lost),

@@ -58,13 +58,9 @@ begin
   from changed c;
 
   if ended is not null then
-    select jsonb_agg(taskq.workflow_callback('end', w.on_end, w.id, w.name, w.state, jsonb_build_object(
-      'steps', (
-        select coalesce(jsonb_object_agg(c.status, c.number), '{}') from (
-          select s.status, count(*) as number from taskq.workflow_steps s where s.workflow_id = w.id group by s.status
-        ) as c
-      )
-    )))
+    select jsonb_agg(taskq.workflow_callback(
+      'end', w.on_end, w.id, w.name, w.state, jsonb_build_object('steps', taskq.count_steps(w.id))
+    ))
     into tasks
     from taskq.workflows w where w.id = any (ended) and taskq.is_callback(w.on_end);
     if tasks is not null then

@@ -1,6 +1,5 @@
--- Makes those of these revived tasks that are dead steps of workflows run again, and asks the next claim to count them:
--- what waits for them goes on when they complete. One that died while it waited for parents (`dead add`) waits for
--- them again.
+-- Returns the dead steps among these revived tasks to their workflows, and asks the next claim to count them: their
+-- children go on once they complete. A step that died while it waited for parents (`dead add`) waits for them again.
 create or replace function taskq.revive_steps(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer

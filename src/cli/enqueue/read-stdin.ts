@@ -1,6 +1,7 @@
 import { MAX_PAYLOAD_BYTES } from '../../domain/payload.ts';
 import { badOption } from '../../lib/bad-option.ts';
 import type { Context } from '../run/context.ts';
+import { utf8Text } from './utf8-text.ts';
 
 /** Escapes can make a text six times as long as what is stored. */
 const MAX_TEXT_BYTES = 8 * MAX_PAYLOAD_BYTES;
@@ -18,9 +19,5 @@ export async function readStdin(context: Context): Promise<string> {
       throw badOption('payload: larger than 1 MB', 'to enqueue many tasks use --file -');
   }
   if (bytes === 0) throw badOption('payload: stdin is empty');
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw badOption('payload: stdin is not UTF-8 text');
-  }
+  return utf8Text(chunks, 'payload: stdin');
 }

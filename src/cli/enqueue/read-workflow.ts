@@ -12,6 +12,7 @@ import type { LookUpType } from './known-types.ts';
 import { elementTexts, memberText } from './member-text.ts';
 import { openInput } from './open-input.ts';
 import { mergedOptions } from './task-options.ts';
+import { utf8Text } from './utf8-text.ts';
 
 /**
  * Read the workflow of a file, or of stdin for `-`, with the text of its payloads unchanged. Throws TaskqError (exit 2)
@@ -38,11 +39,7 @@ export async function readWorkflow(path: string, lookUp: LookUpType): Promise<Ne
 async function textOf(path: string): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of await openInput(path)) chunks.push(chunk);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    throw badOption(`${path === '-' ? 'stdin' : path} is not UTF-8 text`);
-  }
+  return utf8Text(chunks, path === '-' ? 'stdin' : path);
 }
 
 async function stepOf(value: unknown, text: string, number: number, lookUp: LookUpType): Promise<NewTask> {

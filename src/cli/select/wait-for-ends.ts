@@ -30,7 +30,7 @@ export async function waitForEnds(
   }
 }
 
-/** Open what waits for the ends of tasks or workflows, to be closed. */
+/** Open a waiter for the ends of tasks or workflows. The caller closes it. */
 export async function openWaiter<End extends { readonly id: string; readonly live: boolean }>(
   context: Context,
   source: EndSource<End>,

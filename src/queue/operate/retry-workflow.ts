@@ -19,7 +19,7 @@ export interface RetriedStep {
 }
 
 /**
- * Run the dead steps of a workflow again: see `taskq.retry_workflow`. Empty: none has died or is to be cancelled, or
+ * Run the dead steps of a workflow again: see `taskq.retry_workflow`. Empty: none has died or been asked to end, or
  * there is no workflow.
  */
 export function retryWorkflow(db: Queryable, id: string, { by }: Acting): Promise<RetriedStep[]> {

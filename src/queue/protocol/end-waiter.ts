@@ -56,8 +56,8 @@ const OUTAGE_MS = 60_000;
 const MOST_AT_ONCE = 1000;
 
 /**
- * Waits for the ends of tasks or workflows: one session listens and one loop polls for all waiters. Polling alone is correct; a
- * notification may be lost.
+ * Waits for the ends of tasks or workflows: one session listens and one loop polls for all waiters. Polling alone is
+ * correct; a notification may be lost.
  */
 export class EndWaiter<End extends { readonly id: string; readonly live: boolean }> {
   readonly #options: EndWaiterOptions<End>;

@@ -1,15 +1,15 @@
 import { InvalidPayloadError } from '../../domain/errors.ts';
 import type { StoredPayload } from '../../domain/payload.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
+import { AwaitedAnswers } from './awaited-answers.ts';
 import type { PayloadAnswer } from './child-messages.ts';
 
 /** Asks the worker, which has all handlers, whether payloads fit the schemas of their types. */
 export class AskedChecks {
   readonly #send: (check: number, type: string, payload: StoredPayload) => void;
-  readonly #asked = new Map<number, (answer: PayloadAnswer['answer']) => void>();
+  readonly #answers = new AwaitedAnswers<PayloadAnswer['answer']>();
   /** Types without a schema: changed handlers run in another process. */
   readonly #unchecked = new Set<string>();
-  #count = 0;
 
   constructor(send: (check: number, type: string, payload: StoredPayload) => void) {
     this.#send = send;
@@ -17,17 +17,15 @@ export class AskedChecks {
 
   readonly ask: PayloadCheck = (type, payload) => {
     if (this.#unchecked.has(type)) return undefined;
-    const check = ++this.#count;
-    const answer = new Promise<PayloadAnswer['answer']>((answered) => this.#asked.set(check, answered));
-    this.#send(check, type, payload);
-    return answer.then((known) => {
-      if (known === null) this.#unchecked.add(type);
-      else if (known !== 'fits') throw new InvalidPayloadError(type, known.problem);
-    });
+    return this.#answers
+      .ask((check) => this.#send(check, type, payload))
+      .then((known) => {
+        if (known === null) this.#unchecked.add(type);
+        else if (known !== 'fits') throw new InvalidPayloadError(type, known.problem);
+      });
   };
 
   answered(check: number, answer: PayloadAnswer['answer']): void {
-    this.#asked.get(check)?.(answer);
-    this.#asked.delete(check);
+    this.#answers.answered(check, answer);
   }
 }

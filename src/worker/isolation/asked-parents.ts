@@ -1,27 +1,21 @@
 import type { ParentRow } from '../../queue/inspect/get-parents.ts';
 import type { ReadParents } from '../attempt/parents.ts';
+import { AwaitedAnswers } from './awaited-answers.ts';
 import type { ParentsAnswer } from './child-messages.ts';
 
 /** Asks the worker, which is connected to the database, for the parents of the step that runs. */
 export class AskedParents {
   readonly #send: (ask: number) => void;
-  readonly #asked = new Map<number, (answer: ParentsAnswer) => void>();
-  #count = 0;
+  readonly #answers = new AwaitedAnswers<ParentsAnswer>();
 
   constructor(send: (ask: number) => void) {
     this.#send = send;
   }
 
-  readonly read: ReadParents = async () => {
-    const ask = ++this.#count;
-    const answer = new Promise<ParentsAnswer>((answered) => this.#asked.set(ask, answered));
-    this.#send(ask);
-    return rowsOf(await answer);
-  };
+  readonly read: ReadParents = async () => rowsOf(await this.#answers.ask(this.#send));
 
   answered(ask: number, answer: ParentsAnswer): void {
-    this.#asked.get(ask)?.(answer);
-    this.#asked.delete(ask);
+    this.#answers.answered(ask, answer);
   }
 }
 

@@ -1,3 +1,4 @@
+import { byKind, drawByWeight } from './draw.ts';
 import { type Play, play } from './play.ts';
 import { step } from './step.ts';
 import { isLive } from './task.ts';
@@ -29,14 +30,10 @@ export function randomSequence(root: World, random: () => number): Play[] {
 
 /** Half of what ends a task and of what names an old lease is drawn again: sequences would be dull. */
 function drawEvent(world: World, random: () => number): Event {
-  const kinds = new Map<string, Event[]>();
-  for (const event of eventsOf(world, MANY)) {
-    const kind = event.at === 'worker' ? 'silence' : `${event.action.verb} ${event.at}`;
-    const alike = kinds.get(kind);
-    if (alike) alike.push(event);
-    else kinds.set(kind, [event]);
-  }
-  const event = pick(pick([...kinds].flatMap(weighed), random), random);
+  const kinds = byKind(eventsOf(world, MANY), (event) =>
+    event.at === 'worker' ? 'silence' : `${event.action.verb} ${event.at}`,
+  );
+  const event = drawByWeight(kinds, (kind) => WEIGHTS[kind.split(' ')[0]!] ?? 6, random);
   const ends = countLive(apply(world, event, step).world) < countLive(world);
   return (ends || isOld(world, event)) && random() < 0.5 ? drawEvent(world, random) : event;
 }
@@ -47,16 +44,9 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   ...{ settle: 5, start: 2, expire: 2, fall_due: 2 },
 };
 
-function weighed([kind, events]: readonly [string, Event[]]): Event[][] {
-  return Array.from({ length: WEIGHTS[kind.split(' ')[0]!] ?? 6 }, () => events);
-}
-
 function isOld({ tasks }: World, event: Event): boolean {
   if (event.at === 'worker' || event.at === 'both' || !('lease' in event.action)) return false;
   return event.action.lease !== tasks[event.at].leases.at(-1)?.no;
 }
 
 const countLive = ({ tasks }: World) => tasks.filter((task) => isLive(task) || task.status === 'dead').length;
-
-const pick = <Item>(items: readonly Item[], random: () => number): Item =>
-  items[Math.floor(random() * items.length)]!;

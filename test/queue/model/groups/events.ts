@@ -1,3 +1,4 @@
+import { byKind, drawByWeight, sequenceOf } from '../draw.ts';
 import { DOORS, type Event, OUTCOMES } from './step.ts';
 import { GROUPS, isHeld, isLive, isWaiting, mayStart, type Task, type World } from './world.ts';
 
@@ -84,12 +85,7 @@ export function randomSequence(
   random: () => number,
   step: (world: World, event: Event) => World,
 ): Event[] {
-  const sequence: Event[] = [];
-  const length = 15 + Math.floor(random() * 26);
-  for (let world = root; sequence.length < length; world = step(world, sequence.at(-1)!)) {
-    sequence.push(drawEvent(world, random));
-  }
-  return sequence;
+  return sequenceOf(root, [15, 40], random, (world) => drawEvent(world, random), step);
 }
 
 /** How often a kind of event is drawn, 1 unless told. */
@@ -98,13 +94,6 @@ const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
 };
 
 function drawEvent(world: World, random: () => number): Event {
-  const kinds = new Map<string, Event[]>();
-  for (const event of eventsOf(world)) kinds.set(event.verb, [...(kinds.get(event.verb) ?? []), event]);
-  const drawn = [...kinds].flatMap(([verb, events]) =>
-    Array.from({ length: WEIGHTS[verb as Event['verb']] ?? 1 }, () => events),
-  );
-  return pick(pick(drawn, random), random);
+  const kinds = byKind(eventsOf(world), ({ verb }) => verb);
+  return drawByWeight(kinds, (verb) => WEIGHTS[verb as Event['verb']] ?? 1, random);
 }
-
-const pick = <Item>(items: readonly Item[], random: () => number): Item =>
-  items[Math.floor(random() * items.length)]!;
