@@ -1,0 +1,46 @@
+-- Runs the function of this name, written `schema.name` and quoted as in SQL where it must be, with this payload, and
+-- returns its answer, null included. The function takes one jsonb and returns one. A name without a schema is refused,
+-- so that no search path decides which function it means. Errors: 42602, the name is not of that form; 42883, there is
+-- no such function; 42P13, it does not return one jsonb; 42501, the caller may not use its schema or may not execute
+-- it; and whatever the function itself raises.
+--
+-- It runs with the rights of its caller, who can run nothing here that it could not run without it. Never call it from
+-- a function that runs with the rights of its owner: it would run anything that the owner may run.
+create or replace function internal.run_function(function_name text, payload jsonb)
+returns jsonb
+language plpgsql
+as $$
+declare
+  -- No search path is set here, since the function that runs would have it too; so all names have their schema.
+  function_id pg_catalog.regprocedure;
+  function_schema text;
+  name text;
+  returns_jsonb boolean;
+  answer jsonb;
+begin
+  begin
+    if pg_catalog.cardinality(pg_catalog.parse_ident(function_name)) operator(pg_catalog.=) 2 then
+      function_id := pg_catalog.to_regprocedure(function_name operator(pg_catalog.||) '(jsonb)');
+    else
+      raise invalid_name;
+    end if;
+  exception when invalid_name or invalid_parameter_value or syntax_error then
+    raise exception 'db_function "%": expected the name of a function with its schema, such as comms.send_email',
+      function_name using errcode = 'invalid_name';
+  end;
+  if function_id is null then
+    raise exception 'there is no function %(jsonb)', function_name using errcode = 'undefined_function';
+  end if;
+  select n.nspname, p.proname, p.prorettype operator(pg_catalog.=) 'pg_catalog.jsonb'::pg_catalog.regtype
+      and not p.proretset and p.prokind operator(pg_catalog.=) 'f'
+  into strict function_schema, name, returns_jsonb
+  from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace
+  where p.oid operator(pg_catalog.=) function_id;
+  if not returns_jsonb then
+    raise exception 'function %(jsonb) does not return one jsonb', function_name
+      using errcode = 'invalid_function_definition';
+  end if;
+  execute pg_catalog.format('select %I.%I($1)', function_schema, name) into answer using payload;
+  return answer;
+end
+$$;
