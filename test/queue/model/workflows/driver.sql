@@ -97,6 +97,11 @@ begin
       perform taskq.close_workflow(id) from taskq.workflows;
     when 'cancel_workflow' then
       perform taskq.cancel_workflow(id) from taskq.workflows;
+    when 'retry_workflow' then
+      return (
+        select string_agg(concat_ws(' ', r.step, r.answer), ', ' order by r.answer desc, r.step)
+        from taskq.workflows w, taskq.retry_workflow(w.id) as r
+      );
     when 'look' then
       return (
         select s.answer

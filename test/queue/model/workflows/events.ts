@@ -1,6 +1,6 @@
 import { byKind, drawByWeight, sequenceOf } from '../draw.ts';
 import { type Event, isLate, OUTCOMES } from './step.ts';
-import { hasEnded, isUnclaimed, type OnDeath, type Step, type World } from './world.ts';
+import { hasDied, hasEnded, isUnclaimed, type OnDeath, type Step, type World } from './world.ts';
 
 /** The steps that a world may have, with those that are added. */
 const STEPS = 7;
@@ -13,6 +13,8 @@ export function eventsOf(world: World): Event[] {
   events.push({ verb: 'claim' }, { verb: 'fill' });
   if (isOpen && steps.length < STEPS) events.push(...additionsOf(world), { verb: 'close' });
   if (!cancelRequested && flow.live > 0) events.push({ verb: 'cancel_workflow' });
+  if (cancelRequested || steps.some((step) => hasDied(step) || step.cancelRequested))
+    events.push({ verb: 'retry_workflow' });
   if (steps.some(isLate)) events.push({ verb: 'expire' });
   if (flow.isLooking) events.push({ verb: 'look' });
   return events;
@@ -58,7 +60,7 @@ export function randomSequence(
 /** How often a kind of event is drawn, 2 unless told. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
   ...{ claim: 8, fill: 4, settle: 10, add: 5, cancel: 3, revive: 4, look: 4 },
-  ...{ cancel_workflow: 1, close: 1 },
+  ...{ cancel_workflow: 1, close: 1, retry_workflow: 2 },
 };
 
 function drawEvent(world: World, random: () => number): Event {

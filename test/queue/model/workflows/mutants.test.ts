@@ -128,6 +128,48 @@ const MUTANTS = [
     from: 'then coalesce(w.ended_at, _ts) end,',
     to: 'then coalesce(w.ended_at, _ts) else w.ended_at end,',
   },
+  {
+    name: 'a step that returns does not wait for a parent that returns with it',
+    file: 'retry_workflow',
+    from: "(child.status = 'waiting' or child.task_id = any (made))",
+    to: "child.status = 'waiting'",
+  },
+  {
+    name: 'a step that waits goes on without the parent that returns',
+    file: 'retry_workflow',
+    from: "(child.status = 'waiting' or child.task_id = any (made))",
+    to: 'child.task_id = any (made)',
+  },
+  {
+    name: 'a retry counts what the asks count too',
+    file: 'retry_workflow',
+    from: 'deaths = c.deaths - a.deaths',
+    to: 'deaths = c.deaths',
+  },
+  {
+    name: 'a workflow that is retried stays about to be cancelled',
+    file: 'retry_workflow',
+    from: 'cancel_requested_at = null, cancel_reason = null,\n    failing_at = null',
+    to: 'failing_at = null',
+  },
+  {
+    name: 'a workflow that is retried has failed already',
+    file: 'retry_workflow',
+    from: 'failing_at = null, ended_at',
+    to: 'ended_at',
+  },
+  {
+    name: 'a workflow that is retried does not end again',
+    file: 'retry_workflow',
+    from: 'ended_at = null, drop_on = null\n  from (',
+    to: 'drop_on = null\n  from (',
+  },
+  {
+    name: 'a running step is still to end after a retry',
+    file: 'retry_workflow',
+    from: 'update taskq.tasks t set cancel_requested_at = null, cancel_reason = null\n  where',
+    to: 'update taskq.tasks t set cancel_reason = null\n  where',
+  },
 ] as const;
 
 const model = useModel(new URL('driver.sql', import.meta.url));

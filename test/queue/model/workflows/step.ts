@@ -23,7 +23,7 @@ export type Event =
   | { readonly verb: 'cancel' | 'add_dead' | 'revive' | 'overdue'; readonly step: string }
   | { readonly verb: 'add'; readonly step: string; readonly after: readonly Edge[] }
   /** `look`: the task that follows the end of a step runs. `expire`: the sweep comes. */
-  | { readonly verb: 'close' | 'cancel_workflow' | 'expire' | 'look' };
+  | { readonly verb: 'close' | 'cancel_workflow' | 'retry_workflow' | 'expire' | 'look' };
 
 /** The answer is what the SQL function says. */
 export interface Stepped {
@@ -76,6 +76,8 @@ export const act: Act = (world, event) => {
       return unanswered({ ...world, isOpen: false });
     case 'cancel_workflow':
       return unanswered(attended({ ...world, isOpen: false, cancelRequested: true }));
+    case 'retry_workflow':
+      return retried(world);
     case 'look': {
       const after = attended(world);
       return { world: { ...after, flow: { ...after.flow, isLooking: false } }, answer: 'recorded' };
@@ -107,6 +109,28 @@ function ended(world: World, name: string, status: Step['status'], cancelledBy: 
 function revived(world: World, { name, edges }: Step): World {
   const status = edges.every(({ isMet }) => isMet) ? 'pending' : 'waiting';
   return changed(world, name, { status, cancelledBy: null });
+}
+
+/**
+ * All that has died returns, and waits again for the parents that return with it. What has not ended forgets that it
+ * was to end.
+ */
+function retried(world: World): Stepped {
+  const dead = world.steps.filter(hasDied).map(({ name }) => name);
+  const asked = world.steps.filter(({ cancelRequested }) => cancelRequested).map(({ name }) => name);
+  const answer = [...dead.map((name) => `${name} retried`), ...asked.map((name) => `${name} ending`)].join(
+    ', ',
+  );
+  if (answer === '' && !(world.cancelRequested && !isEnd(world.flow.state))) return { world, answer };
+  const steps = world.steps.map((step): Step => {
+    const returns = dead.includes(step.name);
+    if (!returns && step.status !== 'waiting') return { ...step, cancelRequested: false };
+    const edges = step.edges.map((edge) => ({ ...edge, isMet: edge.isMet && !dead.includes(edge.parent) }));
+    const status = edges.every(({ isMet }) => isMet) ? 'pending' : 'waiting';
+    return { ...step, edges, status: returns ? status : 'waiting', cancelledBy: null };
+  });
+  const flow: Flow = { ...world.flow, state: world.isOpen ? 'open' : 'running', isFailing: false };
+  return { world: { ...world, steps, flow, cancelRequested: false }, answer };
 }
 
 function settle(world: World, step: Step, outcome: (typeof OUTCOMES)[number]): Stepped {
