@@ -70,6 +70,27 @@ begin
   end if;
   if ids is not null then
     refused := taskq.cancel_waiting(ids, 'a parent of the step has died', _ts, _each);
+    -- The one that was blamed may live: another one was cancelled in this call, too.
+    update taskq.workflow_steps s set cancelled_by = dead.parent
+    from unnest(locked_of, locked, parents) as c (workflow_id, step, parent)
+    cross join lateral (
+      select true as lives from taskq.workflow_steps l
+      where l.workflow_id = c.workflow_id and l.step = c.parent and l.status not in ('dead', 'cancelled', 'expired')
+      limit 1
+    ) as blamed
+    cross join lateral (
+      select e.parent
+      from taskq.workflow_edges e
+      cross join lateral (
+        select l.status from taskq.workflow_steps l
+        where l.workflow_id = e.workflow_id and l.step = e.parent limit 1
+      ) as p
+      where e.workflow_id = c.workflow_id and e.child between c.step and c.step and e.on_death = 'cancel'
+        and not e.is_met and p.status in ('dead', 'cancelled', 'expired')
+      order by e.parent
+      limit 1
+    ) as dead
+    where s.workflow_id = c.workflow_id and s.step = c.step;
     if refused <> '{}' then
       perform taskq.ask_steps(array_agg(c.workflow_id), array_agg(c.parent), _ts + interval '5 s')
       from unnest(locked_of, parents, ids) as c (workflow_id, parent, id) where c.id = any (refused);

@@ -99,8 +99,14 @@ export const BEGINNINGS: readonly Beginning[] = [
     newStep('e', [after('d', 'continue'), after('a', 'cancel')]),
   ]),
   beginning(
-    'two that stand alone and one after both, of which one may die',
-    [newStep('a'), newStep('b'), newStep('c', [after('a', 'continue'), after('b', 'continue')])],
+    'two that stand alone, one after both, and one that either may cancel, of which one may die',
+    [
+      newStep('a'),
+      newStep('b'),
+      newStep('c', [after('a', 'continue'), after('b', 'continue')]),
+      newStep('d', [after('b', 'cancel')]),
+      newStep('e', [after('a', 'cancel'), after('d', 'cancel')]),
+    ],
     { failFast: true, maxDead: 1 },
   ),
 ];
