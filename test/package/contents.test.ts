@@ -125,8 +125,8 @@ describe('its dependencies', () => {
     expect([...new Set(names)].sort()).toEqual(['commander', ...Object.keys(dependencies)].sort());
   });
 
-  test('have each a reason in ARCHITECTURE.md', () => {
-    const table = read('ARCHITECTURE.md').split('## Packages')[1]!;
+  test('have each a reason in CONTRIBUTING.md', () => {
+    const table = read('CONTRIBUTING.md').split('## Packages')[1]!;
     const named = [...table.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell]) =>
       cell!.split(',').map((name) => name.trim()),
     );

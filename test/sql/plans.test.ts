@@ -477,7 +477,7 @@ describe.sequential(`among ${LIVE} live and ${HISTORY} finished tasks`, () => {
 
     test.each(names)('%s', (verb) => expectIndexed(verb, MOST_PAGES[verb] ?? USUALLY));
 
-    test('what reads a whole table takes what ARCHITECTURE.md says', async () => {
+    test('what reads a whole table takes what docs/performance.md says', async () => {
       const [live] = await admin.rows<{ blocks: number; gb: number }>(
         `select (bytes / 8192)::int as blocks, bytes / 2 ^ 30 as gb from pg_relation_size('taskq.tasks') as bytes`,
       );
