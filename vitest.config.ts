@@ -70,7 +70,7 @@ const older = system &&
       exclude: [
         ...UNIT,
         'test/queue/model/**/{mutants,race}.test.ts',
-        'test/queue/faults/{atomic-enqueue,first-start,lost-answers,replacing,zombies}.test.ts',
+        'test/queue/faults/{atomic-enqueue,first-start,lost-answers,replacing,upgrade,zombies}.test.ts',
         'test/queue/{breaker-model,group-verbs,reporter}.test.ts',
       ],
       provide: { systemBinDir: system.binDir },

@@ -1,7 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import type { MigrationStep } from '../../../src/queue/schema/migrate.ts';
+import { SQL } from '../../../src/queue/schema/schema-release.ts';
 import type { Session } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
 
@@ -100,4 +104,21 @@ export async function stopAt(
       );
     },
   };
+}
+
+/** The text of a file that makes a function of taskq's. */
+export function functionOf(signature: string, body: string): string {
+  const settings = 'language sql security definer set search_path = pg_catalog, taskq, pg_temp';
+  return `-- Of a test.\ncreate or replace function taskq.${signature} ${settings} as $$ ${body} $$;`;
+}
+
+/** Makes the directory of a release `more` numbers after this one, with these files of functions added. */
+export async function releaseWith(more: number, files: Readonly<Record<string, string>>): Promise<string> {
+  const sql = await mkdtemp(join(inject('scratchDirectory'), 'sql-'));
+  await cp(SQL, sql, { recursive: true });
+  const release = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8'));
+  await writeFile(join(sql, 'release.json'), JSON.stringify({ ...release, number: release.number + more }));
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(sql, 'functions', 'api', `${name}.sql`), text);
+  return sql;
 }

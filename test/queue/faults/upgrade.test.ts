@@ -2,15 +2,15 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { Blocker } from '../../../src/queue/schema/blockers.ts';
-import { type MigrateOptions, migrate } from '../../../src/queue/schema/migrate.ts';
+import { migrate } from '../../../src/queue/schema/migrate.ts';
 import { SQL } from '../../../src/queue/schema/schema-release.ts';
-import { createTestDatabase, emptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { knowTypes } from '../../support/know-types.ts';
 import { enqueue, statusOf } from '../rows.ts';
 import { type Session, sessionOf } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
 import { claimOne, outcome, registerWorker } from '../worker.ts';
-import { describeSchema, startMigrator, stopAt } from './migrators.ts';
+import { describeSchema, functionOf, releaseWith, startMigrator, stopAt } from './migrators.ts';
 
 /** A release after this one: a migration more, a function more, and the view is another. */
 let newer: string;
@@ -167,21 +167,6 @@ test.each(['ALTER TABLE', 'CREATE VIEW', 'CREATE FUNCTION', 'REVOKE'])(
 );
 
 describe('what another release has otherwise', () => {
-  const OF = 'language sql security definer set search_path = pg_catalog, taskq, pg_temp';
-  const functionOf = (signature: string, body: string) =>
-    `-- Of a test.\ncreate or replace function taskq.${signature} ${OF} as $$ ${body} $$;`;
-
-  /** This release and so many more, with these functions besides. */
-  async function releaseWith(more: number, files: Readonly<Record<string, string>>): Promise<string> {
-    const sql = await mkdtemp(join(inject('scratchDirectory'), 'sql-'));
-    await cp(SQL, sql, { recursive: true });
-    const release = JSON.parse(await readFile(join(sql, 'release.json'), 'utf8'));
-    await writeFile(join(sql, 'release.json'), JSON.stringify({ ...release, number: release.number + more }));
-    for (const [name, text] of Object.entries(files))
-      await writeFile(join(sql, 'functions', 'api', `${name}.sql`), text);
-    return sql;
-  }
-
   const first = {
     removed: functionOf('removed(_n integer) returns integer', 'select _n'),
     longer: functionOf('longer(_n integer) returns integer', 'select _n'),
@@ -324,166 +309,6 @@ describe('what another release has otherwise', () => {
         `SELECT colours.green to ${other} with grant option of ${owner}`,
         `UPDATE colours.green to ${other} with grant option of ${owner}`,
       ]);
-    });
-  });
-
-  describe('belongs to the owner of the schema, whoever upgrades', () => {
-    const plain = functionOf('painted() returns bigint', 'select 0::bigint');
-    let shared: TestDatabase;
-    let superuser: Session;
-    let next: string;
-    let owner: string;
-    let deployer: string;
-    let caller: string;
-
-    beforeEach(async () => {
-      shared = await emptyDatabase();
-      superuser = sessionOf(await shared.client());
-      [owner, deployer, caller] = ['owner', 'deployer', 'caller'].map((role) => `${role}_${shared.name}`) as [
-        string,
-        string,
-        string,
-      ];
-      for (const role of [owner, deployer, caller])
-        await superuser.rows(`create role ${role} login noinherit`);
-      next = await releaseWith(2, {
-        painted: functionOf('painted() returns bigint', 'select taskq.paint_count()'),
-        paint_count: functionOf('paint_count() returns bigint', 'select count(*) from taskq.paints'),
-        paint_names:
-          '-- Of a test.\ncreate or replace view taskq.paint_names as select name from taskq.paints;',
-      });
-      await writeFile(
-        join(next, 'migrations', '3_create-paints.sql'),
-        'create table taskq.paints (id bigint generated always as identity, name text);',
-      );
-    });
-    afterEach(async () => {
-      await superuser.rows('reset role');
-      for (const role of [owner, deployer, caller])
-        await superuser.client.query(`drop owned by ${role} cascade; drop role ${role}`);
-      await shared.drop();
-    });
-
-    const migrateAs = (role: string, sql: string, options: Partial<MigrateOptions> = {}) =>
-      migrate({ databaseUrl: shared.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`), sql, ...options });
-
-    /** The owner migrates the release before, into a schema that somebody made, or into none. */
-    async function ownerMigrates(
-      prepare = `grant create on database ${shared.name} to ${owner}`,
-    ): Promise<void> {
-      await superuser.client.query(prepare);
-      await migrateAs(owner, await releaseWith(1, { painted: plain }));
-      await superuser.client.query(`
-        grant usage on schema taskq to ${caller};
-        set role ${owner};
-        grant execute on all functions in schema taskq to ${caller};
-        alter default privileges in schema taskq grant execute on functions to ${caller};
-        reset role;
-      `);
-    }
-
-    async function expectUpgraded(): Promise<void> {
-      const others = `
-        select oid::regprocedure::text from pg_proc
-        where pronamespace = 'taskq'::regnamespace and proowner <> '${owner}'::regrole
-        union all
-        select oid::regclass::text from pg_class
-        where relnamespace = 'taskq'::regnamespace and relowner <> '${owner}'::regrole`;
-      expect(await superuser.rows(others)).toEqual([]);
-      for (const role of [owner, caller]) {
-        await superuser.rows(`set role ${role}`);
-        // Of the release before, with a new body; and new, granted by the owner's default privileges.
-        expect(await superuser.row('select taskq.painted(), taskq.paint_count()')).toEqual({
-          painted: '0',
-          paint_count: '0',
-        });
-        await superuser.rows('reset role');
-      }
-    }
-
-    test.each([
-      ['into a database', () => undefined],
-      ['into a schema of its own', () => `create schema taskq authorization ${owner}`],
-      [
-        'into a schema of an administrator',
-        () => `create schema taskq; grant usage, create on schema taskq to ${owner}`,
-      ],
-    ])('a superuser, where the owner had migrated %s', async (_, prepare) => {
-      await ownerMigrates(prepare());
-      await migrateAs('postgres', next, { dryRun: true });
-      await migrateAs('postgres', next);
-      await expectUpgraded();
-    });
-
-    test('a role that may act as the owner, and has none of its rights otherwise', async () => {
-      await ownerMigrates();
-      await superuser.rows(`grant ${owner} to ${deployer}`);
-      await migrateAs(deployer, next);
-      await expectUpgraded();
-    });
-
-    test('a role that may not act as the owner is refused, and told what to do', async () => {
-      await ownerMigrates();
-      const isAfter15 = await superuser.value<boolean>(
-        "select current_setting('server_version_num')::integer >= 160000",
-      );
-      await superuser.client.query(
-        `grant usage, create on schema taskq to ${deployer}; grant select on all tables in schema taskq to ${deployer};
-         ${isAfter15 ? `grant ${owner} to ${deployer} with inherit true, set false` : ''}`,
-      );
-      const before = await describeSchema(superuser);
-      const grant = `grant ${owner} to ${deployer}${isAfter15 ? ' with set true' : ''}`;
-      await expect(migrateAs(deployer, next)).rejects.toMatchObject({
-        code: 'may_not_migrate',
-        message: `nothing was changed: role ${deployer} may not act as role ${owner}, which owns the schema taskq`,
-        hint: expect.stringMatching(`^run taskq migrate as ${owner}, or first: ${grant};`),
-      });
-      expect(await describeSchema(superuser)).toEqual(before);
-      const { steps } = await migrateAs(deployer, next, { dryRun: true });
-      expect(steps.filter(({ applied }) => !applied)).toHaveLength(2);
-      await superuser.rows(grant);
-      await migrateAs(deployer, next);
-      await expectUpgraded();
-    });
-
-    test('an owner that may no longer create in the schema is told so', async () => {
-      await ownerMigrates(`create schema taskq; grant usage, create on schema taskq to ${owner}`);
-      await superuser.rows(`revoke create on schema taskq from ${owner}`);
-      const before = await describeSchema(superuser);
-      for (const role of [owner, 'postgres']) {
-        await expect(migrateAs(role, next)).rejects.toMatchObject({
-          code: 'may_not_migrate',
-          message: expect.stringMatching(`^role ${owner} may not create objects in the schema taskq`),
-          hint: `as postgres, the owner of the schema: grant usage, create on schema taskq to ${owner}`,
-        });
-      }
-      expect(await describeSchema(superuser)).toEqual(before);
-    });
-
-    describe('where another role owns one of its functions', () => {
-      beforeEach(async () => {
-        await ownerMigrates();
-        await superuser.rows('alter function taskq.painted() owner to postgres');
-      });
-
-      test('a superuser gives it back to the owner of the schema', async () => {
-        await migrateAs('postgres', next);
-        await expectUpgraded();
-      });
-
-      test('a role that may not is told how, and nothing is changed', async () => {
-        const before = await describeSchema(superuser);
-        const give = `alter function taskq.painted() owner to ${owner}`;
-        await expect(migrateAs(owner, next)).rejects.toMatchObject({
-          code: 'may_not_migrate',
-          message: `nothing was changed: function taskq.painted() belongs to role postgres, and the schema taskq to role ${owner}`,
-          hint: `run taskq migrate as a superuser, or first, as one: ${give}`,
-        });
-        expect(await describeSchema(superuser)).toEqual(before);
-        await superuser.rows(give);
-        await migrateAs(owner, next);
-        await expectUpgraded();
-      });
     });
   });
 

@@ -5,7 +5,7 @@ import { playAtRandom, settingsOf } from './play.ts';
 import { BEGINNINGS } from './world.ts';
 
 /** From each beginning. */
-const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 60) : 25;
+const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 40) : 12;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 const model = useModel(new URL('driver.sql', import.meta.url));
