@@ -121,6 +121,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/migrate.ts')).migrate,
       },
       {
+        name: 'grants',
+        summary: 'print or grant what roles of the database need to use the queue',
+        load: async () => (await import('./commands/grants.ts')).grants,
+      },
+      {
         name: 'config',
         summary: 'show every setting and where its value comes from',
         load: async () => (await import('./commands/config.ts')).config,

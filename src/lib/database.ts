@@ -150,6 +150,7 @@ export interface ServerError extends Error {
   readonly code: string | undefined;
   readonly constraint: string | undefined;
   readonly detail: string | undefined;
+  readonly hint: string | undefined;
   /** Of the table concerned, if any. */
   readonly schema: string | undefined;
   /** The server function that raised it. */

@@ -134,6 +134,10 @@ export const ERROR_CODES = described({
     meaning: 'a task of another type or group holds the key of a task that was to replace it',
     remedy: 'use another key, or another queue; or leave out `onHeld`',
   },
+  may_not_grant: {
+    meaning: 'the role lacks a right that `grants --apply` needs',
+    remedy: 'as the hint says; or let another role run what `taskq grants` prints',
+  },
   may_not_migrate: {
     meaning: 'the role lacks a right that `migrate` needs',
     remedy: 'grant it, as the hint says',
@@ -148,6 +152,14 @@ export const ERROR_CODES = described({
     remedy: 'set `handlers`, or add a file',
   },
   no_log: { meaning: 'the local PostgreSQL has no log: it has never been started', remedy: 'start it' },
+  no_such_function: {
+    meaning: 'a function or a schema that was to be granted does not exist, or its name is ambiguous',
+    remedy: 'check `--functions`',
+  },
+  no_such_role: {
+    meaning: 'a role that was to be granted something does not exist',
+    remedy: 'create it: `create role … login`',
+  },
   no_such_schedule: { meaning: 'no schedule has this name', remedy: 'see `taskq schedule`' },
   no_such_task: {
     meaning: 'nothing is known of a task: it never existed, was deleted, or outlived its retention',
@@ -163,6 +175,10 @@ export const ERROR_CODES = described({
     remedy: 'add `--yes`',
   },
   not_dead: { meaning: 'the task is not a dead letter', remedy: 'use the command that the hint names' },
+  not_granted: {
+    meaning: 'the role may not call a function, or use the schema',
+    remedy: 'grant what `taskq grants` prints for its kind of role',
+  },
   not_held: { meaning: 'no task holds the key', remedy: 'check the key and the queue' },
   not_live: { meaning: 'the task has finished or does not exist', remedy: 'check the id' },
   not_running: { meaning: 'the local PostgreSQL is not running', remedy: '`taskq db start`' },

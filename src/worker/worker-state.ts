@@ -9,6 +9,7 @@ import { getParents } from '../queue/inspect/get-parents.ts';
 import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
+import { notGranted } from '../queue/schema/not-granted.ts';
 import type { Attempt } from './attempt/attempt.ts';
 import type { HandlerOutput } from './attempt/handler-output.ts';
 import { HandlerTransactions } from './attempt/handler-transactions.ts';
@@ -265,7 +266,9 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   logFailedStatement(error: unknown): void {
     const { events, databaseUrl } = this.options;
     if (!isUnanswered(error))
-      events.event('statement.failed', { error: { message: describeDatabaseError(error, databaseUrl) } });
+      events.event('statement.failed', {
+        error: { message: describeDatabaseError(notGranted(error, databaseUrl) ?? error, databaseUrl) },
+      });
   }
 
   /** Retire after an uncaught error: its attempt fails with it, and the state of this process is unknown. */

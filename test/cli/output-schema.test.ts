@@ -28,6 +28,10 @@ async function namesBelow(entries: readonly CommandEntry[], prefix = ''): Promis
 /** Command lines to try, by command; they follow each other. `$x` is a task made for them. */
 const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   migrate: [[], ['--status'], ['--dry-run']],
+  grants: [
+    ['--worker', 'w', '--functions', 'comms.*'],
+    ['--apply', '--reader', '$role'],
+  ],
   config: [[]],
   enqueue: [
     ['double', '{"n":1}', '--key', 'a', '--tag', 'x=y'],
@@ -200,6 +204,7 @@ describe('--json', () => {
       );
       return String(rows[0]!.worker_id);
     };
+    tasks.$role = new URL(callerUrl.replace('@/', '@h/')).username;
     tasks.$schedules = join(await temporaryDirectory(), 'schedules.json');
     const weekly = { expression: '@weekly', type: 'double' };
     await writeFile(tasks.$schedules, JSON.stringify({ schedules: { weekly } }));
@@ -230,7 +235,7 @@ describe('--json', () => {
   test.each(Object.entries(TRIED))(
     'taskq %s prints what output-schema.json says, for a role that has no right on any table',
     async (command, lines) => {
-      const url = command === 'migrate' ? project.directUrl : env.DATABASE_URL!;
+      const url = ['migrate', 'grants'].includes(command) ? project.directUrl : env.DATABASE_URL!;
       for (const line of lines) {
         const args = [...command.split(' '), ...line.map((word) => tasks[word] ?? word), '--json', '--quiet'];
         const { code, stdout, stderr } = await project.run(args, {

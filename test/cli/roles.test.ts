@@ -60,7 +60,7 @@ test('the library works as such a role', async () => {
 test('migrate as such a role says whose the schema is, and what the role needs for everything else', async () => {
   const { code, stderr } = await project.run(['migrate'], { env });
   expect(stderr).toMatch(
-    /^taskq: role (\w+) may not change the schema taskq, which belongs to role \w+: permission denied .* — run taskq migrate as (\w+), or first: grant \2 to \1(?: with set true)?; other commands need only: grant usage on schema taskq to \1; grant execute on all functions in schema taskq to \1\n$/,
+    /^taskq: role (\w+) may not change the schema taskq, which belongs to role \w+: permission denied .* — run taskq migrate as (\w+), or first: grant \2 to \1(?: with set true)?; for other commands: taskq grants prints what a role needs\n$/,
   );
   expect(code).toBe(1);
 });

@@ -1,5 +1,11 @@
 import { describe, expect, inject, test } from 'vitest';
-import { hashFunctions, readFunctions, readRelease } from '../../src/queue/schema/schema-release.ts';
+import { KINDS, kindsIn } from '../../src/queue/schema/head-comment.ts';
+import {
+  commentOf,
+  hashFunctions,
+  readFunctions,
+  readRelease,
+} from '../../src/queue/schema/schema-release.ts';
 import { useDatabase } from '../queue/session.ts';
 
 const queue = useDatabase();
@@ -259,6 +265,27 @@ describe('sql/functions', () => {
       );
       expect(defined, name).toEqual([name]);
       expect(text, name).toMatch(/^-- [A-Z].*\n/);
+    }
+  });
+
+  test('each one that clients call is described in the database, and names the kinds of roles that call it', async () => {
+    const stored = await queue.admin.rows<{ name: string; comment: string | null }>(
+      `select proname as name, obj_description(oid, 'pg_proc') as comment
+       from pg_proc where pronamespace = 'taskq'::regnamespace
+       union all
+       select relname, obj_description(oid, 'pg_class')
+       from pg_class where relnamespace = 'taskq'::regnamespace and relkind = 'v'`,
+    );
+    for (const one of await readFunctions()) {
+      const { comment } = stored.find(({ name }) => name === one.name)!;
+      expect(comment, one.name).toBe(commentOf(one));
+      const isView = one.name === 'all_tasks';
+      if (one.isPublic && !isView) expect(kindsIn(comment!), one.name).not.toEqual([]);
+      const named = /^-- Granted to: (.*)\.$/m.exec(one.text)?.[1]?.split(', ') ?? [];
+      expect(
+        named.filter((kind) => !(KINDS as readonly string[]).includes(kind)),
+        one.name,
+      ).toEqual([]);
     }
   });
 

@@ -2,6 +2,7 @@
 -- revived or discarded by id or with by_hand, whatever dead_retention is. Returns `dead`; `held` (it is running: cancel
 -- it first); or `not_live` (it has finished or never existed). options: by, a name recorded in taskq.actions beside the
 -- role.
+-- Granted to: operator.
 create or replace function taskq.add_dead(_id bigint, _reason text, options jsonb default '{}')
 returns text
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Ages a waiting task until it is due, for tests: moves all its times back by its remaining wait, and changes nothing
 -- else in the database. Returns false if the task is not waiting, or if no passing of time would make it due.
+-- Granted to: worker.
 create or replace function taskq.age_task(_id bigint)
 returns boolean
 language sql security definer

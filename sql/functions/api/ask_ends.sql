@@ -1,5 +1,6 @@
 -- Requests a notification (NOTIFY taskq_done) when each of these tasks ends, and keeps their results for at least an
 -- hour. Skips a task that is locked right now: its waiter polls, and asks again.
+-- Granted to: producer, reader, operator.
 create or replace function taskq.ask_ends(_ids bigint[])
 returns void
 language sql security definer

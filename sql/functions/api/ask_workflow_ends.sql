@@ -1,5 +1,6 @@
 -- Requests a notification (NOTIFY taskq_workflow_done) when each of these workflows ends. Skips one that is locked
 -- right now: its waiter polls, and asks again.
+-- Granted to: producer, reader, operator.
 create or replace function taskq.ask_workflow_ends(_ids bigint[])
 returns void
 language sql security definer

@@ -2,6 +2,7 @@
 -- after each run that began and did not succeed, up to 16 times. If due is true, the caller begins now, in a
 -- transaction of its own. A time in the future (the clock was set back) counts as due. Null: another transaction has
 -- locked the row of the turn; extra -> 'held' -> 'by' identifies it (see taskq.row_holder).
+-- Granted to: worker.
 create or replace function taskq.begin_housekeeping(_gap_ms bigint)
 returns table (due boolean, extra jsonb)
 language plpgsql security definer

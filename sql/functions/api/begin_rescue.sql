@@ -21,6 +21,7 @@
 -- the transaction (see taskq.row_holder), the number of live workers and how many of them come before the caller ({of,
 -- rank}), and the arguments of taskq.rescue. That is safe beside other scans: if the row stays locked, workers scan
 -- without a turn, one after another.
+-- Granted to: worker.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',
   _page_blocks bigint default -1, _watched jsonb default '{}', options jsonb default '{}'

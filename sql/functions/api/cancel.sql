@@ -3,6 +3,7 @@
 -- out, so that rescue ends it; or `not_live`, with its status in extra (null: no such task). options: notify_done, to
 -- send taskq_done when a held task has ended and to keep its row so that the caller finds it then; by, a name recorded
 -- in taskq.actions beside the role. Waits at most a second per lock for other transactions.
+-- Granted to: operator.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -6,6 +6,7 @@
 --
 -- Takes arrays, not JSON: reading 500 outcomes from JSON costs 1.4 us each, every time, which was half of a settle
 -- [server CPU per task from JSON and from arrays: 9 and 3 us without history, 10.5 and 8 us with history].
+-- Granted to: worker.
 create or replace function taskq.complete(
   _worker integer, _ids bigint[], _lease_nos integer[], _ran_ms bigint[] default null,
   _results jsonb[] default null, _result_notes jsonb[] default null, options jsonb default '{}'

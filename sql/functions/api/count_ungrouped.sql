@@ -1,5 +1,6 @@
 -- Counts the waiting tasks of a queue that are in no group, which the limits of groups therefore leave alone. Counts
 -- for _count_ms milliseconds; `at_least` in extra is true if that was not enough. One row.
+-- Granted to: reader, operator.
 create or replace function taskq.count_ungrouped(_queue text, _count_ms double precision default 500)
 returns table (waiting bigint, extra jsonb)
 language plpgsql stable security definer

@@ -2,6 +2,7 @@
 -- true: only those); by, a name recorded in taskq.actions beside the role. Returns a row per id: `discarded`;
 -- `left_out` (because of by_hand); `not_dead`, with its status in extra (null: no such task). held_key in extra is as
 -- in taskq.purge.
+-- Granted to: operator.
 create or replace function taskq.discard(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -6,6 +6,7 @@
 --
 -- Each family of causes is a function explain_…, which returns a row per cause: its name, `until` (when it ends by
 -- itself; infinity: it does not; null: it does not keep the task from starting), and what else is known of it.
+-- Granted to: reader, operator.
 create or replace function taskq.explain(_id bigint)
 returns jsonb
 language plpgsql stable security definer

@@ -8,6 +8,7 @@
 -- options: ticks (an array of times, from _expected on and before _next, all of which must have come: those that get a
 -- task; [_expected] by default; empty: none, these ticks are passed over), expression and tz (by which the caller has
 -- computed _next). With _expected null, sets the next_at of a schedule that has none yet, and ticks are empty.
+-- Granted to: worker.
 create or replace function taskq.fire_schedule(
   _name text, _expected timestamptz, _next timestamptz, options jsonb default '{}'
 )

@@ -1,5 +1,6 @@
 -- Returns the settings that apply where a task, its type and its queue have none, by setting: {value, from}, where from
 -- is `operator`, `worker` (with its name in worker) or `built in`; value null: not set.
+-- Granted to: reader, operator.
 create or replace function taskq.get_defaults()
 returns jsonb
 language sql stable security definer

@@ -1,5 +1,6 @@
 -- Returns how these tasks ended, or (`live`) that they have not; no row for an unknown id. `ending` says what happened
 -- to the handler of a cancelled task that did not end by itself: `killed` or `worker_lost`.
+-- Granted to: producer, reader, operator.
 create or replace function taskq.get_ends(_ids bigint[])
 returns table (
   id bigint, type text, status text, result jsonb, result_note jsonb, error jsonb, reason text, ending text,

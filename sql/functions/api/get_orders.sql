@@ -3,6 +3,7 @@
 -- soon), queues, paused_queues: [{queue, by, reason, until}], open_breakers: [{type, and its setting}], of the types
 -- that it handles, schedules: see taskq.upcoming_schedules, followed: ids of the tasks whose logs someone follows}.
 -- Null: no such worker. A worker reads it with each heartbeat.
+-- Granted to: worker.
 create or replace function taskq.get_orders(_worker integer)
 returns jsonb
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- Returns the installed release, and the oldest client release that can work with it: a client's first query, which
 -- needs no privilege on any table.
+-- Granted to: producer, worker, reader, operator.
 create or replace function taskq.get_release()
 returns table (number integer, oldest_client integer, migration integer, extra jsonb)
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- Returns how these workflows ended, or (`live`) that they have not; steps counts the steps of one that has ended by
 -- status. No row for an unknown id.
+-- Granted to: producer, reader, operator.
 create or replace function taskq.get_workflow_ends(_ids bigint[])
 returns table (id bigint, name text, state text, steps jsonb, live boolean, extra jsonb)
 language sql stable security definer

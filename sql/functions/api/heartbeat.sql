@@ -11,6 +11,7 @@
 -- lease_ms (in force from now on: others judge by it whether the worker is alive, and which of its leases end too late.
 -- It may grow before any lease is longer, and shrink once none is), stopping (true: it claims nothing more, as after
 -- taskq.stop_worker).
+-- Granted to: worker.
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,
   options jsonb default '{}'

@@ -1,4 +1,5 @@
 -- Returns the known types, in order: those that a worker has registered or someone has added.
+-- Granted to: producer, reader, operator.
 create or replace function taskq.known_types()
 returns setof text
 language sql stable security definer

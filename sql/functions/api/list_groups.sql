@@ -2,6 +2,7 @@
 -- them, after the group _after. `slots` is the limit in force (null: none; 0: the group is stopped), `rate` and `burst`
 -- are those in force (null: none), `holding` the tasks that have a slot, `waiting` those that wait for one, and
 -- `delayed` those that wait for their time first.
+-- Granted to: reader, operator.
 create or replace function taskq.list_groups(_queue text, _after text default '', _limit integer default 100)
 returns table (
   name text, group_limit integer, slots integer, rate text, burst integer, holding bigint, waiting bigint,

@@ -2,6 +2,7 @@
 -- the task's type or of the database applies), their pause (null: over, or none) and their number of waiting tasks. No
 -- index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true if that was
 -- not enough. options: name, for this queue alone.
+-- Granted to: reader, operator.
 create or replace function taskq.list_queues(options jsonb default '{}')
 returns table (
   name text, paused_at timestamptz, paused_until timestamptz, paused_by text, pause_reason text, max_attempts integer,

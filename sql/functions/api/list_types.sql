@@ -3,6 +3,7 @@
 -- if that was not enough; queue, priority, expires_ms, on_complete and on_dead in extra apply to tasks without their
 -- own. extra also has keep_log (of which attempts the log is kept; null: failed), the breaker and, if it is open, since
 -- when, from when on a task may be its probe (null: none may), or which one is.
+-- Granted to: reader, operator.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
   name text, max_attempts integer, timeout_ms bigint, backoff jsonb, retention text, first_seen_at timestamptz,

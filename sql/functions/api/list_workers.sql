@@ -5,6 +5,7 @@
 -- last heartbeat. In extra: silent_ms, how long ago that was; timed_out, how many of the running tasks had exceeded
 -- their timeout; wanted_lease_ms, the coming value of lease_ms (null: no change); and batch, the number of tasks per
 -- claim (null: as many as will start soon).
+-- Granted to: reader, operator.
 create or replace function taskq.list_workers(
   _limit integer default 100, _after integer default null, options jsonb default '{}'
 )

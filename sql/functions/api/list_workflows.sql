@@ -2,6 +2,7 @@
 -- state, only those in this state; id, only this one. live_steps counts the steps that have not ended,
 -- waiting_steps those of them that wait for their parents, and deaths the dead, cancelled and expired ones except those
 -- that another death has cancelled; all three as of the last claim that attended to the workflow.
+-- Granted to: reader, operator.
 create or replace function taskq.list_workflows(
   _after bigint default null, _limit integer default 100, options jsonb default '{}'
 )

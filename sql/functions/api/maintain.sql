@@ -6,6 +6,7 @@
 -- not be expired or discarded, and in `failed` what else failed, and why: each part is a subtransaction, so that none
 -- keeps another from being done. An empty document: another session is doing it. Never waits for rows that other
 -- transactions have locked.
+-- Granted to: worker.
 create or replace function taskq.maintain()
 returns jsonb
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Notifies a worker (null: all of them) of new orders from an operator: it reads them at once, not with its next
 -- heartbeat. A hint like every other NOTIFY.
+-- Granted to: reader, operator.
 create or replace function taskq.notify_workers(_worker integer default null)
 returns void
 language plpgsql security definer

@@ -2,6 +2,7 @@
 -- or with their next heartbeat. Running tasks continue. The pause ends after _ms milliseconds; null: when resumed.
 -- Pausing again replaces who, why and until when. Who is the session's role, with the name _by beside it. Returns true
 -- if the queue had no row in taskq.queues before.
+-- Granted to: operator.
 create or replace function taskq.pause_queue(
   _queue text, _by text default null, _reason text default null, _ms bigint default null
 )

@@ -1,6 +1,7 @@
 -- Pauses a worker until taskq.resume_worker: it claims nothing more, gives back the tasks it has claimed ahead, at once
 -- or with its next heartbeat, and finishes those that are running. Who is the session's role, with the name _by beside
 -- it. Returns false if there is no such worker, or it has ended.
+-- Granted to: operator.
 create or replace function taskq.pause_worker(_worker integer, _by text default null)
 returns boolean
 language plpgsql security definer

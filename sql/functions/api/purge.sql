@@ -2,6 +2,7 @@
 -- status in extra (null: no such task). options: by, a name recorded in taskq.actions beside the role. A key that the
 -- task holds for a period or forever stays held: held_key in extra is {queue, key, until (null: forever)}, and
 -- taskq.release_key frees it.
+-- Granted to: operator.
 create or replace function taskq.purge(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

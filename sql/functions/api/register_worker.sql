@@ -13,6 +13,7 @@
 -- The id is part of every fence, so no two processes may ever share one: it is one of 2^31 at random, drawn again if a
 -- worker has it. (The live table is not searched for the id of a worker whose row was lost with a commit: the odds of a
 -- collision are one in two thousand million.)
+-- Granted to: worker.
 create or replace function taskq.register_worker(_about jsonb)
 returns table (worker_id integer, cursors jsonb, extra jsonb)
 language plpgsql security definer

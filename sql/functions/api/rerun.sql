@@ -8,6 +8,7 @@
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is run again separately; one that
 -- fails then is `refused`.
+-- Granted to: operator.
 create or replace function taskq.rerun(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

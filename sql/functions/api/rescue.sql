@@ -16,6 +16,7 @@
 -- Works in pages, each in a transaction of its own: it never holds many locks, and waits for none. If a page fails (a
 -- trigger of the application on the history may refuse a row), each of its tasks is rescued separately (options ->>
 -- 'only'). One that fails then stays as it is, with the status `refused` and its error in extra, {error, code}.
+-- Granted to: worker.
 create or replace function taskq.rescue(
   _from bigint, _to bigint, _worker integer default null, _held bigint[] default '{}', options jsonb default '{}'
 )

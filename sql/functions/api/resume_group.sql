@@ -1,5 +1,6 @@
 -- Resumes a paused group. Returns false if it was not paused. options: by, a name recorded in taskq.actions beside the
 -- role.
+-- Granted to: operator.
 create or replace function taskq.resume_group(_queue text, _group text, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

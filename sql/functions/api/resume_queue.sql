@@ -1,5 +1,6 @@
 -- Resumes a paused queue, and wakes its workers from the beginning of the queue. Returns false if it was not paused, or
 -- its pause had run out. options: by, a name recorded in taskq.actions beside the role.
+-- Granted to: operator.
 create or replace function taskq.resume_queue(_queue text, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

@@ -1,5 +1,6 @@
 -- Closes the open breaker of a type: its tasks are claimed again, and failures count from zero. Returns false if it was
 -- not open. options: by, a name recorded in taskq.actions beside the role.
+-- Granted to: operator.
 create or replace function taskq.resume_type(_type text, options jsonb default '{}')
 returns boolean
 language plpgsql security definer

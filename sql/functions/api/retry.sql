@@ -2,6 +2,7 @@
 -- row per id: `retried`; `due` (it was due already, and keeps its place); `not_waiting`, with its status in extra
 -- (null: no such task). options: by, a name recorded in taskq.actions beside the role. Waits at most a second per lock
 -- for other transactions.
+-- Granted to: operator.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -7,6 +7,7 @@
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one that
 -- fails then stays as it is. See taskq.revive_batch.
+-- Granted to: operator.
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
 language plpgsql security definer

@@ -11,6 +11,7 @@
 -- Refuses a cycle, a parent that is no step, a step that is given twice, more than 100,000 steps, a key that is held,
 -- and whatever taskq.enqueue_many refuses: then nothing is stored. options: allow_unknown and notify as there;
 -- notify_done.
+-- Granted to: producer.
 create or replace function taskq.run_workflow(_workflow jsonb, options jsonb default '{}')
 returns table (id bigint, extra jsonb)
 language plpgsql security definer

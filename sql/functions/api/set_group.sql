@@ -2,6 +2,7 @@
 -- _settings: {"limit": n, "rate": "100/1m", "burst": n}; null removes a setting, so that the queue's applies again, and
 -- the burst goes with the rate. A group needs no task to be set. options: by, a name recorded in taskq.actions
 -- beside the role.
+-- Granted to: operator.
 create or replace function taskq.set_group(_queue text, _group text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

@@ -1,6 +1,7 @@
 -- Sets what applies to the tasks of a queue where they and their type have no setting, overriding the configuration of
 -- workers. _settings may have the names in taskq.queue_options; null removes a setting, so that the configuration
 -- applies again. options: by, a name recorded in taskq.actions beside the role.
+-- Granted to: operator.
 create or replace function taskq.set_queue(_queue text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

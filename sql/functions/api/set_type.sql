@@ -1,6 +1,7 @@
 -- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration of
 -- workers. _settings may have the names in taskq.type_options; null removes a setting, so that those apply again. An
 -- unknown type becomes known. options: by, a name recorded in taskq.actions beside the role.
+-- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer

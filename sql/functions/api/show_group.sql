@@ -5,6 +5,7 @@
 -- what stops it, as causes of taskq.explain. holders: the tasks that have its slots; since when one runs (since), or
 -- when one that waits is due. next: the tasks that get the next slots, in order. At most ten of each. A group needs no
 -- task to be shown.
+-- Granted to: reader, operator.
 create or replace function taskq.show_group(_queue text, _group text)
 returns jsonb
 language plpgsql stable security definer

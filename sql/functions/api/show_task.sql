@@ -1,6 +1,7 @@
 -- Returns everything known of a task, with `errors` (its failed attempts, and warnings), `logs` (the lines of its
 -- attempts that are kept; left_out: how many came before them) and `actions` (what people did to it), all oldest first.
 -- Null: no such task (it never existed, was purged, or outlived its retention).
+-- Granted to: reader, operator.
 create or replace function taskq.show_task(_id bigint)
 returns jsonb
 language sql stable security definer

@@ -3,6 +3,7 @@
 -- attempts, started_at, ended_at, due_at (of one that is pending), reason (why it is dead or cancelled), cancelled_by
 -- (the parent whose death cancelled it), parents: [{step, on_death, is_met}]}]; is_met: the step does not wait for this
 -- parent, or no longer does. Null: no such workflow (it never existed, or outlived its retention).
+-- Granted to: reader, operator.
 create or replace function taskq.show_workflow(_id bigint)
 returns jsonb
 language sql stable security definer

@@ -7,6 +7,7 @@
 -- cannot run, by queue and type, with the reason; `timed_out` counts running tasks whose timeout has passed and whose
 -- handler has not ended. completed_per_minute counts from the first task within that time. A
 -- worker that is stopping counts as none.
+-- Granted to: reader, operator.
 create or replace function taskq.stats(_since_ms bigint)
 returns jsonb
 language plpgsql stable security definer

@@ -1,5 +1,6 @@
 -- Removes the mark of a sleeping worker: it is awake, and producers need not notify it. Never waits for a lock: until
 -- it runs out, a mark that stays only costs producers a notification.
+-- Granted to: worker.
 create or replace function taskq.unmark_idle(_worker integer)
 returns void
 language sql security definer

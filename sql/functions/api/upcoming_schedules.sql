@@ -6,6 +6,7 @@
 -- One that cannot be fired (no worker knows its zone, a trigger refuses its task) stays the first for ever, and a
 -- hundred of these would leave out all others: of those that are a minute late, or not computed yet, it returns any,
 -- and at least fifty of the others.
+-- Granted to: worker.
 create or replace function taskq.upcoming_schedules(options jsonb default '{}')
 returns jsonb
 language plpgsql stable security definer

@@ -7,6 +7,7 @@ import {
   serverTrouble,
 } from '../../lib/server-trouble.ts';
 import { refusalOf } from '../../queue/protocol/refusal.ts';
+import { notGranted } from '../../queue/schema/not-granted.ts';
 
 /**
  * Explain a server or connection error to an operator. Returns an error that only a bug of ours can cause unchanged.
@@ -32,9 +33,9 @@ function meaningOf(error: AnyServerError & { constraint?: string }, databaseUrl:
     new TaskqError('database_refused', message, { hint, cause: error });
   switch (state) {
     case '42501':
-      return refused(
-        `${error.message} (${where})`,
-        'as the owner of the schema: grant usage on schema taskq to <role>; grant execute on all functions in schema taskq to <role>',
+      return (
+        notGranted(error, databaseUrl) ??
+        refused(`${error.message} (${where})`, 'taskq grants prints what a role needs')
       );
     case '23514':
       // Without a constraint's name: no partition of history takes the row, not even the default one.

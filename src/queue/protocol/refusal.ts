@@ -1,12 +1,13 @@
 import { UnknownTypeError } from '../../domain/errors.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { type AnyServerError, isAnyServerError, serverTrouble } from '../../lib/server-trouble.ts';
+import { notGranted } from '../schema/not-granted.ts';
 
 /**
- * Translate a server error for a caller of our functions: their refusals, and a missing schema. Returns every other
- * error unchanged.
+ * Translate a server error for a caller of our functions: their refusals, a missing grant, and a missing schema. Returns
+ * every other error unchanged.
  */
-export function refusalOf(error: unknown, type: string): unknown {
+export function refusalOf(error: unknown, type: string, databaseUrl?: string): unknown {
   if (!isAnyServerError(error)) return error;
   const { code, message, constraint, detail }: Refusal = error;
   if (code === '22023' && constraint === 'the_type_is_known') {
@@ -37,7 +38,7 @@ export function refusalOf(error: unknown, type: string): unknown {
       cause: error,
     });
   }
-  return error;
+  return notGranted(error, databaseUrl) ?? error;
 }
 
 /** What our functions refuse of workflows. Their names say nothing to who starts one, or adds a step. */
@@ -95,6 +96,6 @@ function unknownTypesIn(detail: string | undefined): UnknownTypes | undefined {
  * down, read-only.
  */
 export function troubleOf(error: unknown, type: string, databaseUrl?: string): unknown {
-  const refusal = refusalOf(error, type);
+  const refusal = refusalOf(error, type, databaseUrl);
   return (isAnyServerError(refusal) && serverTrouble(refusal, databaseUrl)) || refusal;
 }

@@ -1,5 +1,6 @@
 import type { loadMigrationFiles } from 'postgres-migrations';
 import type { Client } from '../../lib/connect.ts';
+import { findHolders, grantAdded } from './kinds-of-roles.ts';
 import { hashOf, type ReleasedObject, readObjects } from './released-objects.ts';
 import { dropObject, replaceObject } from './replace-object.ts';
 import { hashFunctions, readFunctions, readRelease } from './schema-release.ts';
@@ -56,6 +57,7 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
   const release = await readRelease(sql);
   const functions = await readFunctions(sql);
   const earlier = await readObjects(client);
+  const holders = await findHolders(client, Object.keys(earlier));
   const objects: Record<string, ReleasedObject> = {};
   // Bodies call each other in any order of files; the tests check them.
   await client.query('set local check_function_bodies = off');
@@ -67,6 +69,11 @@ export async function applyFunctions(client: Client, sql: string): Promise<void>
   }
   for (const [name, { signature }] of Object.entries(earlier))
     if (objects[name] === undefined) await dropObject(client, name, signature);
+  await grantAdded(
+    client,
+    holders,
+    functions.filter(({ name }) => earlier[name] === undefined),
+  );
   await client.query(
     `insert into taskq.release (number, functions_hash, objects, oldest_client, applied_at)
      values ($1, $2, $3, $4, clock_timestamp())

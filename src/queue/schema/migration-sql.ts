@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withLiterals } from '../../lib/literal.ts';
 import type { MigrationStep } from './migrate.ts';
-import { readFunctions, SQL } from './schema-release.ts';
+import { commentOf, readFunctions, SQL, type SqlFunction } from './schema-release.ts';
 
 /** Get the SQL of a step of migrate, without the bookkeeping (the rows of taskq.migrations and taskq.release). */
 export async function sqlOfStep({ step, name }: MigrationStep): Promise<string> {
@@ -13,7 +14,7 @@ export async function sqlOfStep({ step, name }: MigrationStep): Promise<string> 
     case 'functions':
       return [
         'set local check_function_bodies = off;\n',
-        ...(await readFunctions()).map(({ text }) => text),
+        ...(await readFunctions()).map(textOf),
         'revoke all on all functions in schema taskq from public;\n',
         'revoke all on all tables in schema taskq from public;\n',
       ].join('\n');
@@ -22,4 +23,11 @@ export async function sqlOfStep({ step, name }: MigrationStep): Promise<string> 
     default:
       return step satisfies never;
   }
+}
+
+function textOf(one: SqlFunction): string {
+  const comment = commentOf(one);
+  if (comment === null) return one.text;
+  const kind = /^create or replace view /m.test(one.text) ? 'view' : 'function';
+  return `${one.text}${withLiterals(`comment on ${kind} taskq.${one.name} is $1`, [comment])};\n`;
 }

@@ -1,6 +1,7 @@
 import type { Client } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
-import type { SqlFunction } from './schema-release.ts';
+import { withLiterals } from '../../lib/literal.ts';
+import { commentOf, type SqlFunction } from './schema-release.ts';
 
 /** A function or a view of the schema, and the rights on it of others than its owner. Names are quoted as in SQL. */
 interface StoredObject {
@@ -27,11 +28,8 @@ const OTHER_SHAPE = ['42P13', '42P16'];
  * other arguments, another return type or other columns, drop it and pass its grants on to the new one.
  * Returns the new signature.
  */
-export async function replaceObject(
-  client: Client,
-  { name, text }: SqlFunction,
-  earlier?: string,
-): Promise<string> {
+export async function replaceObject(client: Client, one: SqlFunction, earlier?: string): Promise<string> {
+  const { name, text } = one;
   const before = (await findObjects(client, name)).find(({ signature }) => signature === earlier);
   await client.query('savepoint replacing');
   try {
@@ -46,11 +44,20 @@ export async function replaceObject(
   const after = await findObjects(client, name);
   const old = after.find(({ oid }) => oid === before?.oid);
   const made = after.find((object) => object !== old);
-  if (made === undefined) return old!.signature;
+  if (made === undefined) {
+    await describe(client, old!, one);
+    return old!.signature;
+  }
   if (old !== undefined) await drop(client, old);
   await client.query(`revoke all on ${inGrants(made)} from public`);
   if (before !== undefined) await passRights(client, before, made);
+  if (one.isPublic) await describe(client, made, one);
   return made.signature;
+}
+
+/** One that a release hides from clients loses the comment it had. */
+async function describe(client: Client, { kind, signature }: StoredObject, one: SqlFunction): Promise<void> {
+  await client.query(withLiterals(`comment on ${kind} ${signature} is $1`, [commentOf(one)]));
 }
 
 /** Default privileges may have granted rights on the new object that the one before did not grant. */

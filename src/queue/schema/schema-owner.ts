@@ -1,5 +1,6 @@
 import type { Client } from '../../lib/connect.ts';
 import { TaskqError } from '../../lib/errors.ts';
+import { OWNER } from './grant-statements.ts';
 import { readObjects } from './released-objects.ts';
 
 /**
@@ -25,10 +26,10 @@ export async function refuseNonOwner(client: Client): Promise<void> {
 }
 
 /** What a role can do that neither is the owner nor may act as it. */
-export function adviseNonOwner({ role, owner, grant }: Rights): string {
+export function adviseNonOwner({ owner, grant }: Rights): string {
   return (
-    `run taskq migrate as ${owner}, or first: ${grant}; other commands need only: ` +
-    `grant usage on schema taskq to ${role}; grant execute on all functions in schema taskq to ${role}`
+    `run taskq migrate as ${owner === OWNER ? 'a superuser' : owner}, or first: ${grant}; ` +
+    'for other commands: taskq grants prints what a role needs'
   );
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { packageRoot } from '../../lib/package-root.ts';
+import { headComment } from './head-comment.ts';
 
 /** Where this package has its migrations, its functions and release.json. */
 export const SQL = join(packageRoot(), 'sql');
@@ -40,6 +41,11 @@ export interface SqlFunction {
   readonly text: string;
   /** Its file is in api/: clients call it. Only functions call those in internal/. */
   readonly isPublic: boolean;
+}
+
+/** Get the comment of a function or a view that clients may use; null for the others. */
+export function commentOf({ text, isPublic }: SqlFunction): string | null {
+  return isPublic ? headComment(text) : null;
 }
 
 /** Read the text of every file below sql/functions, by name. */

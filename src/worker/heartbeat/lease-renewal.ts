@@ -3,6 +3,7 @@ import type { Listener } from '../../lib/listener.ts';
 import { describeDatabaseError } from '../../lib/server-trouble.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
 import { type Heartbeat, heartbeat } from '../../queue/protocol/heartbeat.ts';
+import { notGranted } from '../../queue/schema/not-granted.ts';
 import type { CancelRequests } from '../isolation/decide-unresponsive.ts';
 import { type LeaseRow, type LeaseTable, wallClock } from '../lease/lease-table.ts';
 import { cancelsAmong, newsAmong } from './heartbeat-answers.ts';
@@ -76,7 +77,11 @@ export class LeaseRenewal {
       return this.#answered(rows, lengths, await this.#send(listener, rows, lengths));
     } catch (error) {
       if (!isServerError(error)) throw error;
-      return { kind: 'refused', why: describeDatabaseError(error, this.#options.setup.databaseUrl) };
+      const { databaseUrl } = this.#options.setup;
+      return {
+        kind: 'refused',
+        why: describeDatabaseError(notGranted(error, databaseUrl) ?? error, databaseUrl),
+      };
     }
   }
 

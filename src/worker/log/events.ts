@@ -95,6 +95,11 @@ export const EVENTS = {
     'a transaction left open or prepared holds the row by which workers take turns at this duty: end it; rescue continues without the row, housekeeping waits',
     ['duty', 'holder'],
   ],
+  'vacuum.forbidden': [
+    'info',
+    'the role of this worker may not vacuum the table of live tasks, and leaves it to autovacuum, which should look every ten seconds (autovacuum_naptime)',
+    [],
+  ],
   'worker.vacuumed': ['debug', 'the table of live tasks was vacuumed', ['took_ms']],
   'setting.disputed': [
     'warn',

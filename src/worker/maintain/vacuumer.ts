@@ -43,6 +43,11 @@ export class Vacuumer {
     const waitedMs = this.#waitMs;
     const statement = await findDueVacuum(db, { deadRows: WORTH_A_VACUUM, afterMs: waitedMs });
     if (statement === undefined) return;
+    if (statement === null) {
+      this.#notBefore = Number.POSITIVE_INFINITY;
+      events.event('vacuum.forbidden');
+      return;
+    }
     // In case the vacuum fails, for example because it takes too long.
     this.#wait(MOST_WAIT_MS);
     const began = performance.now();

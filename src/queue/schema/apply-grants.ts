@@ -1,0 +1,84 @@
+import { type Client, connectClient } from '../../lib/connect.ts';
+import { isServerError } from '../../lib/database.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import { prepareSession } from '../../lib/session.ts';
+import type { Blocker } from './blockers.ts';
+import { checkSchema } from './check-schema.ts';
+import { type Grant, grantStatements, grantsOf, OWNER, type Wanted } from './grant-statements.ts';
+import { patiently } from './patiently.ts';
+import { readFunctions } from './schema-release.ts';
+
+export interface Granted {
+  readonly owner: string;
+  /** Who owned the schema before; null: `owner` did. */
+  readonly formerOwner: string | null;
+  readonly grants: readonly Grant[];
+}
+
+/** How long to retry while other transactions hold a table, which changes its owner. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * Run the statements of `grantStatements` in one transaction. Throws `may_not_grant`, with what to do, where the role
+ * may not; `no_such_role`; `no_such_function` of the application; `schema_in_use` while others hold a table; and what
+ * `checkSchema` throws.
+ */
+export async function applyGrants(
+  databaseUrl: string,
+  wanted: Wanted,
+  onBlocked: (by: readonly Blocker[]) => void,
+): Promise<Granted> {
+  const functions = await readFunctions();
+  const client = await connectClient({ connectionString: databaseUrl });
+  try {
+    await prepareSession(client);
+    await checkSchema({
+      query: async <Row extends object>({ text }: { readonly text: string }) =>
+        (await client.query<Row>(text)).rows,
+    });
+    const former = await ownerOf(client);
+    const until = performance.now() + PATIENCE_MS;
+    await patiently({ client, databaseUrl, until, onBlocked }, async () => {
+      await client.query(grantStatements(wanted, functions).join('\n'));
+    });
+    return {
+      owner: OWNER,
+      formerOwner: former === OWNER ? null : former,
+      grants: grantsOf(wanted, functions),
+    };
+  } catch (error) {
+    throw explainRefusal(error);
+  } finally {
+    await client.end();
+  }
+}
+
+async function ownerOf(client: Client): Promise<string> {
+  const { rows } = await client.query<{ owner: string }>(
+    "select rolname as owner from pg_roles join pg_class c on c.relowner = pg_roles.oid and c.oid = 'taskq.release'::regclass",
+  );
+  return rows[0]!.owner;
+}
+
+function explainRefusal(error: unknown): unknown {
+  if (!isServerError(error)) return error;
+  const { code, message, hint } = error;
+  switch (code) {
+    case '42704':
+      return new TaskqError('no_such_role', message, {
+        hint: 'create it first: create role … login',
+        cause: error,
+      });
+    case '3F000':
+    case '42883':
+    case '42725':
+      return new TaskqError('no_such_function', message, { hint: 'check --functions', cause: error });
+    case '42501':
+      return new TaskqError('may_not_grant', message, {
+        hint: hint ?? 'run taskq grants as a superuser, or run what it prints as one',
+        cause: error,
+      });
+    default:
+      return error;
+  }
+}
