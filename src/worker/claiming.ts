@@ -11,19 +11,21 @@ const COUNT_PAUSE_FACTOR = 20;
 
 /** Claim tasks for a worker until it stops, and stop it when its work is done. */
 export function claimUntilStopped(state: WorkerState): Promise<void> {
-  const { ledger, cursor, sweeper, executor, refused, claimContext, slotFreed, workArrived, shutdown } =
-    state;
+  const { ledger, cursor, sweeper, promised, executor, refused, claimContext, shutdown } = state;
+  const { slotFreed, workArrived } = state;
   const claimer = new Claimer({
     worker: state,
     ledger,
     cursor,
     sweeper,
+    promised,
     onClaimed: (reservation, tasks) => executor.take(reservation, tasks),
     onRefused: ({ id, type, queue, error, code }) =>
       refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
   });
   const host = new ClaimHost(state);
-  return claimLoop({ host, claimer, context: claimContext, slotFreed, workArrived, stop: shutdown.stop });
+  const { stop } = shutdown;
+  return claimLoop({ host, claimer, context: claimContext, promised, slotFreed, workArrived, stop });
 }
 
 /** Decides how much a worker claims, and when it has nothing left to claim. */

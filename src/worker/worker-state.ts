@@ -19,6 +19,7 @@ import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
 import { MOST_AHEAD, MOST_SLOTS } from './claim/claim-room.ts';
 import type { ClaimingWorker } from './claim/claiming-worker.ts';
+import { PromisedClaim } from './claim/promised-claim.ts';
 import { Sweeper } from './claim/sweeper.ts';
 import { Executor, type ExecutorHost } from './execute/executor.ts';
 import { markRunning } from './execute/mark-running.ts';
@@ -49,6 +50,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly cursor = new ClaimCursor();
   readonly claimContext: ClaimContext;
   readonly sweeper: Sweeper;
+  readonly promised = new PromisedClaim();
   readonly table = new LeaseTable(MOST_SLOTS + 4 * MOST_AHEAD);
   /** The tasks it holds. */
   readonly ledger = new Ledger(this.table);
@@ -109,6 +111,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onStatementFailed: (error) => this.onStatementFailed(error),
     });
     this.reporter = new Reporter(this, this.ledger, {
+      promised: this.promised,
       onSettled: (held, answer) => this.#onSettled(held, answer),
       onGivenBack: (held) => {
         this.ends.givenBack(held);

@@ -4,6 +4,7 @@ import { outcomeOf } from '../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../src/domain/task.ts';
 import { openDatabase, type Queryable } from '../../src/lib/database.ts';
 import { Attempt } from '../../src/worker/attempt/attempt.ts';
+import { PromisedClaim } from '../../src/worker/claim/promised-claim.ts';
 import type { StartedTask } from '../../src/worker/lease/held-task.ts';
 import { LeaseTable } from '../../src/worker/lease/lease-table.ts';
 import { Ledger } from '../../src/worker/lease/ledger.ts';
@@ -35,6 +36,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   const ends: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
+    promised: new PromisedClaim(),
     onSettled: ({ id }, { answer }) => ends.push(`${answer} ${id}`),
     onGivenBack: ({ id }) => ends.push(`given back ${id}`),
     onNotStored: ({ id }) => ends.push(`not stored ${id}`),

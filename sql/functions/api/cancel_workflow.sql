@@ -29,7 +29,7 @@ begin
   set cancel_requested_at = coalesce(w.cancel_requested_at, ts), cancel_reason = coalesce(_reason, w.cancel_reason),
     is_open = false
   where w.id = _id;
-  perform taskq.advance_workflows(array[_id], '-infinity', ts);
+  perform taskq.wake_released(taskq.advance_workflows(array[_id], '-infinity', ts));
   perform taskq.record_action(
     'cancel_workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text), _reason => _reason
   );

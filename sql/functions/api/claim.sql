@@ -17,11 +17,11 @@
 -- an open snapshot slow it down. _look_back_ms makes each level start that long before now if its cursor is later: this
 -- finds tasks whose transaction committed after the cursor had passed.
 --
--- Before it claims, it attends to what workflows ask for, of any queue (taskq.attend_workflows), and so releases steps
--- whose parents have ended, and to what groups ask for (taskq.attend), and so gives out slots. In a group with a limit
--- and a strict order it claims no task before one that comes first by priority and id, has not started, and waited for
--- a slot when the claim began (taskq.find_out_of_turn): committed, its time attended to, and not refused by the
--- application.
+-- Before it claims, it attends to what workflows ask for, of any queue (taskq.attend_workflows), and so releases
+-- steps whose parents have ended (a claim of 0 tasks does so too, and wakes others for them), and to what groups ask
+-- for (taskq.attend), and so gives out slots. In a group with a limit and a strict order it claims no task before
+-- one that comes first by priority and id, has not started, and waited for a slot when the claim began
+-- (taskq.find_out_of_turn): committed, its time attended to, and not refused by the application.
 --
 -- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
@@ -76,6 +76,7 @@ declare
   asks_left jsonb;
   steps_from timestamptz;
   steps_left timestamptz;
+  released bigint[];
   given bigint[];
   -- The first of them: a longer list would be searched for each task.
   just_given bigint[];
@@ -139,14 +140,14 @@ begin
     may_probe := may_probe and _start + _ahead > 0 and spare = 0;
   end if;
   -- Where no workflow was ever asked for, the table has no page. Before groups: a released step may wait for a slot.
-  if pg_relation_size('taskq.workflow_asks') > 0 and _start + _ahead > 0 then
+  if pg_relation_size('taskq.workflow_asks') > 0 then
     select least(look_back_to, coalesce(min(coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity')), '-infinity'))
     into steps_from
     from generate_series(1, cardinality(_queues)) as q (place);
     -- What is asked for from here on is for the next claim.
     asked_to := ts - interval '1 microsecond';
     if exists (select from taskq.workflow_asks a where a.due_at <= ts and a.due_at >= steps_from) then
-      steps_left := taskq.attend_workflows(steps_from, ts);
+      select a.left_at, a.released into steps_left, released from taskq.attend_workflows(steps_from, ts) as a;
       ts := clock_timestamp();
     end if;
   end if;
@@ -345,6 +346,13 @@ begin
       t.attempts, t.losses, t.timeout_ms, t.group_key, t.payload, false,
       case when coalesce(t.traceparent, t.source) is not null or t.workflow_id is not null
         then taskq.claim_extra(t.traceparent, t.source, t.workflow_id, t.step) end;
+  end if;
+  if released is not null then
+    perform taskq.wake_released(released);
+  end if;
+  -- A worker that has room left comes again for it.
+  if steps_left is not null and coalesce(cardinality(chosen), 0) >= _start + _ahead then
+    perform taskq.wake_any(coalesce(_queues[1], 'default'), ts);
   end if;
   if options @> '{"looked": true}' and (level_queues is not null or closed is not null) then
     extra := jsonb_build_object(

@@ -1,10 +1,11 @@
--- Does what the due asks of these workflows say, whose rows the caller has locked, in rounds: what is cancelled in one
--- has ended in the next. At most 20 rounds, and 10,000 edges and cancels in each: the rest is asked for again.
--- _each: writes each task alone, and passes those that the database refuses; they are tried again in 5 s.
+-- Does what the due asks of these workflows say, whose rows the caller has locked, in rounds: what is cancelled in
+-- one has ended in the next. At most 20 rounds, and 10,000 edges and cancels in each: the rest is asked for again.
+-- Returns the ids of the tasks it releases, for taskq.wake_released. _each: writes each task alone, and passes those
+-- that the database refuses; they are tried again in 5 s.
 create or replace function taskq.advance_workflows(
   _ids bigint[], _from timestamptz, _ts timestamptz, _each boolean default false
 )
-returns void
+returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -21,6 +22,7 @@ declare
   ready_of bigint[];
   ready text[];
   met record;
+  released bigint[];
 begin
   for round in 1 .. 20 loop
     select * into asks from taskq.take_workflow_asks(_ids, _from, _ts) as t;
@@ -55,9 +57,10 @@ begin
       ready := ready || met.ready;
     end if;
     if ready is not null then
-      perform taskq.release_steps(ready_of, ready, stopping, _ts, _each);
+      released := released || taskq.release_steps(ready_of, ready, stopping, _ts, _each);
     end if;
   end loop;
   perform taskq.conclude_workflows(_ids, _ts);
+  return released;
 end
 $$;

@@ -1,7 +1,8 @@
 -- Attends to the asks of workflows that are due, from _from on, as part of a claim: releases the steps whose parents
 -- have ended, cancels those that wait for one that has died, and keeps the counters and the state of each workflow (see
--- taskq.advance_workflows). Returns the time of the first ask that it leaves: others have the workflow, or there are
--- more. Null: none is left.
+-- taskq.advance_workflows). left_at is the time of the first ask that it leaves: others have the workflow, or there are
+-- more. Null: none is left. released has the ids of the released tasks, for taskq.wake_released once the claim has
+-- taken what it takes.
 --
 -- Takes the row of each workflow first: what it reads then, in later statements, has all that the session before it
 -- committed, so each end is counted once. Whoever adds or ends a step locks no workflow. Waits for nothing: what others
@@ -9,8 +10,9 @@
 --
 -- Nothing of a workflow fails the claim: if the database refuses to write something (a trigger of the application),
 -- each workflow is attended to alone, then each of its steps. A workflow that fails even so asks again in 5 s.
-create or replace function taskq.attend_workflows(_from timestamptz, _ts timestamptz)
-returns timestamptz
+create or replace function taskq.attend_workflows(
+  _from timestamptz, _ts timestamptz, out left_at timestamptz, out released bigint[]
+)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -26,7 +28,6 @@ declare
   passed bigint[] := array[]::bigint[];
   found_ids bigint[];
   gone bigint[];
-  left_at timestamptz;
   last_due timestamptz;
   is_full boolean;
   one bigint;
@@ -77,14 +78,14 @@ begin
     ));
   end if;
   if cardinality(taken) = 0 then
-    return left_at;
+    return;
   end if;
 
   begin
-    perform taskq.advance_workflows(taken, _from, _ts, false);
+    released := taskq.advance_workflows(taken, _from, _ts, false);
     -- Deferred triggers refuse here, not at the commit.
     set constraints all immediate;
-    return left_at;
+    return;
   exception when others then
     if taskq.is_server_fault(sqlstate) then
       raise;
@@ -93,16 +94,16 @@ begin
   foreach one in array taken loop
     begin
       if cardinality(taken) = 1 then
-        perform taskq.advance_workflows(array[one], _from, _ts, true);
+        released := released || taskq.advance_workflows(array[one], _from, _ts, true);
       else
         begin
-          perform taskq.advance_workflows(array[one], _from, _ts, false);
+          released := released || taskq.advance_workflows(array[one], _from, _ts, false);
           set constraints all immediate;
         exception when others then
           if taskq.is_server_fault(sqlstate) then
             raise;
           end if;
-          perform taskq.advance_workflows(array[one], _from, _ts, true);
+          released := released || taskq.advance_workflows(array[one], _from, _ts, true);
         end;
       end if;
       set constraints all immediate;
@@ -119,6 +120,5 @@ begin
       ));
     end;
   end loop;
-  return left_at;
 end
 $$;

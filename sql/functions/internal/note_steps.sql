@@ -8,9 +8,11 @@
 --
 -- A task of a workflow without a step is the one that follows the end of a step (on_step): its ask makes the next one
 -- possible.
+--
+-- Wakes a sleeping worker to attend to it, unless _wakes is false: the caller claims at once itself.
 create or replace function taskq.note_steps(
   _status text, _ids bigint[], _ts timestamptz, _ran_ms bigint[] default null, _results jsonb[] default null,
-  _result_notes jsonb[] default null
+  _result_notes jsonb[] default null, _wakes boolean default true
 )
 returns void
 language plpgsql security definer
@@ -69,7 +71,9 @@ begin
     )
     select distinct e.queue from ended e join asked a on a.workflow_id = e.workflow_id
   loop
-    perform taskq.wake_any(hint.queue, _ts);
+    if _wakes then
+      perform taskq.wake_any(hint.queue, _ts);
+    end if;
   end loop;
 end
 $$;

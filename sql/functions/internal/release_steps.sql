@@ -1,11 +1,11 @@
--- Releases these steps (parallel arrays), which wait for no parent any longer, except those of workflows that are being
--- cancelled (_stopping): their tasks wait for nothing but their own time, or for a slot of their group, and sleeping
--- workers are woken. A step whose task or row others have locked is asked for again in 50 ms, one that the database
--- refuses (_each) in 5 s. One whose task was deleted by hand ends.
+-- Releases these steps (parallel arrays), which wait for no parent any longer, except those of workflows that are
+-- being cancelled (_stopping): their tasks wait for nothing but their own time, or for a slot of their group.
+-- Returns the ids of these tasks, for taskq.wake_released. A step whose task or row others have locked is asked for
+-- again in 50 ms, one that the database refuses (_each) in 5 s. One whose task was deleted by hand ends.
 create or replace function taskq.release_steps(
   _of bigint[], _steps text[], _stopping bigint[], _ts timestamptz, _each boolean
 )
-returns void
+returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -57,7 +57,7 @@ begin
   end if;
   if not _each then
     perform taskq.release_tasks(free_of, free, ids);
-    return;
+    return ids;
   end if;
   for nth in 1 .. coalesce(cardinality(ids), 0) loop
     begin
@@ -73,5 +73,6 @@ begin
       perform taskq.ask_steps(free_of[nth : nth], free[nth : nth], _ts + interval '5 s');
     end;
   end loop;
+  return ids;
 end
 $$;

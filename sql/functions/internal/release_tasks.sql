@@ -1,5 +1,5 @@
 -- Makes the tasks of these steps (parallel arrays), which the caller has locked, wait for their own time, or for a slot
--- of their group, and wakes sleeping workers.
+-- of their group. Wakes workers for those of groups; see taskq.wake_released for the others.
 create or replace function taskq.release_tasks(_of bigint[], _steps text[], _ids bigint[])
 returns void
 language plpgsql security definer
@@ -15,7 +15,6 @@ as $$
 declare
   ts timestamptz := clock_timestamp();
   grouped bigint[];
-  hint record;
 begin
   update taskq.tasks t
   set gate = taskq.first_gate(t.group_key, t.not_before, ts),
@@ -35,11 +34,5 @@ begin
   if cardinality(grouped) > 0 then
     perform taskq.ask_for(grouped, ts);
   end if;
-  for hint in
-    select t.queue, min(t.available_at) as due from taskq.tasks t
-    where t.id = any (_ids) and t.group_key is null group by t.queue
-  loop
-    perform taskq.wake(hint.queue, hint.due);
-  end loop;
 end
 $$;

@@ -42,6 +42,8 @@ type Success = Settlement & { readonly outcome: Completed };
 export interface SettleOptions {
   /** The id of a task that was `busy`: wait for its row, for half a second at most. */
   readonly waitFor?: string | undefined;
+  /** This worker claims at once: no other one need be woken for the steps that start. */
+  readonly willClaim?: boolean;
 }
 
 /**
@@ -51,11 +53,12 @@ export async function settle(
   db: Queryable,
   workerId: number,
   settlements: readonly Settlement[],
-  { waitFor }: SettleOptions = {},
+  { waitFor, willClaim = false }: SettleOptions = {},
 ): Promise<SettleAnswer[]> {
-  const options = waitFor === undefined ? '{}' : `{"wait_for":${waitFor}}`;
-  if (settlements.every(isPlain)) return complete(db, workerId, settlements as readonly Success[], options);
-  return settleAny(db, workerId, settlements, options);
+  const options = waitFor === undefined ? [] : [`"wait_for":${waitFor}`];
+  if (!settlements.every(isPlain)) return settleAny(db, workerId, settlements, `{${options}}`);
+  if (willClaim) options.push('"will_claim":true');
+  return complete(db, workerId, settlements as readonly Success[], `{${options}}`);
 }
 
 function isPlain({ outcome }: Settlement): boolean {

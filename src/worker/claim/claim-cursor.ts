@@ -107,15 +107,15 @@ export class ClaimCursor {
     return this.#isReset || queues.some((queue) => !this.#swept.has(queue));
   }
 
-  /** Decide how the next claim searches. */
-  next(now: number, queues: readonly string[]): Look {
+  /** Decide how the next claim searches; `back`: it must look back, as what it is for may be older than the positions. */
+  next(now: number, queues: readonly string[], least: 'on' | 'back' = 'on'): Look {
     this.#applyReset();
     this.#applyRewinds();
     if (this.#sweepsItself && this.#sweeps.isDue(now, SWEEP_WITHOUT_BACKLOG_MS)) {
       return { kind: 'sweep', cursor: null, lookBackMs: null };
     }
     const isWanted = this.#short || this.isBlindIn(queues);
-    return (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
+    return least === 'back' || (isWanted && !this.#lookBacks.hasFailed) || this.#lookBacks.isDue(now)
       ? { kind: 'back', cursor: this.#positions.cursor, lookBackMs: LOOK_BACK_MS }
       : { kind: 'on', cursor: this.#positions.cursor, lookBackMs: null };
   }

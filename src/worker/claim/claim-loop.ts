@@ -4,6 +4,7 @@ import { ArrivalRate } from './arrival-rate.ts';
 import type { ClaimContext } from './claim-context.ts';
 import { isNone, type Room } from './claim-room.ts';
 import type { Claimer } from './claimer.ts';
+import type { PromisedClaim } from './promised-claim.ts';
 
 /** The worker of a claim loop. */
 export interface ClaimLoopHost {
@@ -23,6 +24,7 @@ export interface ClaimLoopOptions {
   readonly host: ClaimLoopHost;
   readonly claimer: Claimer;
   readonly context: ClaimContext;
+  readonly promised: PromisedClaim;
   /** Triggered when there may be room for more tasks. */
   readonly slotFreed: Wakeup;
   /** Triggered when there may be tasks to claim. */
@@ -49,7 +51,7 @@ interface Mark {
 
 /** Claim whenever there is room and a task to claim, until `stop`. */
 export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
-  const { host, claimer, context, slotFreed, workArrived, stop } = options;
+  const { host, claimer, context, promised, slotFreed, workArrived, stop } = options;
   const arrivals = new ArrivalRate();
   /**
    * Set while the worker is marked as idle, so that producers send hints. An occasional task leaves the mark in place.
@@ -59,12 +61,14 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
   for (let failures = 0; !stop.aborted; ) {
     try {
       const room = claimer.roomOf(host.room());
+      promised.ready(!isNone(room));
       if (mark !== undefined && (isNone(room) || arrivals.isDense(performance.now()))) {
         await context.unmarkIdle();
         mark = undefined;
       }
       if (isNone(room)) {
-        await slotFreed.wait(host.pollMs, stop);
+        if (promised.isOwed) await claimer.attend(context.queuesKnown());
+        else await slotFreed.wait(host.pollMs, stop);
         continue;
       }
       // The task that woke the worker is waiting: claim before any survey.
@@ -83,10 +87,14 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
       } else if (got < room.start + room.ahead) await workArrived.wait(TRICKLE_MS, stop);
     } catch (error) {
       failures += 1;
+      promised.ready(false);
       host.onStatementFailed(error);
       await slotFreed.wait(backingOffMs(failures, Math.random()), stop);
     }
   }
+  await promised.end(() =>
+    claimer.attend(context.queuesKnown()).catch((error) => host.onStatementFailed(error)),
+  );
 }
 
 /**

@@ -4,8 +4,9 @@ import { type Claimed, claim, type RefusedClaim } from '../../queue/protocol/cla
 import { LATE_COMMIT_MS } from '../lease/lease-length.ts';
 import type { Ledger, Reservation } from '../lease/ledger.ts';
 import type { ClaimCursor } from './claim-cursor.ts';
-import { isNone, type Room } from './claim-room.ts';
+import { isNone, NO_ROOM, type Room } from './claim-room.ts';
 import type { ClaimingWorker } from './claiming-worker.ts';
+import type { PromisedClaim } from './promised-claim.ts';
 import type { Sweeper } from './sweeper.ts';
 
 export interface ClaimerOptions {
@@ -13,6 +14,7 @@ export interface ClaimerOptions {
   readonly ledger: Ledger;
   readonly cursor: ClaimCursor;
   readonly sweeper: Sweeper;
+  readonly promised: PromisedClaim;
   /** A claim brought these tasks. */
   readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
   /** The database refuses to lease this task. */
@@ -56,7 +58,10 @@ export class Claimer {
 
   /** Claim once from these queues, again while groups ask and get no task. Returns how many tasks it brought. */
   async claim(room: Room, queues: readonly string[], stop: AbortSignal): Promise<number> {
-    if (queues.length === 0) return this.#without();
+    if (queues.length === 0) {
+      if (this.#options.promised.isOwed) await this.attend(queues);
+      return this.#without();
+    }
     // A task that wants a slot gets the next one.
     if (isNone(room) || stop.aborted) return 0;
     const { worker, ledger, sweeper } = this.#options;
@@ -72,6 +77,15 @@ export class Claimer {
       : tasks.length;
   }
 
+  /** Claim no task, but attend to workflows, as promised: others are woken for the steps that start. */
+  async attend(queues: readonly string[]): Promise<void> {
+    const { worker, cursor, promised } = this.#options;
+    const { db, workerId, types } = worker;
+    const look = cursor.next(performance.now(), queues, 'back');
+    promised.paid();
+    await claim(db, { workerId, types, queues, ...NO_ROOM, leaseMs: worker.lease.ms, ...look });
+  }
+
   /** No claim: what the one before found out is no reason to come again at once. */
   #without(): 0 {
     this.#wantsSlot = false;
@@ -85,10 +99,11 @@ export class Claimer {
     queues: readonly string[],
     leaseMs: number,
   ): Promise<Claimed> {
-    const { worker, ledger, cursor, onClaimed, onRefused } = this.#options;
+    const { worker, ledger, cursor, promised, onClaimed, onRefused } = this.#options;
     const { db, workerId, types } = worker;
     const began = performance.now();
-    const look = cursor.next(began, queues);
+    const { isOwed } = promised;
+    const look = cursor.next(began, queues, isOwed ? 'back' : 'on');
     // After a lease the answer is useless.
     const deadlineMs = Math.min(30_000, Math.max(5000, leaseMs));
     const request = {
@@ -99,10 +114,12 @@ export class Claimer {
       ...look,
     };
     let claimed: Claimed;
+    promised.paid();
     try {
       claimed = await claim(db, { ...request, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
       this.#oneByOne = false;
     } catch (error) {
+      if (isOwed) promised.owe();
       this.#without();
       const now = performance.now();
       cursor.failed(look, now - began, now);

@@ -2,6 +2,7 @@ import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { isServerError } from '../../lib/database.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type SettleAnswer, settle } from '../../queue/protocol/settle.ts';
+import type { PromisedClaim } from '../claim/promised-claim.ts';
 import type { EndedTask, HeldTask } from '../lease/held-task.ts';
 import type { Ledger } from '../lease/ledger.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
@@ -10,6 +11,8 @@ import { RefusedBatch, type RowRefusal } from './refused-batch.ts';
 import type { RetryWait } from './retry-wait.ts';
 
 export interface RecorderHooks {
+  /** What the worker owes to the workflows of the steps that end. */
+  readonly promised: PromisedClaim;
   /** The database has answered the outcome. */
   readonly onSettled: (held: EndedTask, answer: SettleAnswer) => void;
   /** The database refused the data of this outcome and has stored `notStored` in its place. */
@@ -74,10 +77,13 @@ export class OutcomeRecorder {
   /** Record a part of a batch, and find an outcome that cannot be stored by halving. */
   async #settle(part: readonly EndedTask[], refused: RefusedBatch): Promise<void> {
     if (part.length === 0) return;
-    const { worker, ledger } = this.#options;
+    const { worker, ledger, hooks } = this.#options;
+    const willClaim = hooks.promised.mayPromise && part.some(({ task }) => task.workflow !== null);
     try {
       const waitFor = part.find(deservesWait)?.id;
-      const answers = await settle(worker.db, worker.workerId, part, { waitFor });
+      const answers = await settle(worker.db, worker.workerId, part, { waitFor, willClaim }).finally(() => {
+        if (willClaim) hooks.promised.owe();
+      });
       refused.partTaken();
       this.#applyAnswers(part, answers, waitFor);
     } catch (error) {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { listenTo } from '../listening.ts';
+import { waitUntil } from '../waiting.ts';
+import type { Claimed, ClaimOptions, PlainWorker } from '../worker.ts';
 import { claimSteps, insertWorkflow, settleAll, useWorkflows } from './workflows.ts';
 
 const { queue, worker, claimed, workflow } = useWorkflows();
@@ -35,6 +37,79 @@ test('the end of a step wakes a worker of any queue to attend to it, and that cl
   expect(await by.claim({ queues: ['third'] })).toEqual([]);
   await wakes.untilReceived();
   expect(queuesOf(wakes.received)).toEqual(['other']);
+});
+
+/** Completes these as a worker that claims at once. */
+async function completeAndClaim(by: PlainWorker, tasks: readonly Claimed[], options: ClaimOptions) {
+  const leases = [tasks.map(({ id }) => id), tasks.map(({ lease_no }) => lease_no)];
+  await by.session.rows(
+    `select from taskq.complete($1, $2, $3, options => '{"will_claim": true}')`,
+    by.id,
+    ...leases,
+  );
+  return by.claim(options);
+}
+
+/** The queues for which workers were woken since the last call. */
+async function wokenFor(wakes: Awaited<ReturnType<typeof listenTo>>) {
+  await queue.admin.rows("select pg_notify('taskq_wake', 'mark')");
+  await waitUntil(async () => wakes.received.includes('mark'), 'the mark did not come');
+  return queuesOf(wakes.received.splice(0).filter((hint) => hint !== 'mark'));
+}
+
+const CHAIN = [
+  { step: 'a' },
+  { step: 'b', after: ['a'] },
+  { step: 'c', after: ['b'] },
+  { step: 'd', after: ['b'] },
+  { step: 'e', after: ['c', 'd'], type: 'rare' },
+];
+
+test('a worker that claims at once after the end of a step wakes others only for steps that it leaves', async () => {
+  await insertWorkflow(queue.admin, CHAIN);
+  const me = await worker();
+  await sleeper(['default']);
+  const wakes = await listenTo(queue, 'taskq_wake');
+  const b = await completeAndClaim(me, await claimSteps(me), { start: 1 });
+  expect(await wokenFor(wakes)).toEqual([]);
+  const c = await completeAndClaim(me, b, { start: 1 });
+  expect(c).toHaveLength(1);
+  expect(await wokenFor(wakes)).toEqual(['default']);
+  const d = await completeAndClaim(me, c, { start: 1 });
+  expect(await wokenFor(wakes)).toEqual([]);
+  expect(await completeAndClaim(me, d, { start: 1 })).toEqual([]);
+  expect(await wokenFor(wakes)).toEqual(['default']);
+  expect(await me.claim({ types: ['rare'] })).toHaveLength(1);
+});
+
+test('a worker that has no room after all, or is paused, attends and wakes others for the steps', async () => {
+  await insertWorkflow(queue.admin, CHAIN);
+  const me = await worker();
+  await sleeper(['default']);
+  const wakes = await listenTo(queue, 'taskq_wake');
+  expect(await completeAndClaim(me, await claimSteps(me), { start: 0 })).toEqual([]);
+  expect(await wokenFor(wakes)).toEqual(['default']);
+  const b = await claimSteps(me);
+  await queue.admin.rows('select taskq.pause_worker($1)', me.id);
+  expect(await completeAndClaim(me, b, { start: 5 })).toEqual([]);
+  expect(await wokenFor(wakes)).toEqual(['default']);
+});
+
+test('a worker that has no room for more, while another one has the workflow, wakes others to attend to it', async () => {
+  const id = await insertWorkflow(queue.admin, CHAIN);
+  const me = await worker();
+  await sleeper(['third']);
+  const wakes = await listenTo(queue, 'taskq_wake');
+  const tasks = await claimSteps(me);
+  const other = await queue.session();
+  await other.rows('begin');
+  await other.rows('select from taskq.workflows where id = $1 for no key update', id);
+  expect(await completeAndClaim(me, tasks, { start: 5 })).toEqual([]);
+  expect(await wokenFor(wakes)).toEqual([]);
+  expect(await me.claim({ start: 0 })).toEqual([]);
+  expect(await wokenFor(wakes)).toEqual(['third']);
+  await other.rows('rollback');
+  expect(await claimSteps(me)).toHaveLength(1);
 });
 
 test('a worker that falls asleep sees what was asked for just before', async () => {
