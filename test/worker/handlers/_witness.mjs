@@ -1,5 +1,9 @@
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+
+// Without it pg looks for a Response, and Node 20, which has no `navigator`, loads undici for that: see .ci/bundle.mjs.
+globalThis.navigator ??= { userAgent: 'Node.js' };
+const pg = createRequire(import.meta.url)('pg');
 
 // Like the pool of an ordinary application, it would keep a process alive long after its last query.
 const pool = new pg.Pool({ connectionString: process.env.WITNESS_URL, max: 3 });
