@@ -407,3 +407,23 @@ create table taskq.task_logs (
 ) partition by list (kept_in);
 
 create index task_logs_task on taskq.task_logs (task_id);
+
+-- A row for each claim of a task, as it was given: a renewal, or an end before its time, changes nothing here. Written
+-- by SQL sessions that work, and by workers for queues that ask for it (record_leases). Partitioned like
+-- finished_tasks, and kept as long as errors.
+create table taskq.leases (
+  id bigint not null,
+  task_id bigint not null,
+  leased_at timestamptz not null,
+  expires_at timestamptz not null,
+  lease_no integer not null,
+  owner integer not null,
+  drop_on date not null,
+  kept_in date not null default '-infinity',
+  queue text collate "C" not null
+) partition by list (kept_in);
+
+-- Not an identity, which a partition cannot have.
+create sequence taskq.leases_id_seq owned by taskq.leases.id;
+
+create index leases_task on taskq.leases (task_id);

@@ -102,6 +102,10 @@ create table taskq.queues (
   burst integer,
   -- The queues into which its handlers may enqueue; null: any.
   may_enqueue text[],
+  -- How many workers may be lost with a task before it is a dead letter; null: 3, 2147483647: any number.
+  max_losses integer,
+  -- Whether claims by workers are recorded in taskq.leases.
+  record_leases boolean,
   registered jsonb not null default '{}',
   registered_by text,
   operator jsonb not null default '{}',
@@ -114,8 +118,14 @@ create table taskq.queues (
   constraint a_group_goes_on_or_stops_at_a_dead_letter check (group_on_dead in ('go-on', 'hold')),
   constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none')),
   constraint a_queue_runs_at_least_one check (max_running >= 1),
+  constraint a_task_may_lose_a_worker check (max_losses >= 1),
   constraint a_burst_is_1_to_100000 check (burst between 1 and 100000),
   constraint a_burst_of_a_group_is_1_to_100000 check (group_burst between 1 and 100000)
+);
+
+-- The queues whose claims are recorded, written by taskq.apply_queues: without a page where none ever was.
+create table taskq.recorded_queues (
+  queue text collate "C" primary key
 );
 
 -- The limits of the queues that have any, written by taskq.apply_queues. Claims only read them: a transaction that sets
@@ -326,9 +336,9 @@ deferrable initially deferred for each row execute function taskq.keep_past_sett
 create constraint trigger past_settings_are_kept after update on taskq.defaults
 deferrable initially deferred for each row execute function taskq.keep_past_settings('defaults');
 
--- One row per worker process; lease_owner is its id. The row outlives the process, so that history can name it.
--- taskq.register_worker draws the id at random: a sequence is set back by a restore, and by a crash that loses commits,
--- and would then give two processes the same id.
+-- One row per worker process, and per SQL session that works; lease_owner is its id. The row outlives the process, so
+-- that history can name it. taskq.register_worker draws the id at random: a sequence is set back by a restore, and by a
+-- crash that loses commits, and would then give two processes the same id.
 create table taskq.workers (
   id integer primary key,
   -- Identifies it, and is shown as the lease_owner of tasks: its given name, else its host, with pid and unique part.
@@ -356,6 +366,8 @@ create table taskq.workers (
   -- Written by its own heartbeat too, without a name in the next column, when it drains for another reason.
   stop_requested_at timestamptz,
   stop_requested_by text,
+  -- Of a session: its role. It has no heartbeat, and renews no lease: the clock alone says when one is over.
+  session_role text,
   concurrency integer not null,
   poll_ms bigint,
   wanted_lease_ms bigint,
@@ -381,6 +393,9 @@ create table taskq.workers (
   ),
   constraint a_worker_serves_a_queue check (cardinality(queues) > 0)
 );
+
+-- A session finds its own row.
+create index workers_session on taskq.workers (pid) where session_role is not null;
 
 -- Which workers sleep, and until when: a producer notifies only where there is a mark.
 create table taskq.idle_marks (

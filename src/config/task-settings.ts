@@ -85,6 +85,10 @@ export interface QueueInput {
   readonly burst?: number;
   /** Queues into which its handlers may enqueue; `none`: into no queue. Default: into any. */
   readonly mayEnqueue?: readonly string[] | 'none';
+  /** Workers that may be lost with a task before it is a dead letter; default 3. */
+  readonly maxLosses?: number | 'unlimited';
+  /** Whether each claim by a worker is recorded in `taskq.leases`; default false. */
+  readonly recordLeases?: boolean;
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;

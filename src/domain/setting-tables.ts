@@ -10,6 +10,7 @@ import { parseMayEnqueue } from './may-enqueue.ts';
 import { checkedName } from './names.ts';
 import { parsePriority } from './priority.ts';
 import { parseBurst, parseRate } from './queue-limits.ts';
+import { parseRecordLeases } from './record-leases.ts';
 import { parseRetention, type Retention } from './retention.ts';
 
 /** Settings by name, in the order in which people read them. */
@@ -85,6 +86,8 @@ export const QUEUE_SETTINGS = {
   rate: setting('rate', parseRate),
   burst: setting('burst', parseBurst),
   mayEnqueue: setting('may_enqueue', parseMayEnqueue),
+  maxLosses: setting('max_losses', maxAttemptsOf),
+  recordLeases: setting('record_leases', parseRecordLeases),
 };
 
 /** Settings of a group of a queue. */

@@ -1,9 +1,12 @@
 import { TaskqError } from '../lib/errors.ts';
 import { describeBlockers } from '../queue/schema/blockers.ts';
 import { migrate } from '../queue/schema/migrate.ts';
+import { checkedAdditions } from '../queue/schema/schema-release.ts';
 import type { ConnectionOptions } from './open-connection.ts';
 
 export interface MigrateSettings {
+  /** What to install as well, as `taskq migrate --with` does: `queues`. */
+  readonly with?: readonly string[];
   /** How long to retry while other transactions hold what it must change, as text or in milliseconds; default 1 min. */
   readonly patience?: string | number;
   /** Called with a description of those transactions when they are first seen and whenever they change. */
@@ -14,7 +17,7 @@ export interface MigrateSettings {
 export async function migrateFor(
   options: ConnectionOptions,
   patienceMs: number,
-  onBlocked: MigrateSettings['onBlocked'],
+  { with: additions = [], onBlocked }: MigrateSettings,
 ): Promise<readonly string[]> {
   const databaseUrl = options.directUrl ?? ('databaseUrl' in options ? options.databaseUrl : undefined);
   if (databaseUrl === undefined) {
@@ -24,6 +27,7 @@ export async function migrateFor(
   const { newlyApplied } = await migrate({
     databaseUrl,
     patienceMs,
+    with: checkedAdditions(additions, 'with'),
     ...(onBlocked && { onBlocked: (by) => onBlocked(describeBlockers(by)) }),
   });
   return newlyApplied.map(({ step, name }) => `${step} ${name}`);

@@ -371,11 +371,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    * `schema_differs`, `schema_in_use` after `patience`, `schema_occupied`, `may_not_migrate`, `pooled_connection`, or
    * `no_database` for a queue that was given only a pool.
    */
-  async migrate({ patience = '1m', onBlocked }: MigrateSettings = {}): Promise<readonly string[]> {
-    const patienceMs = toDurationMs(patience, 'patience');
+  async migrate(settings: MigrateSettings = {}): Promise<readonly string[]> {
+    const patienceMs = toDurationMs(settings.patience ?? '1m', 'patience');
     if (this.#isClosed) throw closed();
     const { migrateFor } = await import('./migrate-for.ts');
-    return this.#refusing('', () => migrateFor(this.#options, patienceMs, onBlocked));
+    return this.#refusing('', () => migrateFor(this.#options, patienceMs, settings));
   }
 
   /**

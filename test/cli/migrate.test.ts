@@ -37,6 +37,35 @@ test('--dry-run lists the steps, migrate prints a line for each, and a second ru
   expect(await migrate('--status')).toMatchObject({ stdout: expect.stringMatching(/^(applied {2}.*\n)+$/) });
 });
 
+test('--with installs an addition beside the schema; from then on it is part of what migrate shows and upgrades', async () => {
+  await migrate();
+  expect((await migrate('--status')).stdout).not.toContain('addition');
+  expect(await migrate('--with', 'quues')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('--with "quues": expected queues'),
+  });
+  const dryRun = await migrate('--with', 'queues', '--dry-run');
+  expect(dryRun.stdout).toMatch(/^-- addition queues\ncreate schema if not exists queues;\n/);
+  expect(await migrate('--with', 'queues')).toMatchObject({ code: 0, stdout: 'applied addition queues\n' });
+  expect(await migrate('--with', 'queues')).toMatchObject({
+    stdout: expect.stringMatching(/^nothing to do/),
+  });
+  expect((await migrate('--status')).stdout).toMatch(/^applied {2}addition queues$/m);
+
+  const client = await database.client();
+  await client.query(
+    `update taskq.release set number = number - 1, objects = jsonb_set(objects, '{queues.task,hash}', '""')`,
+  );
+  expect(await migrate()).toMatchObject({
+    stdout: expect.stringMatching(/^applied functions release \d+\n$/),
+  });
+  const { rows } = await client.query(
+    "select objects -> 'queues.task' ->> 'hash' <> '' as is_ours from taskq.release",
+  );
+  expect(rows).toEqual([{ is_ours: true }]);
+});
+
 test('while another session reads a table that it changes, it names that session, and continues afterwards', async () => {
   await migrate();
   const [client, reader] = [await database.client(), await database.client()];

@@ -27,7 +27,7 @@ async function namesBelow(entries: readonly CommandEntry[], prefix = ''): Promis
 
 /** Command lines to try, by command; they follow each other. `$x` is a task made for them. */
 const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  migrate: [[], ['--status'], ['--dry-run']],
+  migrate: [[], ['--status'], ['--dry-run'], ['--with', 'queues', '--status']],
   grants: [
     ['--worker', 'w', '--functions', 'comms.*'],
     ['--apply', '--reader', '$role'],

@@ -44,7 +44,7 @@ describe('taskq queues', () => {
     const listed = await project.run(['queues']);
     const [head, row] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +PAUSE$/,
+      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +LEASES +PAUSE$/,
     );
     expect(row).toMatch(/^mail +1 .* paused until \S.* by \w+ \(\S+@\S+\), .*: deploy of ann$/);
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
@@ -132,10 +132,25 @@ describe('taskq queues', () => {
         '--errors-retention',
         'none',
       ],
-      ...['--expires', 'default'],
+      ...['--expires', 'default', '--max-losses', 'unlimited', '--record-leases'],
     ]);
-    expect(stdout.split('\n')[1]!.split(/ +/)).toEqual([
-      ...['slow', '0', 'unlimited', '1h30m', '-', '-', 'ever', 'none', '90d', '-', '-', '-', '-'],
+    expect(stdout.split('\n')[1]!.split(/ {2,}/)).toEqual([
+      ...[
+        'slow',
+        '0',
+        'unlimited',
+        '1h30m',
+        '-',
+        '-',
+        'ever',
+        'none',
+        '90d',
+        '-',
+        '-',
+        '-',
+        'unlimited losses, recorded',
+        '-',
+      ],
     ]);
     expect(await project.json(['queues', 'set', 'slow', '--max-attempts', '5'])).toMatchObject({
       name: 'slow',

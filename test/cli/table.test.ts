@@ -54,6 +54,7 @@ const QUEUE: ListedQueue = {
     group_by: 'type',
   },
   ...{ max_running: 100, rate: '1000/1h', burst: 100, may_enqueue: [LONG, 'mail'] },
+  ...{ max_losses: 2_147_483_647, record_leases: true },
 };
 const TYPE: ListedType = {
   ...{

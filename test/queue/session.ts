@@ -91,6 +91,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.dead_tasks;
     delete from taskq.task_errors;
     delete from taskq.task_logs;
+    delete from taskq.leases;
     delete from taskq.followed;
     delete from taskq.held_keys;
     delete from taskq.asks;
@@ -102,6 +103,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.breaker_events;
     delete from taskq.queues;
     delete from taskq.queue_limits;
+    delete from taskq.recorded_queues;
     delete from taskq.limit_states;
     delete from taskq.schedules;
     delete from taskq.task_types;

@@ -1,11 +1,6 @@
 import { describe, expect, inject, test } from 'vitest';
 import { KINDS, kindsIn } from '../../src/queue/schema/head-comment.ts';
-import {
-  commentOf,
-  hashFunctions,
-  readFunctions,
-  readRelease,
-} from '../../src/queue/schema/schema-release.ts';
+import { commentOf, hashRelease, readFunctions, readRelease } from '../../src/queue/schema/schema-release.ts';
 import { useDatabase } from '../queue/session.ts';
 
 const queue = useDatabase();
@@ -300,7 +295,7 @@ describe('sql/functions', () => {
 
   test('sql/release.json was stamped after the last change', async () => {
     const release = await readRelease();
-    const hash = hashFunctions(await readFunctions());
+    const hash = await hashRelease();
     expect(release.functionsHash, 'stamp it: npm run build && node .ci/stamp-functions.mjs').toBe(hash);
     const stored = await queue.admin.row('select number, functions_hash, oldest_client from taskq.release');
     expect(stored).toEqual({

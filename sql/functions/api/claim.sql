@@ -317,6 +317,11 @@ begin
     ) as f;
   end if;
 
+  -- Where no queue was ever recorded, the table has no page.
+  if pg_relation_size('taskq.recorded_queues') > 0 and cardinality(chosen) > 0 then
+    perform taskq.record_leases(chosen, _worker, lease_step, _lease_ms, ts);
+  end if;
+
   -- By ctid: a fifth faster than by id, and safe here because a separate statement sees the locked versions. Where
   -- payload_bytes is null, the constraint reads the payload: one changed by hand that is too large fails the claim, not
   -- the worker.

@@ -9,9 +9,9 @@
 -- > 0) only if it was `running`, which it becomes before it starts: hundreds of tasks that merely wait behind one that
 -- kills its workers become suspects once, and no more. A suspect that was lost in this way three times (lost_ahead) is
 -- claimed alone from then on; if it is lost alone, it counts as one that ran: its worker may not survive even reading
--- it. The row keeps its place in the queue. A task that was running, or alone, when its third worker was lost becomes a
--- dead letter, `worker_lost`; one with a cancel request is cancelled. Returns a row per task, with its fate in
--- `status`.
+-- it. The row keeps its place in the queue. A task that was running, or alone, when its third worker was lost (or as
+-- many as the max_losses of its queue) becomes a dead letter, `worker_lost`; one with a cancel request is cancelled.
+-- Returns a row per task, with its fate in `status`.
 --
 -- Works in pages, each in a transaction of its own: it never holds many locks, and waits for none. If a page fails (a
 -- trigger of the application on the history may refuse a row), each of its tasks is rescued separately (options ->>
@@ -64,9 +64,13 @@ begin
     where t.id = any (lost);
 
     select array_agg(t.id) filter (where t.cancel_requested_at is not null),
-      array_agg(t.id) filter (where t.cancel_requested_at is null and t.losses >= 3 and t.id = any (to_blame))
+      array_agg(t.id) filter (
+        where t.cancel_requested_at is null and t.losses >= coalesce(q.max_losses, 3) and t.id = any (to_blame)
+      )
     into cancelled, dead
-    from taskq.tasks t where t.id = any (lost);
+    from taskq.tasks t
+    left join taskq.queues q on q.name = t.queue
+    where t.id = any (lost);
 
     perform taskq.note_losses(to_blame, ts);
 

@@ -14,11 +14,12 @@ as $$
       group_rate = effective.group_rate, group_burst = effective.group_burst,
       group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
       max_running = effective.max_running, rate = effective.rate, burst = effective.burst,
-      may_enqueue = effective.may_enqueue
+      may_enqueue = effective.may_enqueue, max_losses = effective.max_losses,
+      record_leases = effective.record_leases
     from taskq.queues old
     cross join lateral jsonb_populate_record(null::taskq.queues, old.registered || old.operator) as effective
     where q.name = any (_names) and old.name = q.name
-    returning q.name, q.max_running, q.rate, q.burst,
+    returning q.name, q.record_leases, q.max_running, q.rate, q.burst,
       (q.group_limit, q.group_rate, q.group_burst, q.group_order, q.group_on_dead) is distinct from
         (old.group_limit, old.group_rate, old.group_burst, old.group_order, old.group_on_dead) as changed
   ),
@@ -51,6 +52,16 @@ as $$
       end
     where (l.max_running, l.rate_starts, l.rate_us, l.burst) is distinct from
       (excluded.max_running, excluded.rate_starts, excluded.rate_us, excluded.burst)
+  ),
+  recorded as (
+    insert into taskq.recorded_queues (queue)
+    select w.name from written w where w.record_leases
+    on conflict (queue) do nothing
+  ),
+  unrecorded as (
+    delete from taskq.recorded_queues r
+    using written w
+    where r.queue = w.name and w.record_leases is not true
   ),
   dropped as (
     delete from taskq.queue_limits l

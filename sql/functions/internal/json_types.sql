@@ -11,11 +11,12 @@ as $$
       'step', 'on_death'
     ) then array['string']
     when _option in (
-      'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'group_burst', 'max_running', 'burst'
+      'delay_ms', 'max_attempts', 'timeout_ms', 'expires_ms', 'group_limit', 'group_burst', 'max_running', 'burst',
+      'max_losses'
     ) then array['number']
     when _option in ('priority', 'key_for', 'workflow') then array['string', 'number']
     when _option in ('tags', 'backoff', 'breaker', 'on_complete', 'on_dead') then array['object']
-    when _option in ('notify_done', 'notify', 'by_hand') then array['boolean']
+    when _option in ('notify_done', 'notify', 'by_hand', 'record_leases') then array['boolean']
     when _option in ('may_enqueue', 'after') then array['array']
     when _option = 'allow_unknown' then array['boolean', 'array']
   end

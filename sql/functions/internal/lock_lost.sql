@@ -45,7 +45,8 @@ begin
     from taskq.workers w
     cross join lateral (
       select make_interval(secs => w.lease_ms / 1000.0) as lease,
-        w.stopped_at is null and w.id <> all (silent) as is_alive,
+        -- A session has no heartbeat: the end of its lease is enough.
+        w.stopped_at is null and w.session_role is null and w.id <> all (silent) as is_alive,
         w.stopped_at is null
           and w.heartbeat_at between _ts - make_interval(secs => w.lease_ms / 1000.0) and _ts + interval '1 second'
           as is_fresh
@@ -55,7 +56,11 @@ begin
   select coalesce(array_agg(found.id), '{}'), array_agg(found.block), array_agg(found.id) filter (where found.may_end)
   into ids, blocks, stepped
   from (
-    select t.id, t.workflow_id is not null and (t.cancel_requested_at is not null or t.losses >= 2) as may_end,
+    select t.id,
+      t.workflow_id is not null and (
+        t.cancel_requested_at is not null or t.losses >= 2
+        or exists (select from taskq.queues q where q.name = t.queue and q.max_losses < 3)
+      ) as may_end,
       (t.ctid::text::point)[0]::bigint as block
     from taskq.tasks t
     where t.ctid >= format('(%s,0)', _from)::tid and t.ctid < format('(%s,0)', _to)::tid

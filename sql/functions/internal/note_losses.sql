@@ -14,7 +14,8 @@ begin
   select t.id, case t.lease_no when 1 then 2147483647 else t.lease_no - 1 end, t.attempts, 'lost', _ts, t.lease_owner,
     kept.drop_on, taskq.place_of('task_errors', kept.drop_on), t.queue, t.type,
     jsonb_build_object('name', 'WorkerLost', 'message', format(
-      'worker %s was lost while it held the task (%s of 3)', coalesce(w.name, t.lease_owner::text), t.losses
+      'worker %s was lost while it held the task (%s of %s)', coalesce(w.name, t.lease_owner::text), t.losses,
+      coalesce(nullif(q.max_losses, 2147483647)::text, case when q.max_losses is null then '3' else 'any number' end)
     ))
   from taskq.tasks t
   left join taskq.workers w on w.id = t.lease_owner

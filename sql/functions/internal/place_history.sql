@@ -23,7 +23,7 @@ declare
 begin
   placed := 0;
   dropped := 0;
-  foreach parent in array array['finished_tasks', 'task_errors', 'task_logs'] loop
+  foreach parent in array array['finished_tasks', 'task_errors', 'task_logs', 'leases'] loop
     for last_day in select u.day from taskq.unplaced_days(parent) as u (day) loop
       is_over := last_day < today;
       continue when not is_over and taskq.place_of(parent, last_day) <> last_day;

@@ -2,26 +2,44 @@ import type { MigrationStep } from '../../queue/schema/migrate.ts';
 import type { CliCommand } from '../run/command.ts';
 import type { Context } from '../run/context.ts';
 import type { Screen } from '../run/output.ts';
+import { collect } from '../select/task-filter.ts';
 
 interface MigrateOptions {
   readonly status?: true;
   readonly dryRun?: true;
+  readonly with?: readonly string[];
 }
 
 /** `taskq migrate`: bring the schema up to this binary. */
 export const migrate: CliCommand<MigrateOptions> = {
+  suggestions: { with: ['queues'] },
   declare(command) {
     command
+      .option(
+        '--with <addition>',
+        'also install this: queues, functions that let any SQL session be a worker; repeatable',
+        collect,
+      )
       .option('--status', 'show which steps are applied and which are due; change nothing')
-      .option('--dry-run', 'print the SQL that would be applied; change nothing');
+      .option('--dry-run', 'print the SQL that would be applied; change nothing')
+      .addHelpText(
+        'after',
+        `
+--with queues makes the schema queues (enqueue, dequeue_next_available_task, complete_task, fail_task and four views)
+and internal.run_function, for workers that are written in SQL or in another language. Once installed, it is upgraded
+with the rest; drop schema queues removes it.`,
+      );
   },
   async run(context, { options }) {
     const { migrate: run } = await import('../../queue/schema/migrate.ts');
     const { describeBlockers } = await import('../../queue/schema/blockers.ts');
+    const { checkedAdditions } = await import('../../queue/schema/schema-release.ts');
+    const additions = checkedAdditions(options.with ?? [], '--with');
     const { directUrl } = await context.databaseToMigrate();
     const mode = options.status ? 'status' : options.dryRun ? 'dry run' : 'apply';
     const { steps, newlyApplied } = await run({
       databaseUrl: directUrl,
+      with: additions,
       ...(mode !== 'apply' && { dryRun: true }),
       onBlocked: (by) => context.output.talk(`waiting for ${describeBlockers(by)}`),
     });

@@ -11,7 +11,8 @@ const SETTINGS = { ...DEFAULT_SETTINGS, ...TYPE_SETTINGS, ...QUEUE_SETTINGS };
 /** The settings for tasks: for all, for those of a type, or for those of a queue. */
 export type SettingName = keyof typeof SETTINGS;
 
-export type SettingOptions = { readonly [Name in SettingName]?: string };
+/** True: an option that may stand without a value does. */
+export type SettingOptions = { readonly [Name in SettingName]?: string | true };
 
 interface SettingOption {
   readonly flags: string;
@@ -48,7 +49,7 @@ export function readSettings(options: SettingOptions, settings: Settings): Reado
       const { column, parse: usual } = SETTINGS[name];
       const { flags, parse = usual } = OPTIONS[name];
       const text = options[name]!;
-      return [column, text === 'default' ? null : parse(text, flags.split(' ')[0]!)];
+      return [column, text === 'default' ? null : parse(text as string, flags.split(' ')[0]!)];
     }),
   );
 }
@@ -182,6 +183,17 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     flags: '--may-enqueue <queues|none>',
     about: 'queues into which its handlers may enqueue, with commas between them (any)',
     suggestions: ['none'],
+  },
+  maxLosses: {
+    flags: '--max-losses <n|unlimited>',
+    about: 'workers that may be lost with a task before it is a dead letter (3)',
+    suggestions: ['unlimited'],
+    parse: parseMaxAttempts,
+  },
+  recordLeases: {
+    flags: '--record-leases [on|off]',
+    about: 'record each claim of its tasks by a worker in taskq.leases (off)',
+    suggestions: ['on', 'off'],
   },
 };
 

@@ -32,6 +32,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
         cell: ({ may_enqueue }) => (may_enqueue === null ? '-' : may_enqueue.join(', ') || 'none'),
         shrinksTo: 8,
       },
+      { title: 'LEASES', leaves: 0, cell: leasesText, shrinksTo: 6 },
       {
         title: 'PAUSE',
         leaves: 8,
@@ -54,6 +55,15 @@ function groupsText(queue: ListedQueue): string {
     group_order,
     group_on_dead,
     group_by === null || group_by === 'none' ? group_by && 'by name' : 'by type',
+  ];
+  return set.filter((setting) => setting !== null).join(', ') || '-';
+}
+
+/** How many workers a task may lose, and whether claims are recorded, such as `unlimited losses, recorded`. */
+function leasesText({ max_losses, record_leases }: ListedQueue): string {
+  const set = [
+    max_losses === null ? null : `${attemptsText(max_losses)} losses`,
+    record_leases === null ? null : record_leases ? 'recorded' : 'not recorded',
   ];
   return set.filter((setting) => setting !== null).join(', ') || '-';
 }

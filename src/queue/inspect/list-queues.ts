@@ -28,6 +28,8 @@ export interface ListedQueue {
   readonly burst: number | null;
   /** The queues into which its handlers may enqueue; null: any. */
   readonly may_enqueue: readonly string[] | null;
+  readonly max_losses: number | null;
+  readonly record_leases: boolean | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;

@@ -1,9 +1,10 @@
 import type { loadMigrationFiles } from 'postgres-migrations';
 import type { Client } from '../../lib/connect.ts';
+import { createSchemas, readInstalled } from './additions.ts';
 import { findHolders, grantAdded } from './kinds-of-roles.ts';
 import { hashOf, type ReleasedObject, readObjects } from './released-objects.ts';
 import { dropObject, replaceObject } from './replace-object.ts';
-import { hashFunctions, readFunctions, readRelease } from './schema-release.ts';
+import { hashRelease, nameInRelease, readFunctions, readRelease } from './schema-release.ts';
 
 /**
  * A migration as postgres-migrations reads and hashes it. Number 0 is its own: it makes the table that lists the
@@ -50,36 +51,43 @@ const GRANTABLE = `
   where p.pronamespace = to_regnamespace('taskq') and p.prokind = 'f'`;
 
 /**
- * Bring functions and views up to the release, and drop those that it no longer has. Change only what differs:
- * replacing a view takes a lock that waits for every reader and blocks every later one.
+ * Bring functions and views up to the release, those of installed additions too, and drop those that it no longer has.
+ * Change only what differs: replacing a view takes a lock that waits for every reader and blocks every later one.
  */
 export async function applyFunctions(client: Client, sql: string): Promise<void> {
   const release = await readRelease(sql);
-  const functions = await readFunctions(sql);
+  const installed = await readInstalled(client, sql);
+  const functions = [...(await readFunctions(sql)), ...installed];
   const earlier = await readObjects(client);
   const holders = await findHolders(client, Object.keys(earlier));
   const objects: Record<string, ReleasedObject> = {};
   // Bodies call each other in any order of files; the tests check them.
   await client.query('set local check_function_bodies = off');
+  await createSchemas(client, installed);
   for (const one of functions) {
-    const { name, text } = one;
-    const [hash, last] = [hashOf(text), earlier[name]];
+    const name = nameInRelease(one);
+    const [hash, last] = [hashOf(one.text), earlier[name]];
     objects[name] =
       last?.hash === hash ? last : { hash, signature: await replaceObject(client, one, last?.signature) };
   }
-  for (const [name, { signature }] of Object.entries(earlier))
-    if (objects[name] === undefined) await dropObject(client, name, signature);
+  for (const [name, last] of Object.entries(earlier)) {
+    if (objects[name] !== undefined) continue;
+    // What is left of an addition whose main schema somebody has dropped stays ours, for when it is installed again.
+    if (name.includes('.') && !installed.some(({ schema }) => name.startsWith(`${schema}.`)))
+      objects[name] = last;
+    else await dropObject(client, name, last.signature);
+  }
   await grantAdded(
     client,
     holders,
-    functions.filter(({ name }) => earlier[name] === undefined),
+    functions.filter(({ schema, name }) => schema === 'taskq' && earlier[name] === undefined),
   );
   await client.query(
     `insert into taskq.release (number, functions_hash, objects, oldest_client, applied_at)
      values ($1, $2, $3, $4, clock_timestamp())
      on conflict (only_row) do update set number = excluded.number, functions_hash = excluded.functions_hash,
        objects = excluded.objects, oldest_client = excluded.oldest_client, applied_at = excluded.applied_at`,
-    [release.number, hashFunctions(functions), JSON.stringify(objects), release.oldestClient],
+    [release.number, await hashRelease(sql), JSON.stringify(objects), release.oldestClient],
   );
   await client.query('select taskq.ensure_partitions()');
 }

@@ -4,17 +4,18 @@ import { type Client, connectClient } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { prepareSession } from '../../lib/session.ts';
+import { applyAddition, installedAdditions, readInstalled, refuseOthersSchemas } from './additions.ts';
 import { applyFunctions, createSchema, runMigration } from './apply-release.ts';
 import type { Blocker } from './blockers.ts';
 import { explainRefusal } from './migrate-refusal.ts';
 import { patiently } from './patiently.ts';
 import { refuseOthersObjects } from './released-objects.ts';
 import { becomeOwner, reclaimObjects, refuseNonOwner } from './schema-owner.ts';
-import { readFunctions, readRelease, SQL } from './schema-release.ts';
+import { ADDITIONS, type Addition, readFunctions, readRelease, SQL } from './schema-release.ts';
 
 /** One step that brings the schema up to this binary. */
 export interface MigrationStep {
-  readonly step: 'schema' | 'migration' | 'functions' | 'partitions';
+  readonly step: 'schema' | 'migration' | 'functions' | 'addition' | 'partitions';
   readonly name: string;
   readonly applied: boolean;
 }
@@ -22,6 +23,8 @@ export interface MigrationStep {
 export interface MigrateOptions {
   /** A direct connection: the migration holds a session lock, which a pooler would share. */
   readonly databaseUrl: string;
+  /** What to install beside the schema, if it is not there yet. */
+  readonly with?: readonly Addition[];
   /** Report what is there and what is due; change nothing. */
   readonly dryRun?: true;
   /** Where migrations, functions and release.json are; by default this package's own. */
@@ -48,6 +51,7 @@ export async function migrate(
   options: MigrateOptions,
 ): Promise<{ steps: MigrationStep[]; newlyApplied: MigrationStep[] }> {
   const { databaseUrl, dryRun, sql = SQL, patienceMs = PATIENCE_MS, onBlocked = () => {} } = options;
+  const { with: asked = [] } = options;
   const until = performance.now() + patienceMs;
   const client = await connectClient({ connectionString: databaseUrl });
   try {
@@ -58,9 +62,9 @@ export async function migrate(
       await client.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
     });
     await becomeOwner(client);
-    const due = await findDue(client, sql).catch((error: unknown) => {
+    const due = await findDue(client, sql, asked).catch((error: unknown) => {
       if (!dryRun || !isServerError(error) || error.code !== '42501') throw error;
-      return findDueByRelease(client, sql);
+      return findDueByRelease(client, sql, asked);
     });
     const missing = dryRun ? [] : due.filter((step) => !step.applied);
     if (missing.length > 0) await patiently(patience, () => apply(client, sql, missing));
@@ -73,7 +77,7 @@ export async function migrate(
   }
 }
 
-async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
+async function findDue(client: Client, sql: string, asked: readonly Addition[]): Promise<MigrationStep[]> {
   const ours = (await loadMigrationFiles(join(sql, 'migrations'))).filter((file) => file.id > 0);
   const { rows: found } = await client.query<{ schema: string | null; migrations: string | null }>(
     "select to_regnamespace('taskq')::text as schema, to_regclass('taskq.migrations')::text as migrations",
@@ -91,27 +95,48 @@ async function findDue(client: Client, sql: string): Promise<MigrationStep[]> {
   for (const { id, hash, fileName } of ours)
     if (applied.has(id) && applied.get(id) !== hash) throw differs(fileName);
   const functions = await functionsStep(client, sql, migrations !== null);
-  if (!functions.applied) await refuseOthersObjects(client, await readFunctions(sql));
+  if (!functions.applied) {
+    const ofRelease = [...(await readFunctions(sql)), ...(await readInstalled(client, sql))];
+    await refuseOthersObjects(client, ofRelease);
+  }
+  const installed = await installedAdditions(client);
+  for (const addition of asked)
+    if (!installed.includes(addition)) await refuseOthersSchemas(client, addition, sql);
   return [
     { step: 'schema', name: 'taskq', applied: schema !== null && migrations !== null },
     ...ours.map(
       (file): MigrationStep => ({ step: 'migration', name: nameOf(file), applied: applied.has(file.id) }),
     ),
     { step: 'functions', ...functions },
+    ...additionSteps(asked, installed),
   ];
+}
+
+function additionSteps(asked: readonly Addition[], installed: readonly Addition[]): MigrationStep[] {
+  return ADDITIONS.filter((addition) => asked.includes(addition) || installed.includes(addition)).map(
+    (name) => ({ step: 'addition', name, applied: installed.includes(name) }),
+  );
 }
 
 /**
  * The same for a role that may call functions and read no table: as `get_release` says. It cannot see whether an applied
- * migration differs from this package's.
+ * migration differs from this package's, nor whose a schema is that has the name of an addition.
  */
-async function findDueByRelease(client: Client, sql: string): Promise<MigrationStep[]> {
+async function findDueByRelease(
+  client: Client,
+  sql: string,
+  asked: readonly Addition[],
+): Promise<MigrationStep[]> {
   const ours = (await loadMigrationFiles(join(sql, 'migrations'))).filter((file) => file.id > 0);
   const release = await readRelease(sql);
   const { rows } = await client.query<{ number: number; migration: number }>(
     'select number, migration from taskq.get_release()',
   );
   const stored = rows[0] ?? { number: 0, migration: 0 };
+  const { rows: schemas } = await client.query<{ schema: string }>(
+    'select nspname as schema from pg_namespace where nspname = any($1)',
+    [ADDITIONS],
+  );
   refuseNewer(stored.migration, ours.length);
   refuseNewerFunctions(stored.number, release.number);
   return [
@@ -124,6 +149,10 @@ async function findDueByRelease(client: Client, sql: string): Promise<MigrationS
       }),
     ),
     { step: 'functions', name: `release ${release.number}`, applied: stored.number === release.number },
+    ...additionSteps(
+      asked,
+      ADDITIONS.filter((addition) => schemas.some(({ schema }) => schema === addition)),
+    ),
   ];
 }
 
@@ -165,6 +194,7 @@ async function apply(client: Client, sql: string, steps: readonly MigrationStep[
   for (const { step, name } of steps) {
     if (step === 'schema') await createSchema(client, files[0]!);
     else if (step === 'migration') await runMigration(client, files.find((file) => nameOf(file) === name)!);
+    else if (step === 'addition') await applyAddition(client, name as Addition, sql);
     else await applyFunctions(client, sql);
   }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '../../lib/connect.ts';
 import { TaskqError } from '../../lib/errors.ts';
-import type { SqlFunction } from './schema-release.ts';
+import { nameInRelease, type SqlFunction } from './schema-release.ts';
 
 /** A function or a view as a release made it, recorded in taskq.release: what is not recorded there is not ours. */
 export interface ReleasedObject {
@@ -22,6 +22,14 @@ export async function readObjects(client: Client): Promise<Readonly<Record<strin
   return rows[0]?.objects ?? {};
 }
 
+/** Record what the release has made since it was applied. */
+export async function recordObjects(
+  client: Client,
+  objects: Readonly<Record<string, ReleasedObject>>,
+): Promise<void> {
+  await client.query('update taskq.release set objects = $1', [JSON.stringify(objects)]);
+}
+
 /** Compute the hash of the text of a function or a view. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
@@ -33,10 +41,12 @@ export function hashOf(text: string): string {
  */
 export async function refuseOthersObjects(client: Client, functions: readonly SqlFunction[]): Promise<void> {
   const earlier = await readObjects(client);
-  const changed = functions.filter(({ name, text }) => earlier[name]?.hash !== hashOf(text));
-  const names = changed.map(({ name }) => name);
-  const ours = names.map((name) => earlier[name]?.signature ?? '');
-  const { rows } = await client.query<{ kind: string; signature: string }>(OTHERS, [names, ours]);
+  const changed = functions.filter((one) => earlier[nameInRelease(one)]?.hash !== hashOf(one.text));
+  const { rows } = await client.query<{ kind: string; signature: string }>(OTHERS, [
+    changed.map(({ schema }) => schema),
+    changed.map(({ name }) => name),
+    changed.map((one) => earlier[nameInRelease(one)]?.signature ?? ''),
+  ]);
   if (rows.length === 0) return;
   const list = rows.map(({ kind, signature }) => `${kind} ${signature}`);
   throw new TaskqError(
@@ -51,13 +61,14 @@ export async function refuseOthersObjects(client: Client, functions: readonly Sq
 
 const OTHERS = `
   select i.type as kind, o.signature
-  from (
+  from unnest($1::text[], $2::text[]) as ours (schema, name)
+  cross join lateral (
     select 'pg_proc'::regclass as catalog, p.oid, p.oid::regprocedure::text as signature
-    from pg_proc p where p.pronamespace = to_regnamespace('taskq') and p.proname = any($1::text[])
+    from pg_proc p where p.pronamespace = to_regnamespace(ours.schema) and p.proname = ours.name
     union all
     select 'pg_class'::regclass, c.oid, c.oid::regclass::text
-    from pg_class c where c.relnamespace = to_regnamespace('taskq') and c.relname = any($1::text[])
+    from pg_class c where c.relnamespace = to_regnamespace(ours.schema) and c.relname = ours.name
   ) as o
   cross join pg_identify_object(o.catalog, o.oid, 0) as i
-  where o.signature <> all($2::text[])
+  where o.signature <> all($3::text[])
   order by 2`;

@@ -1,7 +1,7 @@
 import type { Client } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import { withLiterals } from '../../lib/literal.ts';
-import { commentOf, type SqlFunction } from './schema-release.ts';
+import { commentOf, nameInRelease, type SqlFunction } from './schema-release.ts';
 
 /** A function or a view of the schema, and the rights on it of others than its owner. Names are quoted as in SQL. */
 interface StoredObject {
@@ -29,8 +29,10 @@ const OTHER_SHAPE = ['42P13', '42P16'];
  * Returns the new signature.
  */
 export async function replaceObject(client: Client, one: SqlFunction, earlier?: string): Promise<string> {
-  const { name, text } = one;
-  const before = (await findObjects(client, name)).find(({ signature }) => signature === earlier);
+  const { text } = one;
+  const before = (await findObjects(client, nameInRelease(one))).find(
+    ({ signature }) => signature === earlier,
+  );
   await client.query('savepoint replacing');
   try {
     await client.query(text);
@@ -41,7 +43,7 @@ export async function replaceObject(client: Client, one: SqlFunction, earlier?: 
     await client.query(text);
   }
   await client.query('release savepoint replacing');
-  const after = await findObjects(client, name);
+  const after = await findObjects(client, nameInRelease(one));
   const old = after.find(({ oid }) => oid === before?.oid);
   const made = after.find((object) => object !== old);
   if (made === undefined) {
@@ -74,7 +76,7 @@ async function passRights(client: Client, before: StoredObject, made: StoredObje
   }
 }
 
-/** Drop a function or a view of an earlier release, if it is still there. */
+/** Drop a function or a view of an earlier release, by its name there, if it is still there. */
 export async function dropObject(client: Client, name: string, signature: string): Promise<void> {
   const object = (await findObjects(client, name)).find((found) => found.signature === signature);
   if (object !== undefined) await drop(client, object);
@@ -98,7 +100,8 @@ async function columnsOf(client: Client, { kind, oid }: StoredObject): Promise<s
   return rows.map(({ name }) => name);
 }
 
-async function findObjects(client: Client, name: string): Promise<StoredObject[]> {
+async function findObjects(client: Client, nameThere: string): Promise<StoredObject[]> {
+  const [name, schema = 'taskq'] = nameThere.split('.').reverse();
   const { rows } = await client.query<StoredObject>(
     `select o.oid::text, o.kind, o.signature,
        coalesce((
@@ -116,12 +119,12 @@ async function findObjects(client: Client, name: string): Promise<StoredObject[]
        ), '[]') as grants
      from (
        select p.oid, 'function' as kind, p.oid::regprocedure::text as signature, p.proacl as acl, p.proowner as owner
-       from pg_proc p where p.pronamespace = 'taskq'::regnamespace and p.proname = $1 and p.prokind = 'f'
+       from pg_proc p where p.pronamespace = to_regnamespace($2) and p.proname = $1 and p.prokind = 'f'
        union all
        select c.oid, 'view', c.oid::regclass::text, c.relacl, c.relowner
-       from pg_class c where c.relnamespace = 'taskq'::regnamespace and c.relname = $1 and c.relkind = 'v'
+       from pg_class c where c.relnamespace = to_regnamespace($2) and c.relname = $1 and c.relkind = 'v'
      ) as o`,
-    [name],
+    [name, schema],
   );
   return rows;
 }

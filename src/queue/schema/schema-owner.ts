@@ -38,9 +38,11 @@ export function adviseNonOwner({ owner, grant }: Rights): string {
  * acts. Throws `may_not_migrate`, with the statements, where the session may not.
  */
 export async function reclaimObjects(client: Client): Promise<void> {
-  const signatures = Object.values(await readObjects(client)).map(({ signature }) => signature);
+  const objects = await readObjects(client);
+  const signatures = Object.values(objects).map(({ signature }) => signature);
   if (signatures.length === 0) return;
-  const { rows } = await client.query<ForeignObject>(FOREIGN_OBJECTS, [signatures]);
+  const schemas = Object.keys(objects).map((name) => (name.includes('.') ? name.split('.')[0] : 'taskq'));
+  const { rows } = await client.query<ForeignObject>(FOREIGN_OBJECTS, [signatures, [...new Set(schemas)]]);
   if (rows.length === 0) return;
   const { role } = await readRights(client);
   const statements = rows.map(({ object }) => `alter ${object} owner to ${role}`);
@@ -69,10 +71,11 @@ const FOREIGN_OBJECTS = `
     pg_has_role(session_user, r.oid, 'usage') as may_give
   from (
     select 'function' as kind, p.oid::regprocedure::text as signature, p.proowner as owner
-    from pg_proc p where p.pronamespace = 'taskq'::regnamespace
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = any($2::text[])
     union all
     select 'view', c.oid::regclass::text, c.relowner
-    from pg_class c where c.relnamespace = 'taskq'::regnamespace and c.relkind = 'v'
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind = 'v' and n.nspname = any($2::text[])
   ) as o
   join pg_roles r on r.oid = o.owner
   where o.signature = any($1::text[]) and r.rolname <> current_user

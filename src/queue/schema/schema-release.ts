@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { badOption } from '../../lib/bad-option.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { headComment } from './head-comment.ts';
 
@@ -37,6 +38,7 @@ export async function latestMigration(): Promise<number> {
 
 /** A function or a view, as its file defines it. */
 export interface SqlFunction {
+  readonly schema: string;
   readonly name: string;
   readonly text: string;
   /** Its file is in api/: clients call it. Only functions call those in internal/. */
@@ -55,6 +57,7 @@ export async function readFunctions(sql = SQL): Promise<SqlFunction[]> {
     ROOMS.map(async (room) => (await sqlFilesOf(join(directory, room))).map((file) => ({ room, file }))),
   );
   const functions = files.flat().map(async ({ room, file }) => ({
+    schema: 'taskq',
     name: basename(file, '.sql'),
     text: await readFile(join(directory, room, file), 'utf8'),
     isPublic: room === 'api',
@@ -62,10 +65,63 @@ export async function readFunctions(sql = SQL): Promise<SqlFunction[]> {
   return (await Promise.all(functions)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Compute `functions_hash`: SHA-256 over the names and texts, in the order of the names. */
-export function hashFunctions(functions: readonly { name: string; text: string }[]): string {
+/** What `migrate` installs on request beside the schema `taskq`, and from then on upgrades with it. */
+export const ADDITIONS = ['queues'] as const;
+
+export type Addition = (typeof ADDITIONS)[number];
+
+/** Read the names of additions as a user gives them; `what` is the option. Throws `bad_option`. */
+export function checkedAdditions(names: readonly string[], what: string): Addition[] {
+  return names.map((name) => {
+    const known = ADDITIONS.find((addition) => addition === name);
+    if (known !== undefined) return known;
+    throw badOption(`${what} ${JSON.stringify(name)}: expected ${ADDITIONS.join(' or ')}`);
+  });
+}
+
+/**
+ * Read what an addition makes, from sql/with/<addition>/<schema>/<name>.sql: views first, because functions return
+ * their rows. Its main schema has its own name.
+ */
+export async function readAddition(addition: Addition, sql = SQL): Promise<SqlFunction[]> {
+  const directory = join(sql, 'with', addition);
+  const entries = await readdir(directory, { withFileTypes: true });
+  const schemas = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const objects = await Promise.all(
+    schemas.map(async (schema) => {
+      const files = await sqlFilesOf(join(directory, schema));
+      return Promise.all(
+        files.map(async (file) => ({
+          schema,
+          name: basename(file, '.sql'),
+          text: await readFile(join(directory, schema, file), 'utf8'),
+          isPublic: true,
+        })),
+      );
+    }),
+  );
+  const isFunction = ({ text }: SqlFunction): number => (/^create or replace function /m.test(text) ? 1 : 0);
+  return objects
+    .flat()
+    .sort((a, b) => isFunction(a) - isFunction(b) || (nameInRelease(a) < nameInRelease(b) ? -1 : 1));
+}
+
+/** Read the statements that an addition runs once, when it is installed. */
+export function readInstallation(addition: Addition, sql = SQL): Promise<string> {
+  return readFile(join(sql, 'with', addition, 'install.sql'), 'utf8');
+}
+
+/** The name under which taskq.release records an object: those of additions have their schema in it. */
+export function nameInRelease({ schema, name }: Pick<SqlFunction, 'schema' | 'name'>): string {
+  return schema === 'taskq' ? name : `${schema}.${name}`;
+}
+
+/** Compute `functions_hash`: SHA-256 over the names and texts of all functions and views, additions included. */
+export async function hashRelease(sql = SQL): Promise<string> {
+  const additions = await Promise.all(ADDITIONS.map((addition) => readAddition(addition, sql)));
   const hash = createHash('sha256');
-  for (const { name, text } of functions) hash.update(`${name}\n${text}\n`);
+  for (const one of [await readFunctions(sql), ...additions].flat())
+    hash.update(`${nameInRelease(one)}\n${one.text}\n`);
   return hash.digest('hex');
 }
 

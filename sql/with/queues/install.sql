@@ -1,0 +1,10 @@
+select taskq.add_types(array['db_function', 'email', 'sms', 'file_delete']);
+
+-- What an operator has set stays.
+select taskq.set_queue(
+  'queues',
+  '{"retention": "ever", "errors_retention": "ever", "max_losses": 2147483647}'
+    || coalesce((select q.operator from taskq.queues q where q.name = 'queues'), '{}')
+);
+
+select taskq.ensure_partitions();

@@ -1,0 +1,12 @@
+-- Enqueues a task into the queue `queues`, in the caller's transaction; it does not start before _scheduled_at. An
+-- unknown type is refused: taskq.add_types makes one known.
+-- Granted to: producer.
+create or replace function queues.enqueue(_task_type text, _payload jsonb, _scheduled_at timestamptz default now())
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+begin
+  perform from taskq.enqueue(_task_type, _payload, jsonb_build_object('queue', 'queues', 'at', _scheduled_at));
+end
+$$;

@@ -1,0 +1,25 @@
+-- Records that processing a task has failed, and why. That is all: the task keeps its lease, and is returned again once
+-- that is over, unless queues.complete_task is called. Errors: as of queues.complete_task.
+-- Granted to: worker.
+create or replace function queues.fail_task(_task_id bigint, _error_message text)
+returns void
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+declare
+  ts constant timestamptz := clock_timestamp();
+  held constant record := taskq.session_lease('fail_task', _task_id, false);
+begin
+  perform taskq.ensure_place('task_errors');
+  insert into taskq.task_errors (
+    task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error
+  )
+  select _task_id, held.lease_no, held.attempts + 1, 'failed', ts, held.owner, kept.drop_on,
+    taskq.place_of('task_errors', kept.drop_on), 'queues', held.type,
+    jsonb_build_object('name', 'Error', 'message', left(coalesce(_error_message, ''), 8000))
+  from taskq.defaults d
+  left join taskq.queues q on q.name = 'queues'
+  cross join lateral (select taskq.drop_on(coalesce(q.errors_retention, d.errors_retention), ts) as drop_on) as kept
+  where kept.drop_on is not null;
+end
+$$;

@@ -1,0 +1,1 @@
+taskq migrate --with queues
