@@ -140,8 +140,9 @@ create table taskq.workflows (
   ended_at timestamptz,
   cancel_requested_at timestamptz,
   max_dead integer,
-  -- Its steps that have not ended, those of them that wait for parents, and the deaths that no parent caused: as of the
-  -- asks attended to.
+  -- All of its steps, those that have not ended, those of them that wait for parents, and the deaths that no parent
+  -- caused: as of the asks attended to.
+  total_steps integer not null default 0,
   live_steps integer not null default 0,
   waiting_steps integer not null default 0,
   deaths integer not null default 0,
@@ -220,6 +221,7 @@ create table taskq.workflow_asks (
   due_at timestamptz not null,
   id bigint generated always as identity,
   workflow_id bigint not null,
+  added integer not null default 0,
   live integer not null default 0,
   waiting integer not null default 0,
   deaths integer not null default 0,

@@ -127,6 +127,25 @@ describe('taskq workflow run', () => {
     },
   );
 
+  test('refuses a step above 100,000 with exit 2 and one line, and stores nothing', async () => {
+    const id = await printed('workflow', 'open', 'grown');
+    await rows('update taskq.workflows set total_steps = 99999 where id = $1', id);
+    const message = `taskq: workflow ${id} ("grown") would have 100001 steps: expected at most 100000`;
+    await project.write('steps.ndjson', '{"n":1}\n{"n":2}\n');
+    const file = await run('enqueue', 'double', '--file', 'steps.ndjson', '--workflow', id);
+    expect(file).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `${message}; nothing is enqueued — the rest starts at line 1\n`,
+    });
+    expect(await rows('select from taskq.tasks')).toEqual([]);
+    await printed('enqueue', 'double', '{"n":1}', '--workflow', id);
+    expect(await run('enqueue', 'double', '{"n":1}', '--workflow', id)).toMatchObject({
+      code: 2,
+      stderr: `${message}\n`,
+    });
+  });
+
   test.each([
     ['no-file.json', 'cannot read no-file.json: no such file'],
     ['handlers', 'cannot read handlers: it is a directory'],

@@ -79,10 +79,11 @@ begin
   select count(*) into waiting
   from jsonb_array_elements(tasks) as e (task) where e.task -> 'after' <> 'null' and e.task -> 'after' <> '[]';
   insert into taskq.workflows (
-    created_at, max_dead, live_steps, waiting_steps, is_open, fail_fast, step_due, notify_done, state, name,
-    on_step, on_failing, on_end
+    created_at, max_dead, total_steps, live_steps, waiting_steps, is_open, fail_fast, step_due, notify_done, state,
+    name, on_step, on_failing, on_end
   )
-  select ts, w.max_dead, jsonb_array_length(tasks), waiting, coalesce(w.open, false), coalesce(w.fail_fast, false),
+  select ts, w.max_dead, jsonb_array_length(tasks), jsonb_array_length(tasks), waiting, coalesce(w.open, false),
+    coalesce(w.fail_fast, false),
     tasks = '[]' and w.on_step is not null, coalesce((options ->> 'notify_done')::boolean, false),
     case when w.open then 'open' else 'running' end, w.name, w.on_step, w.on_failing, w.on_end
   from jsonb_to_record(_workflow) as w (

@@ -28,7 +28,7 @@ begin
     select * into asks from taskq.take_workflow_asks(_ids, _from, _ts) as t;
     exit when asks.of_workflow is null and round > 1;
     perform taskq.fold_workflow_asks(
-      asks.of_workflow, asks.live, asks.waiting, asks.deaths, asks.have_ended, _ts
+      asks.of_workflow, asks.added, asks.live, asks.waiting, asks.deaths, asks.have_ended, _ts
     );
     stopping := array(
       select w.id from taskq.workflows w

@@ -200,8 +200,8 @@ begin
   order by 1, 2, 3;
 
   if _new is null then
-    insert into taskq.workflow_asks (due_at, workflow_id, live, waiting, steps)
-    select _ts, made.workflow_id, count(*), count(w.child), coalesce((
+    insert into taskq.workflow_asks (due_at, workflow_id, added, live, waiting, steps)
+    select _ts, made.workflow_id, count(*), count(*), count(w.child), coalesce((
       select array_agg(distinct e.parent)
       from unnest(children, parent_names, parents) as e (child, parent, place)
       join unnest(flows, news) with ordinality as c (workflow_id, is_new, place) on c.place = e.child
@@ -211,6 +211,10 @@ begin
     left join (select distinct c.child from unnest(children) as c (child)) as w on w.child = made.place
     where made.is_new and made.workflow_id is not null
     group by made.workflow_id;
+    perform taskq.refuse_outgrown(_of, array(
+      select distinct made.workflow_id from unnest(flows, news) as made (workflow_id, is_new)
+      where made.is_new and made.workflow_id is not null
+    ));
   end if;
   return query
   select made.place, made.id, made.is_new, null::jsonb

@@ -1,7 +1,7 @@
 -- Adds what asks say to the counters of these workflows (parallel arrays). A workflow with more deaths than it allows
 -- begins to fail, once: its on_failing task is enqueued. One that was cancelled does not: the cancel ends its steps.
 create or replace function taskq.fold_workflow_asks(
-  _ids bigint[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
+  _ids bigint[], _added integer[], _live integer[], _waiting integer[], _deaths integer[], _have_ended boolean[],
   _ts timestamptz
 )
 returns void
@@ -16,10 +16,13 @@ declare
   tasks jsonb;
 begin
   update taskq.workflows w
-  set live_steps = w.live_steps + a.live, waiting_steps = w.waiting_steps + a.waiting, deaths = w.deaths + a.deaths,
+  set total_steps = w.total_steps + a.added, live_steps = w.live_steps + a.live,
+    waiting_steps = w.waiting_steps + a.waiting, deaths = w.deaths + a.deaths,
     step_due = w.step_due or (a.has_ended and w.on_step is not null)
-  from unnest(_ids, _live, _waiting, _deaths, _have_ended) as a (id, live, waiting, deaths, has_ended)
-  where w.id = any (_ids) and a.id = w.id + 0 and (a.live <> 0 or a.waiting <> 0 or a.deaths <> 0 or a.has_ended);
+  from unnest(_ids, _added, _live, _waiting, _deaths, _have_ended)
+    as a (id, added, live, waiting, deaths, has_ended)
+  where w.id = any (_ids) and a.id = w.id + 0
+    and (a.added <> 0 or a.live <> 0 or a.waiting <> 0 or a.deaths <> 0 or a.has_ended);
   failing := array(
     select w.id from taskq.workflows w
     where w.id = any (_ids) and w.failing_at is null and w.deaths > coalesce(w.max_dead, 0)

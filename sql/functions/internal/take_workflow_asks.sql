@@ -2,8 +2,9 @@
 -- the counters of each workflow, whether a step has ended (which the sum of the counters need not show), and the steps
 -- to look at (each once; null: none).
 create or replace function taskq.take_workflow_asks(
-  _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out live integer[],
-  out waiting integer[], out deaths integer[], out have_ended boolean[], out step_of bigint[], out steps text[]
+  _ids bigint[], _from timestamptz, _ts timestamptz, out of_workflow bigint[], out added integer[],
+  out live integer[], out waiting integer[], out deaths integer[], out have_ended boolean[], out step_of bigint[],
+  out steps text[]
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -26,21 +27,22 @@ begin
         for update skip locked
       ) as l
     ))
-    returning d.workflow_id, d.live, d.waiting, d.deaths, d.steps
+    returning d.workflow_id, d.added, d.live, d.waiting, d.deaths, d.steps
   ),
   summed as (
-    select t.workflow_id, sum(t.live)::integer as live, sum(t.waiting)::integer as waiting,
+    select t.workflow_id, sum(t.added)::integer as added, sum(t.live)::integer as live,
+      sum(t.waiting)::integer as waiting,
       sum(t.deaths)::integer as deaths, bool_or(t.live < 0) as has_ended
     from taken t group by t.workflow_id
   ),
   named as (
     select distinct t.workflow_id, s.step from taken t cross join lateral unnest(t.steps) as s (step)
   )
-  select a.of_workflow, a.live, a.waiting, a.deaths, a.have_ended, n.step_of, n.steps
-  into of_workflow, live, waiting, deaths, have_ended, step_of, steps
+  select a.of_workflow, a.added, a.live, a.waiting, a.deaths, a.have_ended, n.step_of, n.steps
+  into of_workflow, added, live, waiting, deaths, have_ended, step_of, steps
   from (
-    select array_agg(s.workflow_id) as of_workflow, array_agg(s.live) as live, array_agg(s.waiting) as waiting,
-      array_agg(s.deaths) as deaths, array_agg(s.has_ended) as have_ended
+    select array_agg(s.workflow_id) as of_workflow, array_agg(s.added) as added, array_agg(s.live) as live,
+      array_agg(s.waiting) as waiting, array_agg(s.deaths) as deaths, array_agg(s.has_ended) as have_ended
     from summed s
   ) as a
   cross join (select array_agg(n.workflow_id) as step_of, array_agg(n.step) as steps from named n) as n;

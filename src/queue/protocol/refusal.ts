@@ -45,6 +45,7 @@ export function refusalOf(error: unknown, type: string, databaseUrl?: string): u
 const OF_WORKFLOWS = [
   'a_parent_is_a_step',
   'a_step_has_its_key',
+  'a_workflow_has_at_most_100000_steps',
   'a_workflow_has_a_step_once',
   'a_workflow_has_no_cycle',
   'the_workflow_exists',

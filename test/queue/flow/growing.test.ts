@@ -110,6 +110,39 @@ describe('an open workflow', () => {
     });
   });
 
+  test('has at most 100,000 steps, those that no claim has seen among them', async () => {
+    const { id } = await open();
+    const setTotal = (steps: number) =>
+      queue.admin.rows('update taskq.workflows set total_steps = $1 where id = $2', steps, id);
+    const total = () =>
+      queue.admin.value<number>('select total_steps from taskq.workflows where id = $1', id);
+    expect(await total()).toBe(1);
+    await setTotal(99_996);
+    await enqueue(queue.admin, { workflow: id, step: 'b', after: ['a'] });
+    await enqueue(queue.admin, { workflow: id, step: 'b2', key: 'k' });
+    const bulk = (...names: string[]) =>
+      queue.admin.rows(
+        'select created from taskq.enqueue_many($1)',
+        JSON.stringify(names.map((step) => ({ type: 'work', workflow: id, step }))),
+      );
+    const before = await stored(queue.admin);
+    await expect(bulk('c', 'd', 'e')).rejects.toMatchObject({
+      code: '22023',
+      message: `enqueue: workflow ${id} ("flow") would have 100001 steps: expected at most 100000`,
+    });
+    expect(await stored(queue.admin)).toBe(before);
+    await bulk('c', 'd');
+    // A step whose key is held is not added.
+    await enqueue(queue.admin, { workflow: id, step: 'b3', key: 'k' });
+    await claimOne(await registerWorker(await queue.session()));
+    expect(await asks()).toEqual([]);
+    expect(await total()).toBe(100_000);
+    await expect(enqueue(queue.admin, { workflow: id, step: 'e' })).rejects.toMatchObject({
+      code: '22023',
+      message: `enqueue: workflow ${id} ("flow") would have 100001 steps: expected at most 100000`,
+    });
+  });
+
   test('is held up by nobody who adds a step, or closes it, in a transaction that stays open', async () => {
     const { id } = await open();
     const worker = await registerWorker(await queue.session());
