@@ -5,8 +5,9 @@
 -- `retried`; `ending`: it still runs, and goes on unless its handler ends because of the request, which it may have
 -- heard of; `key_held` (extra names the task that has its key now, or holds it for a period); `gone` (its row was
 -- deleted, by its retention or by hand); `refused` by the database, with the error in extra. What waits for one that
--- does not return is cancelled again. No rows: no step has died, none has been asked to end, or there is no such
--- workflow. options: by, a name recorded in taskq.actions beside the role.
+-- does not return is cancelled again. Waits up to 5 s for the transactions that were adding steps when the workflow was
+-- cancelled. No rows: no step has died, none has been asked to end, or there is no such workflow. options: by, a name
+-- recorded in taskq.actions beside the role.
 -- Granted to: operator.
 create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
 returns table (step text, task_id bigint, answer text, extra jsonb)
@@ -25,7 +26,8 @@ as $$
 #variable_conflict use_column
 declare
   ts timestamptz;
-  is_stopping boolean;
+  was_cancelled boolean;
+  is_stopping boolean := false;
   steps text[];
   ids bigint[];
   asked bigint[];
@@ -36,10 +38,20 @@ declare
   hint record;
 begin
   options := taskq.checked_options('retry_workflow', options, array['by']);
-  select w.ended_at is null and w.cancel_requested_at is not null into is_stopping
+  select w.cancel_requested_at is not null into was_cancelled
   from taskq.workflows w where w.id = _id for no key update;
   if not found then
     return;
+  end if;
+  if was_cancelled then
+    -- Those who were adding steps then commit first: their steps run again with the others.
+    perform from taskq.workflows w where w.id = _id for update;
+    select w.ended_at is null or (
+      select true from taskq.workflow_steps s
+      where s.workflow_id = _id and s.status in ('waiting', 'released') limit 1
+    ) is not null
+    into is_stopping
+    from taskq.workflows w where w.id = _id;
   end if;
   -- Whoever has locked a task that waits may be ending it, and writes the row of its step: read that after the commit.
   perform from taskq.tasks t where t.workflow_id = _id and t.gate = 'p' order by t.id for no key update;

@@ -1,7 +1,9 @@
 -- Sets the state of these workflows, whose rows the caller has locked, by their counters, and enqueues the tasks that
--- follow the end of a step or of a workflow. While an ask is left, no workflow becomes stuck or ends. At its end, a
--- workflow that was to be cancelled is cancelled; otherwise it is completed if each of its last steps (those without
--- children) has completed, and failed if not.
+-- follow the end of a step or of a workflow. While an ask is left, no workflow becomes stuck or ends; one that has
+-- ended runs again only with a step that does. At its end, a workflow that was to be cancelled is cancelled; otherwise
+-- it is completed if each of its last steps (those without children) has completed, and failed if not. One that was
+-- cancelled stays so, even if a transaction that was adding a step then commits later: that step is cancelled too, and
+-- the end is not followed again.
 create or replace function taskq.conclude_workflows(_ids bigint[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -23,7 +25,8 @@ begin
   with judged as materialized (
     select w.id, w.state as was, w.ended_at, case
       when w.is_open then 'open'
-      when w.live_steps > w.waiting_steps or (
+      when w.cancel_requested_at is not null and w.ended_at is not null then 'cancelled'
+      when w.live_steps > w.waiting_steps or (w.live_steps > 0 or w.ended_at is null) and (
         select true from taskq.workflow_asks a where a.workflow_id = w.id limit 1
       ) then 'running'
       when w.live_steps > 0 then 'stuck'
@@ -49,7 +52,8 @@ begin
         select max(s.drop_on) from taskq.workflow_steps s where s.workflow_id = w.id
       )) end
     from judged j
-    where w.id = any (_ids) and j.id = w.id + 0 and j.state <> j.was
+    -- One that has ended is kept as long as a step that ends late.
+    where w.id = any (_ids) and j.id = w.id + 0 and (j.state <> j.was or j.ended_at is not null)
     returning w.id, w.ended_at, j.ended_at as was_ended_at, w.notify_done
   )
   select array_agg(c.id) filter (where c.ended_at is not null and c.was_ended_at is null),

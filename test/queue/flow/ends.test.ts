@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { enqueue, statusOf } from '../rows.ts';
-import { outcome } from '../worker.ts';
+import { waitUntilBlocked } from '../waiting.ts';
+import { type Claimed, outcome } from '../worker.ts';
 import { addStep, claimSteps, insertWorkflow, settleAll, useWorkflows } from './workflows.ts';
 
 const { queue, worker, claimed, statuses, workflow, taskOf, expectSettled } = useWorkflows();
@@ -88,6 +89,25 @@ test('on_end follows the end, with how its steps have ended', async () => {
   expect(await payloadsOf('done')).toEqual([
     { n: 1, workflow: { id, name: 'test', state: 'failed', steps: { completed: 1, dead: 1, cancelled: 1 } } },
   ]);
+  await expectSettled(id);
+});
+
+test('an ask that is left for later takes no workflow back that has ended', async () => {
+  const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { on_end: { type: 'done' } });
+  const me = await worker();
+  await settleAll(me, await claimSteps(me));
+  expect(await claimed(me)).toEqual([]);
+  // As where an on_step task has ended, and the database refuses the next one.
+  await queue.admin.rows(
+    `insert into taskq.workflow_asks (due_at, workflow_id)
+     select clock_timestamp() + n * interval '5 s', $1 from generate_series(0, 1) as n`,
+    id,
+  );
+  expect(await claimed(me)).toEqual([]);
+  expect(await workflow(id)).toMatchObject({ state: 'completed' });
+  await passTime();
+  expect(await claimed(me)).toEqual([]);
+  expect(await payloadsOf('done')).toHaveLength(1);
   await expectSettled(id);
 });
 
@@ -277,6 +297,94 @@ describe('cancel', () => {
     expect(await claimed(me)).toEqual([]);
     expect(await statuses(id)).toEqual({ a: 'cancelled', b: 'cancelled' });
     expect(await workflow(id)).toMatchObject({ state: 'cancelled' });
+  });
+
+  /** A workflow that was cancelled while a transaction, which commits then, added a step to it. */
+  async function cancelledWithLateStep(): Promise<string> {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], {
+      is_open: true,
+      on_end: { type: 'done' },
+    });
+    const application = await queue.session();
+    await application.rows('begin');
+    await enqueue(application, { workflow: id, step: 'b' });
+    expect(await cancel(id)).toEqual({ answer: 'cancelled', extra: null });
+    await application.rows('commit');
+    return id;
+  }
+
+  test('one that has ended stays so while such a step is locked, and its end is said once', async () => {
+    const id = await cancelledWithLateStep();
+    const person = await queue.session();
+    await person.rows('begin');
+    await person.rows('select from taskq.tasks where id = $1 for update', await taskOf(id, 'b'));
+    const me = await worker();
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled', live_steps: 1 });
+    await person.rows('commit');
+    await passTime();
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({ a: 'cancelled', b: 'cancelled' });
+    expect(await payloadsOf('done')).toHaveLength(1);
+    await expectSettled(id);
+  });
+
+  test('and while such a step runs, which is asked to end', async () => {
+    const id = await cancelledWithLateStep();
+    const me = await worker();
+    const [late] = await me.session.rows<Claimed>(
+      'select * from taskq.claim_one($1, $2, 30000)',
+      me.id,
+      await taskOf(id, 'b'),
+    );
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled', live_steps: 1 });
+    expect(await me.heartbeat([late!])).toMatchObject([{ cancel_requested: true }]);
+    await settleAll(me, [late!], 'cancelled');
+    expect(await claimed(me)).toEqual([]);
+    expect(await workflow(id)).toMatchObject({ state: 'cancelled', live_steps: 0 });
+    expect(await payloadsOf('done')).toHaveLength(1);
+    await expectSettled(id);
+  });
+
+  test('a retry brings back such a step too, and waits for those who still add some', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], {
+      is_open: true,
+      on_end: { type: 'done' },
+    });
+    const application = await queue.session();
+    await application.rows('begin');
+    await enqueue(application, { workflow: id, step: 'b' });
+    await cancel(id);
+    const operator = await queue.session();
+    const retried = operator.rows('select step, answer from taskq.retry_workflow($1)', id);
+    await waitUntilBlocked(queue.admin);
+    await application.rows('commit');
+    expect(await retried).toEqual([{ step: 'a', answer: 'retried' }]);
+    const me = await worker();
+    const tasks = await claimSteps(me);
+    expect(tasks.map(({ step }) => step).sort()).toEqual(['a', 'b']);
+    await settleAll(me, tasks);
+    expect(await claimed(me)).toEqual([]);
+    expect(await payloadsOf('done')).toMatchObject([
+      { workflow: { state: 'cancelled' } },
+      { workflow: { state: 'completed' } },
+    ]);
+    await expectSettled(id);
+  });
+
+  test('a retry takes back the cancel of such a step alone', async () => {
+    const id = await insertWorkflow(queue.admin, [], { is_open: true });
+    const application = await queue.session();
+    await application.rows('begin');
+    await enqueue(application, { workflow: id, step: 'b' });
+    await cancel(id);
+    await application.rows('commit');
+    await queue.admin.rows('select taskq.retry_workflow($1)', id);
+    const me = await worker();
+    expect(await claimed(me)).toEqual(['b']);
+    expect(await workflow(id)).toMatchObject({ state: 'running', ended_at: null });
+    await expectSettled(id);
   });
 });
 

@@ -52,6 +52,7 @@ declare
   me bigint := model.id_of(e ->> 'step');
   held taskq.tasks;
   answer text;
+  was jsonb;
 begin
   select t.* into held from taskq.tasks t where t.id = me;
   case e ->> 'verb'
@@ -93,6 +94,19 @@ begin
       perform taskq.enqueue('one', '{}', jsonb_build_object(
         'workflow', (select id from taskq.workflows), 'max_attempts', 1000
       ) || jsonb_build_object('step', e -> 'step', 'after', e -> 'after'));
+    when 'add_late' then
+      -- As by a transaction that began before the workflow was cancelled.
+      with flow as (select * from taskq.workflows),
+      reopened as (update taskq.workflows set is_open = true, cancel_requested_at = null)
+      select to_jsonb(flow) into was from flow;
+      perform taskq.enqueue('one', '{}', jsonb_build_object(
+        'workflow', was -> 'id', 'step', e -> 'step', 'max_attempts', 1000
+      ));
+      update taskq.workflows set is_open = false, cancel_requested_at = (was ->> 'cancel_requested_at')::timestamptz;
+      return (
+        select string_agg(e ->> 'step', '') from taskq.claim_one(1, model.id_of(e ->> 'step'), 3600000)
+        where (e ->> 'taken')::boolean
+      );
     when 'close' then
       perform taskq.close_workflow(id) from taskq.workflows;
     when 'cancel_workflow' then

@@ -12,6 +12,8 @@ export function eventsOf(world: World): Event[] {
   const events: Event[] = steps.flatMap(eventsOfStep);
   events.push({ verb: 'claim' }, { verb: 'fill' });
   if (isOpen && steps.length < STEPS) events.push(...additionsOf(world), { verb: 'close' });
+  if (world.hasAdders && steps.length < STEPS)
+    for (const taken of [false, true]) events.push({ verb: 'add_late', step: `s${steps.length}`, taken });
   if (!cancelRequested && flow.live > 0) events.push({ verb: 'cancel_workflow' });
   if (cancelRequested || steps.some((step) => hasDied(step) || step.cancelRequested))
     events.push({ verb: 'retry_workflow' });
@@ -59,7 +61,7 @@ export function randomSequence(
 
 /** How often a kind of event is drawn, 2 unless told. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
-  ...{ claim: 8, fill: 4, settle: 10, add: 5, cancel: 3, revive: 4, look: 4 },
+  ...{ claim: 8, fill: 4, settle: 10, add: 5, add_late: 4, cancel: 3, revive: 4, look: 4 },
   ...{ cancel_workflow: 1, close: 1, retry_workflow: 2 },
 };
 

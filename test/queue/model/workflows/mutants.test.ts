@@ -117,6 +117,12 @@ const MUTANTS = [
     to: "when false then 'open'",
   },
   {
+    name: 'one that was cancelled goes on with a step that is added late',
+    file: 'conclude_workflows',
+    from: "when w.cancel_requested_at is not null and w.ended_at is not null then 'cancelled'",
+    to: '',
+  },
+  {
     name: 'one whose last step has died is completed',
     file: 'conclude_workflows',
     from: "and s.status <> 'completed' and (",

@@ -22,6 +22,8 @@ export type Event =
   | { readonly verb: 'give_back' | 'rescue'; readonly step: string; readonly last: boolean }
   | { readonly verb: 'cancel' | 'add_dead' | 'revive' | 'overdue'; readonly step: string }
   | { readonly verb: 'add'; readonly step: string; readonly after: readonly Edge[] }
+  /** By a transaction that was adding it when the workflow was cancelled. `taken`: it runs before anyone attends. */
+  | { readonly verb: 'add_late'; readonly step: string; readonly taken: boolean }
   /** `look`: the task that follows the end of a step runs. `expire`: the sweep comes. */
   | { readonly verb: 'close' | 'cancel_workflow' | 'retry_workflow' | 'expire' | 'look' };
 
@@ -72,10 +74,21 @@ export const act: Act = (world, event) => {
     }
     case 'add':
       return unanswered({ ...world, steps: [...world.steps, newStep(event.step, event.after)] });
+    case 'add_late': {
+      const added = { ...world, steps: [...world.steps, newStep(event.step)] };
+      return event.taken
+        ? {
+            world: changed(added, event.step, { status: 'running', started: true }),
+            answer: event.step,
+          }
+        : unanswered(added);
+    }
     case 'close':
       return unanswered({ ...world, isOpen: false });
     case 'cancel_workflow':
-      return unanswered(attended({ ...world, isOpen: false, cancelRequested: true }));
+      return unanswered(
+        attended({ ...world, isOpen: false, cancelRequested: true, hasAdders: world.isOpen }),
+      );
     case 'retry_workflow':
       return retried(world);
     case 'look': {
@@ -121,7 +134,8 @@ function retried(world: World): Stepped {
   const answer = [...dead.map((name) => `${name} retried`), ...asked.map((name) => `${name} ending`)].join(
     ', ',
   );
-  if (answer === '' && !(world.cancelRequested && !isEnd(world.flow.state))) return { world, answer };
+  const isStopping = !isEnd(world.flow.state) || !world.steps.every(hasEnded);
+  if (answer === '' && !(world.cancelRequested && isStopping)) return { world, answer };
   const steps = world.steps.map((step): Step => {
     const returns = dead.includes(step.name);
     if (!returns && step.status !== 'waiting') return { ...step, cancelRequested: false };
@@ -130,7 +144,7 @@ function retried(world: World): Stepped {
     return { ...step, edges, status: returns ? status : 'waiting', cancelledBy: null };
   });
   const flow: Flow = { ...world.flow, state: world.isOpen ? 'open' : 'running', isFailing: false };
-  return { world: { ...world, steps, flow, cancelRequested: false }, answer };
+  return { world: { ...world, steps, flow, cancelRequested: false, hasAdders: false }, answer };
 }
 
 function settle(world: World, step: Step, outcome: (typeof OUTCOMES)[number]): Stepped {
@@ -241,7 +255,9 @@ function concluded(world: World): World {
   const live = steps.filter((step) => !hasEnded(step)).length;
   const waiting = steps.filter(({ status }) => status === 'waiting').length;
   const isOver = live === 0 && !world.isOpen;
-  const state = world.isOpen ? 'open' : isOver ? stateOfEnd(world) : live > waiting ? 'running' : 'stuck';
+  const staysCancelled = world.cancelRequested && isEnd(flow.state);
+  const liveState = live > waiting ? 'running' : 'stuck';
+  const state = world.isOpen ? 'open' : isOver || staysCancelled ? stateOfEnd(world) : liveState;
   const ends = isOver && !isEnd(flow.state) ? flow.ends + 1 : flow.ends;
   const looks = world.stepDue && !flow.isLooking && state !== 'cancelled';
   return {

@@ -43,6 +43,8 @@ export interface World {
   readonly failFast: boolean;
   readonly maxDead: number;
   readonly cancelRequested: boolean;
+  /** Transactions were adding steps when it was cancelled. */
+  readonly hasAdders: boolean;
   /** A step has ended that no on_step task has followed. */
   readonly stepDue: boolean;
   readonly flow: Flow;
@@ -75,7 +77,10 @@ function beginning(name: string, steps: readonly Step[], options: Partial<World>
     ...{ state: isOpen ? 'open' : 'running', live: steps.length, waiting, deaths: 0, isFailing: false },
     ...{ failings: 0, ends: 0, isLooking: false },
   };
-  const world = { steps, isOpen, failFast: false, maxDead: 0, cancelRequested: false, stepDue: false, flow };
+  const world = {
+    ...{ steps, isOpen, failFast: false, maxDead: 0, cancelRequested: false, hasAdders: false },
+    ...{ stepDue: false, flow },
+  };
   return { name, world: { ...world, ...options } };
 }
 
