@@ -1,6 +1,6 @@
--- Closes an open workflow: it takes no more steps, and ends with the next claim after its last step. Waits at most a
--- second for the transactions that add steps. Returns false if it was closed already. options: by, a name recorded in
--- taskq.actions beside the role.
+-- Closes an open workflow: it takes no more steps, and ends now if all of its steps have ended, otherwise with the next
+-- claim after its last step. Waits at most a second for the transactions that add steps. Returns false if it was closed
+-- already. options: by, a name recorded in taskq.actions beside the role.
 -- Granted to: producer, operator.
 create or replace function taskq.close_workflow(_id bigint, options jsonb default '{}')
 returns boolean
@@ -26,12 +26,19 @@ begin
   ts := clock_timestamp();
   update taskq.workflows w set is_open = false, state = case when w.state = 'open' then 'running' else w.state end
   where w.id = _id;
-  insert into taskq.workflow_asks (due_at, workflow_id) values (ts, _id);
+  if (
+    select true from taskq.workflow_steps s where s.workflow_id = _id and s.status in ('waiting', 'released') limit 1
+  ) then
+    -- A claim attends to it: here, the tasks that it releases would be locked until the caller commits.
+    insert into taskq.workflow_asks (due_at, workflow_id) values (ts, _id);
+    perform taskq.wake(s.queue, ts)
+    from (select distinct l.queue from taskq.workflow_steps l where l.workflow_id = _id) as s;
+  else
+    perform taskq.advance_workflows(array[_id], '-infinity', ts);
+  end if;
   perform taskq.record_action(
     'close workflow', ts, options, _settings => jsonb_build_object('workflow', _id::text)
   );
-  perform taskq.wake(s.queue, ts)
-  from (select distinct l.queue from taskq.workflow_steps l where l.workflow_id = _id) as s;
   return true;
 end
 $$;

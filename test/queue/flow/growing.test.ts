@@ -143,6 +143,29 @@ describe('an open workflow', () => {
     });
   });
 
+  test('has ended as soon as it is closed if its steps have, with no worker', async () => {
+    const stateOf = (id: string) => queue.admin.value('select state from taskq.workflows where id = $1', id);
+    const empty = await runWorkflow(queue.admin, [], { open: true, on_end: { type: 'work' } });
+    expect(await close(empty.id)).toBe(true);
+    expect(await stateOf(empty.id)).toBe('completed');
+    expect(await queue.admin.value("select payload #>> '{workflow,id}' from taskq.tasks")).toBe(empty.id);
+    await queue.admin.rows('delete from taskq.tasks');
+
+    const worker = await registerWorker(await queue.session());
+    for (const attends of [true, false]) {
+      const { id } = await open();
+      await worker.settle(outcome(await claimOne(worker), 'completed'));
+      if (attends) await worker.claim();
+      expect(await close(id)).toBe(true);
+      expect(await stateOf(id)).toBe('completed');
+    }
+    expect(await asks()).toEqual([]);
+
+    const { id } = await open();
+    expect(await close(id)).toBe(true);
+    expect(await stateOf(id)).toBe('running');
+  });
+
   test('is held up by nobody who adds a step, or closes it, in a transaction that stays open', async () => {
     const { id } = await open();
     const worker = await registerWorker(await queue.session());

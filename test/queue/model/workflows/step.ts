@@ -84,7 +84,7 @@ export const act: Act = (world, event) => {
         : unanswered(added);
     }
     case 'close':
-      return unanswered({ ...world, isOpen: false });
+      return unanswered(closed({ ...world, isOpen: false }));
     case 'cancel_workflow':
       return unanswered(
         attended({ ...world, isOpen: false, cancelRequested: true, hasAdders: world.isOpen }),
@@ -99,6 +99,9 @@ export const act: Act = (world, event) => {
       return event satisfies never;
   }
 };
+
+/** It ends at once if no step is left. */
+const closed = (world: World) => (world.steps.every(hasEnded) ? attended(world) : world);
 
 const unanswered = (world: World): Stepped => ({ world, answer: '' });
 
