@@ -104,6 +104,8 @@ create table taskq.queues (
   may_enqueue text[],
   -- How many workers may be lost with a task before it is a dead letter; null: 3, 2147483647: any number.
   max_losses integer,
+  -- What the failure of an attempt does to its task: retry (null), or complete.
+  on_failure text,
   -- Whether claims by workers are recorded in taskq.leases.
   record_leases boolean,
   registered jsonb not null default '{}',
@@ -119,6 +121,7 @@ create table taskq.queues (
   constraint tasks_are_grouped_by_type_or_not_at_all check (group_by in ('type', 'none')),
   constraint a_queue_runs_at_least_one check (max_running >= 1),
   constraint a_task_may_lose_a_worker check (max_losses >= 1),
+  constraint a_failure_is_retried_or_completes_the_task check (on_failure in ('retry', 'complete')),
   constraint a_burst_is_1_to_100000 check (burst between 1 and 100000),
   constraint a_burst_of_a_group_is_1_to_100000 check (group_burst between 1 and 100000)
 );
@@ -209,6 +212,8 @@ create table taskq.task_types (
   breaker taskq.breaker,
   -- Of which attempts the log is kept; null: of those that did not complete.
   keep_log text,
+  -- What the failure of an attempt does to its task: retry, or complete; null: what its queue says.
+  on_failure text,
   -- What follows the end of its tasks: see taskq.call_back.
   on_complete jsonb,
   on_dead jsonb,
@@ -221,6 +226,7 @@ create table taskq.task_types (
   constraint an_attempt_may_take_some_time check (timeout_ms > 0),
   constraint a_task_may_wait_some_time check (expires_ms > 0),
   constraint priority_is_0_to_9 check (priority between 0 and 9),
+  constraint a_failure_is_retried_or_completes_the_task check (on_failure in ('retry', 'complete')),
   constraint a_log_is_kept_of_failed_attempts_all_or_none check (keep_log in ('failed', 'always', 'none'))
 );
 

@@ -41,6 +41,8 @@ export interface TaskTypeInput {
   readonly breaker?: string | BreakerInput;
   /** Of which attempts the last lines of their log are kept; default `failed`: of those that did not complete. */
   readonly keepLog?: 'failed' | 'always' | 'none';
+  /** What the failure of an attempt does to its task: `retry` (default), or `complete`. */
+  readonly onFailure?: 'retry' | 'complete';
   /** A task to enqueue when one completes: a type, or `{ type, queue, payload }`. */
   readonly onComplete?: string | Callback;
   /** The same for one that becomes a dead letter. */
@@ -85,6 +87,8 @@ export interface QueueInput {
   readonly burst?: number;
   /** Queues into which its handlers may enqueue; `none`: into no queue. Default: into any. */
   readonly mayEnqueue?: readonly string[] | 'none';
+  /** What the failure of an attempt does to its task: `retry` (default), or `complete`. */
+  readonly onFailure?: 'retry' | 'complete';
   /** Workers that may be lost with a task before it is a dead letter; default 3. */
   readonly maxLosses?: number | 'unlimited';
   /** Whether each claim by a worker is recorded in `taskq.leases`; default false. */

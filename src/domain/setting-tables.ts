@@ -8,6 +8,7 @@ import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from
 import { parseKeepLog } from './keep-log.ts';
 import { parseMayEnqueue } from './may-enqueue.ts';
 import { checkedName } from './names.ts';
+import { parseOnFailure } from './on-failure.ts';
 import { parsePriority } from './priority.ts';
 import { parseBurst, parseRate } from './queue-limits.ts';
 import { parseRecordLeases } from './record-leases.ts';
@@ -39,6 +40,7 @@ const expires = setting('expires_ms', toPositiveMs);
 const backoff = setting('backoff', normaliseBackoff);
 const retention = setting('retention', parseRetention);
 const errorsRetention = setting('errors_retention', parseRetention);
+const onFailure = setting('on_failure', parseOnFailure);
 const deadRetention = setting('dead_retention', deadRetentionOf);
 
 /** Settings for all tasks. */
@@ -63,6 +65,7 @@ export const TYPE_SETTINGS = {
   priority: setting('priority', parsePriority),
   breaker: setting('breaker', normaliseBreaker),
   keepLog: setting('keep_log', parseKeepLog),
+  onFailure,
   onComplete: setting('on_complete', parseCallback),
   onDead: setting('on_dead', parseCallback),
 };
@@ -86,6 +89,7 @@ export const QUEUE_SETTINGS = {
   rate: setting('rate', parseRate),
   burst: setting('burst', parseBurst),
   mayEnqueue: setting('may_enqueue', parseMayEnqueue),
+  onFailure,
   maxLosses: setting('max_losses', maxAttemptsOf),
   recordLeases: setting('record_leases', parseRecordLeases),
 };

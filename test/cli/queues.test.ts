@@ -44,7 +44,7 @@ describe('taskq queues', () => {
     const listed = await project.run(['queues']);
     const [head, row] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +LEASES +PAUSE$/,
+      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +FAILURE +LEASES +PAUSE$/,
     );
     expect(row).toMatch(/^mail +1 .* paused until \S.* by \w+ \(\S+@\S+\), .*: deploy of ann$/);
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
@@ -145,6 +145,7 @@ describe('taskq queues', () => {
         'ever',
         'none',
         '90d',
+        '-',
         '-',
         '-',
         '-',

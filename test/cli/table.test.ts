@@ -54,7 +54,7 @@ const QUEUE: ListedQueue = {
     group_by: 'type',
   },
   ...{ max_running: 100, rate: '1000/1h', burst: 100, may_enqueue: [LONG, 'mail'] },
-  ...{ max_losses: 2_147_483_647, record_leases: true },
+  ...{ max_losses: 2_147_483_647, on_failure: 'complete', record_leases: true },
 };
 const TYPE: ListedType = {
   ...{
@@ -71,6 +71,7 @@ const TYPE: ListedType = {
     breaker_probe_at: AT,
     breaker_probe_id: null,
     keep_log: 'always',
+    on_failure: 'complete',
     on_complete: { type: LONG },
     on_dead: { type: LONG },
   },
@@ -176,6 +177,7 @@ test('columns without a value leave first, without a word, so that one with a va
       name: 'send-email',
       workers: ['mail-1:4711:5f0c2ab9'],
       keep_log: 'always',
+      on_failure: null,
       on_complete: null,
       on_dead: null,
       breaker_opened_at: null,

@@ -43,14 +43,14 @@ describe('taskq types', () => {
     const { stdout } = await project.run(['types', 'list']);
     const [head, ...rows] = stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +BREAKER +LOG +THEN +QUEUE +PRIORITY +RETENTION +FIRST SEEN +LAST SEEN$/,
+      /^TYPE +WAITING +HANDLED BY +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +BREAKER +FAILURE +LOG +THEN +QUEUE +PRIORITY +RETENTION +FIRST SEEN +LAST SEEN$/,
     );
     expect(rows).toEqual([
-      expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +- +- +- +bulk +2 +- +.* now$/),
+      expect.stringMatching(/^double +0 +far:7:ab +- +- +- +- +- +- +- +- +bulk +2 +- +.* now$/),
       expect.stringMatching(/^invoice +0 +no worker .* never$/),
       expect.stringMatching(/^report +1 +no worker .* never$/),
       expect.stringMatching(/^send-email /),
-      expect.stringMatching(/^timed +0 +no worker +unlimited +1m30s +- +fixed 10m +- +- +- +- +- +2d /),
+      expect.stringMatching(/^timed +0 +no worker +unlimited +1m30s +- +fixed 10m +- +- +- +- +- +- +2d /),
     ]);
   });
 

@@ -1,8 +1,8 @@
 -- Lists the known types, in order, with their settings, the live workers that handle them, and their number of waiting
 -- tasks. No index has that number: it counts for options.count_ms milliseconds (500), and `at_least` in extra is true
 -- if that was not enough; queue, priority, expires_ms, on_complete and on_dead in extra apply to tasks without their
--- own. extra also has keep_log (of which attempts the log is kept; null: failed), the breaker and, if it is open, since
--- when, from when on a task may be its probe (null: none may), or which one is.
+-- own. extra also has keep_log (of which attempts the log is kept; null: failed), on_failure (null: that of the queue),
+-- the breaker and, if it is open, since when, from when on a task may be its probe (null: none may), or which one is.
 -- Granted to: reader, operator.
 create or replace function taskq.list_types(options jsonb default '{}')
 returns table (
@@ -36,7 +36,8 @@ begin
     coalesce(c.waiting, 0), jsonb_build_object(
       'at_least', not tally.is_all, 'queue', y.queue, 'priority', y.priority, 'expires_ms', y.expires_ms,
       'breaker', y.breaker, 'breaker_opened_at', o.opened_at, 'breaker_probe_at', nullif(o.probe_at, 'infinity'),
-      'breaker_probe_id', o.probe_id::text, 'keep_log', y.keep_log, 'on_complete', y.on_complete, 'on_dead', y.on_dead
+      'breaker_probe_id', o.probe_id::text, 'keep_log', y.keep_log, 'on_failure', y.on_failure,
+      'on_complete', y.on_complete, 'on_dead', y.on_dead
     )
   from taskq.task_types y
   left join counted c on c.type = y.name

@@ -25,11 +25,11 @@ begin
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
     backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
     priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log,
-    on_complete = effective.on_complete, on_dead = effective.on_dead
+    on_failure = effective.on_failure, on_complete = effective.on_complete, on_dead = effective.on_dead
   from taskq.task_types old
   cross join lateral jsonb_to_record(old.registered || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
-    priority smallint, breaker jsonb, keep_log text, on_complete jsonb, on_dead jsonb
+    priority smallint, breaker jsonb, keep_log text, on_failure text, on_complete jsonb, on_dead jsonb
   )
   where t.name = _type and old.name = _type;
   -- Also where one ends: that of the handler applies again.

@@ -8,6 +8,7 @@ as $$
     when _option in (
       'queue', 'type', 'key', 'on_held', 'group', 'at', 'retention', 'errors_retention', 'dead_retention',
       'traceparent', 'source', 'group_order', 'group_on_dead', 'group_by', 'group_rate', 'rate', 'keep_log',
+      'on_failure',
       'step', 'on_death'
     ) then array['string']
     when _option in (

@@ -1,7 +1,7 @@
--- Moves tasks that the caller has locked to the finished ones, as `cancelled` or `expired`, and notifies the clients
--- that wait for them; _ending says what happened to the handler of a cancelled one: `killed`, or `worker_lost`. Their
--- lease_owner is the worker of the last attempt, as in taskq.move_to_dead. Returns how many moved. (Completed tasks
--- take the fast path, taskq.complete.)
+-- Moves tasks that the caller has locked to the finished ones, as `cancelled` or `expired`, or as `completed` by a
+-- failure (on_failure), and notifies the clients that wait for them; _ending says what happened to the handler of a
+-- cancelled one: `killed`, or `worker_lost`. Their lease_owner is the worker of the last attempt, as in
+-- taskq.move_to_dead. Returns how many moved. (Tasks that succeed take the fast path, taskq.complete.)
 create or replace function taskq.move_to_finished(
   _ids bigint[], _status taskq.task_status, _reason text, _ts timestamptz, _ending text default null
 )

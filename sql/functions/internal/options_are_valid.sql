@@ -22,7 +22,7 @@ begin
       and coalesce(group_limit >= 1, true) and coalesce(group_order in ('strict', 'relaxed'), true)
       and coalesce(group_on_dead in ('go-on', 'hold'), true) and coalesce(group_by in ('type', 'none'), true)
       and coalesce(keep_log in ('failed', 'always', 'none'), true)
-      and coalesce(max_losses >= 1, true)
+      and coalesce(max_losses >= 1, true) and coalesce(on_failure in ('retry', 'complete'), true)
       and coalesce(max_running >= 1, true) and coalesce(burst between 1 and 100000, true)
       and coalesce(group_burst between 1 and 100000, true)
       and (
@@ -46,7 +46,7 @@ begin
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text,
       group_rate text, group_burst integer, max_running integer, rate text, burst integer, keep_log text,
-      may_enqueue jsonb, max_losses integer, record_leases boolean, on_complete jsonb, on_dead jsonb
+      may_enqueue jsonb, max_losses integer, on_failure text, record_leases boolean, on_complete jsonb, on_dead jsonb
     )
   );
 exception when data_exception or check_violation then

@@ -40,13 +40,13 @@ begin
   set max_attempts = effective.max_attempts, timeout_ms = effective.timeout_ms, expires_ms = effective.expires_ms,
     backoff = effective.backoff, retention = effective.retention, queue = effective.queue,
     priority = effective.priority, breaker = effective.breaker, keep_log = effective.keep_log,
-    on_complete = effective.on_complete, on_dead = effective.on_dead, registered = type.settings, registered_by = _by,
-    last_seen_at = _ts
+    on_failure = effective.on_failure, on_complete = effective.on_complete, on_dead = effective.on_dead,
+    registered = type.settings, registered_by = _by, last_seen_at = _ts
   from jsonb_each(_types) as type (name, settings)
   join taskq.task_types old on old.name = type.name
   cross join lateral jsonb_to_record(type.settings || old.operator) as effective (
     max_attempts integer, timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, queue text,
-    priority smallint, breaker jsonb, keep_log text, on_complete jsonb, on_dead jsonb
+    priority smallint, breaker jsonb, keep_log text, on_failure text, on_complete jsonb, on_dead jsonb
   )
   where t.name = type.name and t.name = any (known);
 

@@ -2,6 +2,11 @@
 -- have completed (_done). A batch may name a task twice, under a lease that its worker lost and under the one it took
 -- since: everything here goes by (id, lease_no).
 --
+-- Where the type of a task, else its queue, says so (on_failure), the failure of an attempt completes it: its error is
+-- recorded as that of any failed attempt, and it ends as if it had completed without a result. A breaker counts the
+-- failure. What the handler did not report itself (`crashed`: its process died, or it took too long) is retried as
+-- always, because nobody else may know of it.
+--
 -- The wait is computed only for tasks that must wait. A task whose back-off cannot be evaluated becomes a dead letter,
 -- `outcome_not_stored`: it delays no other outcome, and its own stays visible.
 create or replace function taskq.settle_others(
@@ -28,6 +33,7 @@ declare
   replaced bigint[];
   failed_types text[];
   stopping bigint[];
+  completed bigint[];
   have_groups boolean;
   stepped bigint[];
   busy bigint[];
@@ -95,6 +101,8 @@ begin
       select case
         when o.outcome = 'dead' then 'dead'
         when o.outcome = 'cancelled' or t.cancel_requested_at is not null then 'cancelled'
+        when o.outcome = 'failed' and o.crashed is not true and coalesce(y.on_failure, q.on_failure) = 'complete'
+          then 'completed'
         when o.outcome = 'failed'
           and counted.attempts_now >= coalesce(t.max_attempts, y.max_attempts, q.max_attempts, d.max_attempts)
           then 'dead'
@@ -212,6 +220,11 @@ begin
   if 'dead' = any (fates) then
     perform taskq.move_to_dead(array_agg(d.id), array_agg(d.reason), _ts)
     from unnest(held, fates, reasons) as d (id, fate, reason) where d.fate = 'dead';
+  end if;
+  if 'completed' = any (fates) then
+    select array_agg(d.id) into completed from unnest(held, fates) as d (id, fate) where d.fate = 'completed';
+    perform taskq.call_back('complete', completed, _ts);
+    perform taskq.move_to_finished(completed, 'completed', null, _ts);
   end if;
   if 'cancelled' = any (fates) then
     perform taskq.move_to_finished(

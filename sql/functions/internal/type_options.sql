@@ -5,6 +5,6 @@ language sql immutable parallel safe
 as $$
   select array[
     'max_attempts', 'timeout_ms', 'expires_ms', 'backoff', 'retention', 'queue', 'priority', 'breaker', 'keep_log',
-    'on_complete', 'on_dead'
+    'on_failure', 'on_complete', 'on_dead'
   ]
 $$;

@@ -3,7 +3,7 @@ select taskq.add_types(array['db_function', 'email', 'sms', 'file_delete']);
 -- What an operator has set stays.
 select taskq.set_queue(
   'queues',
-  '{"retention": "ever", "errors_retention": "ever", "max_losses": 2147483647}'
+  '{"retention": "ever", "errors_retention": "ever", "max_losses": 2147483647, "on_failure": "complete"}'
     || coalesce((select q.operator from taskq.queues q where q.name = 'queues'), '{}')
 );
 

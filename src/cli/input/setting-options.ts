@@ -122,6 +122,12 @@ const OPTIONS: Record<SettingName, SettingOption> = {
       'of which attempts the last 100 lines of their log are kept: of those that did not complete (failed)',
     suggestions: ['failed', 'always', 'none'],
   },
+  onFailure: {
+    flags: '--on-failure <retry|complete>',
+    about:
+      'what the failure of an attempt does to its task; complete: it ends, its error is recorded (retry)',
+    suggestions: ['retry', 'complete'],
+  },
   onComplete: {
     flags: '--on-complete <type>',
     about: 'enqueue a task of this type when one completes',

@@ -32,6 +32,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
         cell: ({ may_enqueue }) => (may_enqueue === null ? '-' : may_enqueue.join(', ') || 'none'),
         shrinksTo: 8,
       },
+      { title: 'FAILURE', leaves: 0, cell: ({ on_failure }) => on_failure ?? '-' },
       { title: 'LEASES', leaves: 0, cell: leasesText, shrinksTo: 6 },
       {
         title: 'PAUSE',

@@ -40,6 +40,7 @@ export function formatTypes(types: readonly ListedType[], screen: Screen): strin
         shrinksTo: 8,
         paint: (text, { breaker_opened_at: openedAt }) => (openedAt === null ? text : screen.paint.red(text)),
       },
+      { title: 'FAILURE', leaves: 1, cell: ({ on_failure }) => on_failure ?? '-' },
       { title: 'LOG', leaves: 2, cell: ({ keep_log }) => keep_log ?? '-' },
       { title: 'THEN', leaves: 0, cell: callbacksOf, shrinksTo: 8 },
       { title: 'QUEUE', leaves: 4, cell: ({ queue }) => queue ?? '-', shrinksTo: 8 },

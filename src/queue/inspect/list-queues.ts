@@ -29,6 +29,7 @@ export interface ListedQueue {
   /** The queues into which its handlers may enqueue; null: any. */
   readonly may_enqueue: readonly string[] | null;
   readonly max_losses: number | null;
+  readonly on_failure: string | null;
   readonly record_leases: boolean | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */

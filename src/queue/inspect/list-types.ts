@@ -23,6 +23,7 @@ export interface ListedType {
   readonly breaker_probe_id: string | null;
   /** Of which attempts the log is kept; null: `failed`. */
   readonly keep_log: string | null;
+  readonly on_failure: string | null;
   /** What follows its tasks when they complete or die. */
   readonly on_complete: Callback | null;
   readonly on_dead: Callback | null;

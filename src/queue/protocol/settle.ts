@@ -11,7 +11,8 @@ export interface Settlement extends Lease {
 
 /** The new state of a task that failed or was snoozed. */
 export interface Consequence {
-  readonly status: 'pending' | 'dead' | 'cancelled';
+  /** `completed`: its type says that a failure completes it. */
+  readonly status: 'pending' | 'dead' | 'cancelled' | 'completed';
   readonly attempts: number;
   readonly retry_in_ms?: number;
   readonly reason?: string;

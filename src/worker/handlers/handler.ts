@@ -3,6 +3,7 @@ import type { Breaker } from '../../domain/breaker.ts';
 import type { Callback } from '../../domain/callback.ts';
 import type { FollowUpOptions } from '../../domain/follow-ups.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
+import type { OnFailure } from '../../domain/on-failure.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import type { TaskStatus, WorkflowPlace } from '../../domain/task.ts';
 import type { TransactionClient } from '../../lib/open-transaction.ts';
@@ -101,6 +102,11 @@ export interface HandlerOptions {
   readonly breaker?: string | Breaker;
   /** Of which attempts the last 100 lines of `ctx.log` are kept: `'failed'` (default), `'always'` or `'none'`. */
   readonly keepLog?: KeepLog;
+  /**
+   * What the failure of an attempt does to its task: `'retry'` (default), or `'complete'`: it ends as completed, and
+   * its error is recorded.
+   */
+  readonly onFailure?: OnFailure;
   /** A task to enqueue when one completes: a type, or `{ type, queue, payload }`. */
   readonly onComplete?: string | Callback;
   /** The same for one that becomes a dead letter. */

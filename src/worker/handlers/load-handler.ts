@@ -3,6 +3,7 @@ import { normaliseBreaker, type StoredBreaker } from '../../domain/breaker.ts';
 import { type Callback, parseCallback } from '../../domain/callback.ts';
 import { normaliseEnqueueOptions, UNLIMITED_ATTEMPTS } from '../../domain/enqueue-options.ts';
 import { type KeepLog, parseKeepLog } from '../../domain/keep-log.ts';
+import { type OnFailure, parseOnFailure } from '../../domain/on-failure.ts';
 import { parseRetention, type Retention } from '../../domain/retention.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { toDurationMs } from '../../lib/duration.ts';
@@ -28,6 +29,7 @@ export interface Handler {
   readonly retention: Retention | undefined;
   readonly breaker: StoredBreaker | undefined;
   readonly keepLog: KeepLog | undefined;
+  readonly onFailure: OnFailure | undefined;
   readonly onComplete: Callback | undefined;
   readonly onDead: Callback | undefined;
   readonly isolation: Isolation | undefined;
@@ -82,7 +84,7 @@ export function handlerOf(
   if (unknown !== undefined) throw refused(`unknown option "${unknown}"${didYouMean(unknown, KEYS)}`);
   const { schema, timeout, expires, killAfter, maxAttempts, backoff, retention, breaker, keepLog } =
     definition;
-  const { onComplete, onDead } = definition;
+  const { onFailure, onComplete, onDead } = definition;
   return {
     type,
     path,
@@ -95,6 +97,7 @@ export function handlerOf(
     retention: retention === undefined ? undefined : parseRetention(retention),
     breaker: breaker === undefined ? undefined : normaliseBreaker(breaker),
     keepLog: keepLog === undefined ? undefined : parseKeepLog(keepLog),
+    onFailure: onFailure === undefined ? undefined : parseOnFailure(onFailure),
     onComplete: callbackOf(type, 'onComplete', onComplete),
     onDead: callbackOf(type, 'onDead', onDead),
     isolation: isolationOf(definition.isolation),
@@ -131,6 +134,7 @@ const OPTIONS = [
   'retention',
   'breaker',
   'keepLog',
+  'onFailure',
   'onComplete',
   'onDead',
   'isolation',

@@ -52,7 +52,7 @@ export function settingsOf(handlers: Handlers): Record<string, TypeSettings> {
 
 function handlerSettings(handler: Handler): TypeSettings {
   const { timeoutMs, expiresMs, maxAttempts, backoff, retention, breaker, keepLog } = handler;
-  const { onComplete, onDead } = handler;
+  const { onFailure, onComplete, onDead } = handler;
   return {
     ...(timeoutMs !== undefined && { timeout_ms: timeoutMs }),
     ...(expiresMs !== undefined && { expires_ms: expiresMs }),
@@ -61,6 +61,7 @@ function handlerSettings(handler: Handler): TypeSettings {
     ...(retention !== undefined && { retention }),
     ...(breaker !== undefined && { breaker }),
     ...(keepLog !== undefined && { keep_log: keepLog }),
+    ...(onFailure !== undefined && { on_failure: onFailure }),
     ...(onComplete !== undefined && { on_complete: onComplete }),
     ...(onDead !== undefined && { on_dead: onDead }),
   };

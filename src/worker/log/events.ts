@@ -149,7 +149,7 @@ export const EVENTS = {
   'task.completed': ['debug', 'an attempt succeeded', ['task_id', 'type', 'queue', 'attempt', 'ran_ms']],
   'task.failed': [
     'warn',
-    'an attempt failed; the task will be retried',
+    'an attempt failed; the task will be retried or, without `retry_in_ms`, has completed with it (`onFailure`)',
     ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'retry_in_ms', 'error'],
   ],
   'task.died': [

@@ -121,8 +121,18 @@ const MUTANTS: readonly Mutant[] = [
     from: 'w.heartbeat_at not between',
     to: 'true or w.heartbeat_at not between',
   },
-  { name: 'a rescue kills at the first loss', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 1' },
-  { name: 'losses have no end', file: 'rescue', from: 't.losses >= 3', to: 't.losses >= 99' },
+  {
+    name: 'a rescue kills at the first loss',
+    file: 'rescue',
+    from: 't.losses >= coalesce(q.max_losses, 3)',
+    to: 't.losses >= 1',
+  },
+  {
+    name: 'losses have no end',
+    file: 'rescue',
+    from: 't.losses >= coalesce(q.max_losses, 3)',
+    to: 't.losses >= 99',
+  },
   { name: 'give-backs have no end', file: 'give_back', from: 't.releases >= 10', to: 't.releases >= 99' },
   { name: 'a suspect starts unmarked', file: 'claim', from: 't.losses = 0', to: 't.losses < 9' },
   {

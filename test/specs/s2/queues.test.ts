@@ -49,3 +49,19 @@ test('the error of every failed attempt stays on record when the task is complet
     { attempt: 2, message: 'email has an outage' },
   ]);
 });
+
+test('a type whose supervisor retries is always completed: the error stays on record, and no attempt follows', async () => {
+  await s2.taskq(['types', 'set', 'email', '--on-failure', 'complete']);
+  const id = await s2.admin.value<string>('select app.kickoff_send_email()');
+  await s2.admin.rows("insert into app.outages values ('email')");
+  const worker = s2.work(['--until-idle']);
+  expect(await worker.exit).toMatchObject({ code: 0 });
+  const [failed] = worker.logs().filter((line) => line.event === 'task.failed');
+  expect(failed).toMatchObject({ task_id: id, attempt: 1, error: { message: 'email has an outage' } });
+  expect(failed).not.toHaveProperty('retry_in_ms');
+  expect(await s2.task(id)).toMatchObject({
+    status: 'completed',
+    attempts: 1,
+    error: { message: 'email has an outage' },
+  });
+});
