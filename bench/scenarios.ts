@@ -4,6 +4,7 @@ import { drain } from './scenarios/drain.ts';
 import { enqueue } from './scenarios/enqueue.ts';
 import { fair } from './scenarios/fair.ts';
 import { followUps } from './scenarios/follow-ups.ts';
+import { functions } from './scenarios/functions.ts';
 import { groups } from './scenarios/groups.ts';
 import { idle } from './scenarios/idle.ts';
 import { latency } from './scenarios/latency.ts';
@@ -31,5 +32,6 @@ export const SCENARIOS: readonly Scenario[] = [
   limits,
   fair,
   followUps,
+  functions,
   workflow,
 ];

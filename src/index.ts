@@ -26,6 +26,7 @@ export {
   WaitDeadlineError,
 } from './domain/errors.ts';
 export type { FollowUpOptions } from './domain/follow-ups.ts';
+export type { FunctionAnswer } from './domain/function-answer.ts';
 export type {
   HandlerMap,
   PayloadOf,
@@ -156,11 +157,18 @@ export type { EnqueueAnswer, Enqueued, EnqueuedCounts } from './queue/protocol/e
 export type { StartedWorkflow } from './queue/protocol/run-workflow.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
+  type DbFunctionOptions,
+  type DbFunctionPayload,
+  dbFunctionHandler,
+} from './worker/handlers/db-function.ts';
+export {
   defineHandler,
   type HandlerDefinition,
   type HandlerOptions,
   type Isolation,
   type ParentEnd,
+  type PrepareContext,
+  type RunFunctionOptions,
   type TaskContext,
   type TaskLog,
   type TransactionWork,

@@ -3,7 +3,7 @@ import type { WorkflowPlace } from './domain/task.ts';
 import { openDatabase, type Queryable } from './lib/database.ts';
 import { type PgClient, queryableOf } from './lib/pg-client.ts';
 import { TransactionPool } from './lib/transaction-pool.ts';
-import { beginNested } from './library/nested-transaction.ts';
+import { beginNested, runNested } from './library/nested-transaction.ts';
 import type { ShownTaskOf } from './library/task-record.ts';
 import { type GivenParent, type GivenPlace, TestRun } from './library/test-run.ts';
 import type { Transactions } from './worker/attempt/transact.ts';
@@ -61,7 +61,11 @@ async function withRun<Handlers extends HandlerMap, T>(
 ): Promise<T> {
   if (client !== undefined)
     return onceBegun(
-      { db: queryableOf(client), begin: (...mark) => beginNested(client, ...mark) },
+      {
+        db: queryableOf(client),
+        begin: (...mark) => beginNested(client, ...mark),
+        run: (statement, read) => runNested(client, statement, read),
+      },
       { handlers, place },
       work,
     );
@@ -70,7 +74,11 @@ async function withRun<Handlers extends HandlerMap, T>(
   const pool = new TransactionPool({ databaseUrl, applicationName, deadlineMs: 30_000 });
   try {
     return await onceBegun(
-      { db: database, begin: (...mark) => pool.begin(...mark) },
+      {
+        db: database,
+        begin: (...mark) => pool.begin(...mark),
+        run: (statement, read) => pool.run(statement, read),
+      },
       { handlers, place },
       work,
     );
@@ -80,11 +88,11 @@ async function withRun<Handlers extends HandlerMap, T>(
 }
 
 async function onceBegun<T>(
-  { db, begin }: { readonly db: Queryable; readonly begin: Transactions['begin'] },
+  { db, begin, run: runSingle }: { readonly db: Queryable } & Pick<Transactions, 'begin' | 'run'>,
   { handlers, place }: { readonly handlers: HandlerMap | string; readonly place: GivenPlace },
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {
-  const run = await TestRun.begin(db, handlers, { begin, place });
+  const run = await TestRun.begin(db, handlers, { begin, run: runSingle, place });
   let result: T;
   try {
     result = await work(run);

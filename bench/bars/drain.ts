@@ -66,4 +66,10 @@ export const DRAIN: readonly Bar[] = [
     over: drained('defaults, 8 slots', 'graphile-worker'),
     atLeast: 8,
   },
+  {
+    says: 'functions, defaults with 8 slots: taskq ÷ graphile-worker with jobs that do nothing',
+    of: ['functions', '8 slots', 'taskq, db_function'],
+    over: ['functions', '8 slots', 'graphile-worker'],
+    atLeast: 5,
+  },
 ];

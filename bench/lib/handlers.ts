@@ -5,6 +5,8 @@ import type { Payload } from './payload.ts';
 /** What a task does besides reading its payload: nothing, take its time, or sometimes fail first. */
 export type HandlerKind =
   | { readonly kind: 'noop' }
+  /** Calls the SQL function that the payload names: taskq alone. */
+  | { readonly kind: 'function'; readonly atomic: boolean }
   /** Reports to the parent when each task started. */
   | { readonly kind: 'stamp' }
   | { readonly kind: 'sleep'; readonly ms: number }
@@ -49,6 +51,7 @@ export function makeHandler(handler: HandlerKind): { run: Run; counted: Counted 
   };
   const runs: Record<HandlerKind['kind'], Run> = {
     noop: end,
+    function: end,
     stamp,
     async flaky(payload, attempt) {
       if (payload.sleepMs !== undefined) return sleep(payload.sleepMs);

@@ -1,9 +1,10 @@
 import pg from 'pg';
+import type { TaskContext } from '../../dist/index.js';
 import { migrate } from '../../dist/queue/schema/migrate.js';
 import { withClient } from '../lib/client.ts';
-import type { Run } from '../lib/handlers.ts';
+import type { HandlerKind, Run } from '../lib/handlers.ts';
 import type { Payload } from '../lib/payload.ts';
-import { createWorker, TaskQueue } from '../lib/product.ts';
+import { createWorker, dbFunctionHandler, TaskQueue } from '../lib/product.ts';
 import type { Peer, Producer, StoreAddress, Working, WorkOrder } from './peer.ts';
 
 /** The type of every task of the bench. */
@@ -60,7 +61,7 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
   return async () => {
     const worker = createWorker({
       databaseUrl: order.address,
-      handlers: { [TYPE]: handler },
+      handlers: { [TYPE]: order.handler.kind === 'function' ? calling(order.handler, run) : handler },
       concurrency: concurrencyOf(order),
       ...(order.batch !== undefined && { batch: order.batch }),
       onEvent: (event) => {
@@ -69,6 +70,19 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
     });
     await worker.start();
     return { stop: () => worker.stop() };
+  };
+}
+
+/** The handler of `db_function` tasks, counted. */
+function calling({ atomic }: HandlerKind & { readonly kind: 'function' }, run: Run) {
+  const handler = dbFunctionHandler({ atomic });
+  return {
+    ...handler,
+    run: async (payload: Payload & { readonly db_function: string }, ctx: TaskContext) => {
+      const answer = await handler.run({ ...payload }, ctx);
+      run(payload, ctx.attempt);
+      return answer;
+    },
   };
 }
 

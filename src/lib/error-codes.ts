@@ -120,6 +120,10 @@ export const ERROR_CODES = described({
     meaning: 'the module of a handler throws, or cannot be read',
     remedy: 'correct the file',
   },
+  handler_not_ready: {
+    meaning: 'something that a handler needs to run is missing',
+    remedy: 'provide it, as the message says; or serve other types (`--types`)',
+  },
   handler_outside: {
     meaning: 'a handler links out of the directory of handlers',
     remedy: 'move or copy the file into it',

@@ -26,6 +26,7 @@ const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
   handler_broken_link: EXIT.usage,
   handler_not_executable: EXIT.usage,
   handler_not_loaded: EXIT.usage,
+  handler_not_ready: EXIT.usage,
   handler_outside: EXIT.usage,
   invalid_payload: EXIT.usage,
   key_of_another: EXIT.usage,

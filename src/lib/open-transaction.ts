@@ -18,6 +18,17 @@ export interface LastStatement {
   readonly values: readonly SqlValue[];
 }
 
+/** A single statement, and what ends it before it is done. */
+export interface SingleStatement extends LastStatement {
+  /** Aborted: the server cancels the statement, and nothing is committed. */
+  readonly signal?: AbortSignal;
+  /** The server ends it after this time at the latest, in milliseconds: its client may be gone. */
+  readonly timeoutMs?: number | null;
+}
+
+/** Runs a statement in a transaction of its own: its rows are committed unless `read` throws. */
+export type RunSingle = <Row, T>(statement: SingleStatement, read: (rows: readonly Row[]) => T) => Promise<T>;
+
 /** A transaction that is open. Each way to end it may be taken once; the client is of no use afterwards. */
 export interface OpenTransaction {
   readonly client: TransactionClient;

@@ -3,12 +3,19 @@ import { openDatabase } from './database.ts';
 import { destroy, forgetStatements, processIdOf, withDeadline } from './driver.ts';
 import { TaskqError } from './errors.ts';
 import { withLiterals } from './literal.ts';
-import { GuardedClient, type LastStatement, type OpenTransaction } from './open-transaction.ts';
+import {
+  GuardedClient,
+  type LastStatement,
+  type OpenTransaction,
+  type SingleStatement,
+} from './open-transaction.ts';
 import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
 import { setDurability } from './session.ts';
 import type { SessionOptions } from './session-types.ts';
+import { SingleTransaction } from './single-transaction.ts';
 import { messageOf } from './thrown.ts';
+import { asUnsent } from './unsent.ts';
 import { within } from './within.ts';
 
 export interface TransactionPoolOptions extends SessionOptions {
@@ -39,8 +46,11 @@ export class TransactionPool {
   /** For requests to cancel. */
   readonly #beside: ReturnType<typeof openDatabase>;
   readonly #open = new Set<PooledTransaction>();
+  readonly #singles = new Set<SingleTransaction>();
   /** Resets under way, each of a connection that will be idle. */
   #resets: Promise<void>[] = [];
+  /** The server processes of connections; null: a pooler is between, and they change. */
+  readonly #processes = new WeakMap<pg.PoolClient, number | null>();
 
   constructor(options: TransactionPoolOptions) {
     const { databaseUrl, applicationName } = options;
@@ -89,17 +99,74 @@ export class TransactionPool {
     }
   }
 
+  /**
+   * Runs one statement, without values of its session, in a transaction of its own: its rows are committed unless `read`
+   * throws. Throws the server's error, or what `read` throws, if nothing was committed (`isUndone`); with any other
+   * error it is unknown, but if the process of this pool ends, nothing is.
+   */
+  async run<Row, T>(statement: SingleStatement, read: (rows: readonly Row[]) => T): Promise<T> {
+    const { text, values, signal, timeoutMs = null } = statement;
+    const client = await this.#connect().catch((error: unknown) => {
+      throw asUnsent(error);
+    });
+    let pid: number | null;
+    try {
+      pid = await this.#processOf(client);
+    } catch (error) {
+      client.release(true);
+      throw asUnsent(error);
+    }
+    // Behind a pooler the session is not ours to reset.
+    const reset = pid === null ? '' : `;${RESET}`;
+    const single = new SingleTransaction(client, pid, {
+      deadlineMs: this.#options.deadlineMs,
+      cancelMs: CANCEL_MS,
+      reset,
+      cancel: (running) => this.#beside.query({ text: 'select pg_cancel_backend($1)', values: [running] }),
+      onEnd: (how) => {
+        if (how === 'open') this.#reset(client, `rollback${reset}`);
+        else client.release(how === 'broken');
+      },
+    });
+    this.#singles.add(single);
+    try {
+      const limit = timeoutMs === null ? '' : `set local statement_timeout = ${Math.ceil(timeoutMs)};`;
+      return await single.run<Row, T>({
+        begin: `begin isolation level read committed;${limit}`,
+        statement: withLiterals(text, values),
+        commit: `select ${setDurability({ ...this.#options, until: 'commit' })};commit`,
+        read,
+        ...(signal && { signal }),
+      });
+    } finally {
+      this.#singles.delete(single);
+    }
+  }
+
+  /** The server's process, if it stays the same; asked once for each connection. */
+  async #processOf(client: pg.PoolClient): Promise<number | null> {
+    const known = this.#processes.get(client);
+    if (known !== undefined) return known;
+    const { rows } = await withDeadline(client, this.#options.deadlineMs, () =>
+      client.query<{ pid: number }>('select pg_catalog.pg_backend_pid() as pid'),
+    );
+    const pid = rows[0]!.pid === processIdOf(client) ? rows[0]!.pid : null;
+    this.#processes.set(client, pid);
+    return pid;
+  }
+
   /** Breaks the connections of transactions that are open, and closes the others. */
   async close(): Promise<void> {
     for (const transaction of this.#open) transaction.break();
+    for (const single of this.#singles) single.cut();
     await Promise.all(this.#resets);
     await Promise.all([this.#pool.end(), this.#beside.close()]);
   }
 
   /** Gives the connection back once its session is as it was; the transaction's end does not wait for that. */
-  #reset(client: pg.PoolClient): void {
+  #reset(client: pg.PoolClient, text = RESET): void {
     forgetStatements(client);
-    const reset = withDeadline(client, this.#options.deadlineMs, () => client.query(RESET)).then(
+    const reset = withDeadline(client, this.#options.deadlineMs, () => client.query(text)).then(
       () => client.release(),
       () => client.release(true),
     );

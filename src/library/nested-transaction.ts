@@ -58,6 +58,23 @@ export async function beginNested(
   };
 }
 
+/** Runs one statement in a transaction of its own, as `beginNested` begins it. */
+export async function runNested<Row, T>(
+  client: PgClient,
+  { text, values }: LastStatement,
+  read: (rows: readonly Row[]) => T,
+): Promise<T> {
+  const transaction = await beginNested(client, 'taskq.transaction', '');
+  try {
+    const { rows } = await transaction.client.query<Row>(text, values);
+    const value = read(rows);
+    await transaction.commit({ text: 'select', values: [] });
+    return value;
+  } finally {
+    await transaction.rollback();
+  }
+}
+
 /** The client of a test takes statements as objects; one of `pg` takes texts with values, too. */
 function takingText(client: PgClient): PgClient {
   type Statement = string | { readonly text: string; readonly values?: readonly unknown[] };

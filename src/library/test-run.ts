@@ -7,7 +7,7 @@ import { checkedTaskId } from '../domain/task-id.ts';
 import { after } from '../lib/after.ts';
 import type { Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
-import type { OpenTransaction } from '../lib/open-transaction.ts';
+import type { OpenTransaction, RunSingle } from '../lib/open-transaction.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { getParents, type ParentRow } from '../queue/inspect/get-parents.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
@@ -53,6 +53,7 @@ export interface GivenParent {
 interface TestHost {
   /** See `Transactions`, whose types are not those of the package. */
   begin(setting: string, value: string): Promise<OpenTransaction>;
+  readonly run: RunSingle;
   readonly place: GivenPlace;
 }
 
@@ -132,6 +133,7 @@ export class TestRun {
     const transactions: Transactions = {
       workerId: this.#workerId,
       begin: this.#host.begin,
+      run: this.#host.run,
       beforeCommit: (completed) => this.#note(task, attempt, notes, completed),
     };
     const check: PayloadCheck = (type, { value }) => {

@@ -1,8 +1,11 @@
 import { backingOffMs } from '../lib/backing-off.ts';
 import { isPassing, type Queryable } from '../lib/database.ts';
+import { messageOf } from '../lib/thrown.ts';
 import { Wakeup } from '../lib/wakeup.ts';
 import { reloadWorker } from '../queue/protocol/register-worker.ts';
+import { checkRunFunction } from '../queue/protocol/run-function.ts';
 import type { Handlers } from './handlers/load-handlers.ts';
+import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { declaredSettings } from './registration.ts';
@@ -31,6 +34,12 @@ export async function reload(
     return;
   }
   const { handlers } = news;
+  try {
+    await prepareHandlers(handlers, { checkFunctions: () => checkRunFunction(db) });
+  } catch (error) {
+    events.event('handlers.not_reloaded', { changed, error: { message: messageOf(error) } });
+    return;
+  }
   const isStored = await storeSettings(db, state, handlers);
   // A pending store of the previous handlers may finish after this one: then store once more.
   state.unstored = isStored && state.unstored === undefined ? undefined : handlers;

@@ -5,11 +5,13 @@ import { TaskqError } from '../lib/errors.ts';
 import { packageVersion } from '../lib/package-root.ts';
 import { within } from '../lib/within.ts';
 import { type Registered, registerWorker } from '../queue/protocol/register-worker.ts';
+import { checkRunFunction } from '../queue/protocol/run-function.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { catchUncaughtErrors } from './attempt/uncaught-errors.ts';
 import { claimUntilStopped } from './claiming.ts';
 import { ConnectionState } from './connection-state.ts';
 import { drain } from './drain.ts';
+import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import { type HeartbeatSettings, startHeartbeats } from './heartbeat/heartbeats.ts';
 import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { startLoops } from './loops.ts';
@@ -122,6 +124,7 @@ async function register(
   options: WorkerOptions,
 ): Promise<{ readonly release: number; readonly registered: Registered }> {
   const release = await checkSchema(db);
+  await prepareHandlers(options.handlers, { checkFunctions: () => checkRunFunction(db) });
   const registered = await registerWorker(db, {
     name: options.name,
     uniquePart: randomBytes(4).toString('hex'),

@@ -1,4 +1,4 @@
-import { Cancel, Dead, defineHandler, Retry, Snooze, type TaskContext } from 'taskq';
+import { Cancel, Dead, dbFunctionHandler, defineHandler, Retry, Snooze, type TaskContext } from 'taskq';
 import { rolledBack, runAttempt, runTask } from 'taskq/testing';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -338,5 +338,42 @@ describe('rolledBack', () => {
     });
     await expect(failing).rejects.toThrow('not as expected');
     expect(await queue.get(id)).toBeUndefined();
+  });
+});
+
+test('a handler calls a function of the database in the transaction of the test, and its failure undoes only that', async () => {
+  await rolledBack(library.url, async (client) => {
+    await client.query({
+      values: [],
+      text: `create schema internal;
+      create table calls (payload jsonb);
+      create function internal.run_function(function_name text, payload jsonb) returns jsonb language plpgsql as $$
+      begin
+        insert into calls values (payload);
+        if function_name = 'shop.raise' then
+          raise exception 'sold out';
+        end if;
+        return '{"status": "succeeded", "payload": 7}';
+      end
+      $$`,
+    });
+    const call = async (name: string) => {
+      const { rows } = await client.query({
+        text: `select id from taskq.enqueue('db_function', jsonb_build_object('db_function', $1::text), '{"max_attempts": 1, "allow_unknown": true}')`,
+        values: [name],
+      });
+      return runTask((rows[0] as { id: string }).id, {
+        client,
+        handlers: { db_function: dbFunctionHandler() },
+      });
+    };
+    expect(await call('shop.take')).toMatchObject({ status: 'completed', result: { payload: 7 } });
+    expect(await call('shop.raise')).toMatchObject({
+      status: 'dead',
+      error: { name: 'FunctionFailed', message: 'sold out', code: 'P0001' },
+    });
+    expect((await client.query({ text: 'select payload from calls', values: [] })).rows).toEqual([
+      { payload: { db_function: 'shop.take' } },
+    ]);
   });
 });

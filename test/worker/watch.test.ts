@@ -304,6 +304,22 @@ describe('work --watch', () => {
     expect(await resultOf('d8/h888')).toBe(888);
   });
 
+  test('keeps its handlers when a changed one lacks what it needs', async () => {
+    const needing = (what: string) => `export default {
+      prepare() { if (${JSON.stringify(what)} === '') throw new Error('no address is set'); },
+      run: () => ${JSON.stringify(what)},
+    };`;
+    const { handlers, worker } = await watching({ 'needy.mjs': needing('one') });
+    write(handlers, { 'needy.mjs': needing('') });
+    expect(await logged(worker, 'handlers.not_reloaded')).toMatchObject({
+      error: { message: expect.stringMatching(/needy\.mjs: no address is set/) },
+    });
+    expect(await resultOf('needy')).toBe('one');
+    write(handlers, { 'needy.mjs': needing('two') });
+    await logged(worker, 'handlers.reloaded');
+    expect(await resultOf('needy')).toBe('two');
+  });
+
   test('refuses at its start what work without it refuses', async () => {
     const root = await temporaryDirectory();
     write(root, { 'bad.mjs': 'export default (' });

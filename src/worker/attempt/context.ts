@@ -12,6 +12,7 @@ import type { Attempt } from './attempt.ts';
 import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
 import { parentsOf, type ReadParents } from './parents.ts';
+import { runFunction } from './run-function.ts';
 import { type Transactions, transact } from './transact.ts';
 
 /** What a context passes on to. */
@@ -71,6 +72,10 @@ export class Context implements TaskContext {
     return this.#attempt.task.workflow;
   }
 
+  get payloadText(): string {
+    return this.#attempt.task.payload;
+  }
+
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }
@@ -103,6 +108,11 @@ export class Context implements TaskContext {
 
   get transaction(): TaskContext['transaction'] {
     return (work) => transact(this.#attempt, this.#transactions, this, work);
+  }
+
+  get runFunction(): TaskContext['runFunction'] {
+    return (name, payload, options = {}) =>
+      runFunction({ attempt: this.#attempt, transactions: this.#transactions, name, payload, ...options });
   }
 
   get enqueue(): TaskContext['enqueue'] {

@@ -1,4 +1,4 @@
-import type { OpenTransaction } from '../../lib/open-transaction.ts';
+import type { OpenTransaction, SingleStatement } from '../../lib/open-transaction.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import type { TransactionPool } from '../../lib/transaction-pool.ts';
 import type { Transactions } from './transact.ts';
@@ -28,6 +28,11 @@ export class HandlerTransactions implements Transactions {
   async begin(setting: string, value: string): Promise<OpenTransaction> {
     this.#pool ??= openPool(this.settings);
     return (await this.#pool).begin(setting, value);
+  }
+
+  async run<Row, T>(statement: SingleStatement, read: (rows: readonly Row[]) => T): Promise<T> {
+    this.#pool ??= openPool(this.settings);
+    return (await this.#pool).run(statement, read);
   }
 
   /** Undo what is open, and close every connection. */

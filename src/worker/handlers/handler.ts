@@ -2,6 +2,7 @@ import type { Backoff } from '../../domain/backoff.ts';
 import type { Breaker } from '../../domain/breaker.ts';
 import type { Callback } from '../../domain/callback.ts';
 import type { FollowUpOptions } from '../../domain/follow-ups.ts';
+import type { FunctionAnswer } from '../../domain/function-answer.ts';
 import type { KeepLog } from '../../domain/keep-log.ts';
 import type { OnFailure } from '../../domain/on-failure.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
@@ -34,6 +35,11 @@ export interface ParentEnd {
 /** What a handler does in its transaction; the value that it returns is the task's result. */
 export type TransactionWork<T> = (client: TransactionClient) => T | Promise<T>;
 
+export interface RunFunctionOptions {
+  /** That of `ctx.transaction`: the function is called in this transaction. */
+  readonly client?: TransactionClient;
+}
+
 /** What a handler receives besides its payload. */
 export interface TaskContext {
   /** The task's number, as text. */
@@ -42,6 +48,8 @@ export interface TaskContext {
   readonly type: string;
   /** The queue it is in. */
   readonly queue: string;
+  /** The payload as the JSON text that is stored, with numbers of any size. */
+  readonly payloadText: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
   readonly attempt: number;
   /** The W3C trace context that the producer gave the task; null: none. */
@@ -73,12 +81,24 @@ export interface TaskContext {
    */
   transaction<T>(work: TransactionWork<T>): Promise<T>;
   /**
+   * Calls a SQL function by its name, `schema.function`, which takes one jsonb and answers in one, with this payload or
+   * the task's own, in a transaction of its own. Rejects with its error if it cannot be called, raises, answers
+   * something that cannot be read, or the attempt has to end: then nothing is committed.
+   */
+  runFunction(name: string, payload?: unknown, options?: RunFunctionOptions): Promise<FunctionAnswer>;
+  /**
    * Enqueues a task with the end of this one: it is stored in the transaction that records the completion, and not at
    * all if the attempt ends otherwise. Resolves when the task is checked; it has no id before the end. Throws TaskqError
    * for an invalid option, InvalidPayloadError if the schema of a handler of this worker refuses the payload. At most
    * 10,000 tasks, with 16 MB of JSON together.
    */
   enqueue(type: string, payload?: unknown, options?: FollowUpOptions): Promise<void>;
+}
+
+/** What a handler receives before a worker takes tasks of its type. */
+export interface PrepareContext {
+  /** Rejects, with what to do, if SQL functions cannot be called from here (`ctx.runFunction`). */
+  checkFunctions(): Promise<void>;
 }
 
 /** `inline`: in the worker's own process. `process`: in a child process, which can be killed. */
@@ -120,6 +140,11 @@ export interface HandlerDefinition<Payload = unknown, Result = unknown, Input = 
   extends HandlerOptions {
   /** Checks the payload when a task is enqueued from here, and again before each run. */
   readonly schema?: StandardSchema<Input, Payload>;
+  /**
+   * Runs once before a worker takes tasks of its type, and after each reload: throws if something that it needs is
+   * missing. Then the worker does not start, or keeps the handlers that it has.
+   */
+  prepare?(ctx: PrepareContext): void | Promise<void>;
   /** Runs an attempt. The value it returns is the task's result; an error it throws fails the attempt. */
   run(payload: Payload, ctx: TaskContext): Result;
 }

@@ -11,7 +11,7 @@ import { TaskqError } from '../../lib/errors.ts';
 import { loadModule } from '../../lib/load-module.ts';
 import { didYouMean, nearest } from '../../lib/nearest.ts';
 import { isModule } from './find-handlers.ts';
-import type { Isolation, TaskContext } from './handler.ts';
+import type { Isolation, PrepareContext, TaskContext } from './handler.ts';
 import { runProgram } from './run-program.ts';
 
 /** A checked handler. Undefined: the handler does not set the option, so other settings apply. */
@@ -35,6 +35,8 @@ export interface Handler {
   readonly isolation: Isolation | undefined;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
+  /** Throws if something that it needs is missing; undefined: it needs nothing. */
+  readonly prepare: ((ctx: PrepareContext) => unknown) | undefined;
   run(payload: unknown, ctx: TaskContext): unknown;
 }
 
@@ -102,6 +104,7 @@ export function handlerOf(
     onDead: callbackOf(type, 'onDead', onDead),
     isolation: isolationOf(definition.isolation),
     takes: 'value',
+    prepare: prepareOf(definition),
     run: (payload, ctx) => definition.run(payload, ctx),
   };
 }
@@ -139,7 +142,7 @@ const OPTIONS = [
   'onDead',
   'isolation',
 ];
-const KEYS = [...OPTIONS, 'run'];
+const KEYS = [...OPTIONS, 'prepare', 'run'];
 
 function isDefinition(value: unknown): value is RawDefinition {
   return typeof value === 'object' && value !== null && typeof (value as RawDefinition).run === 'function';
@@ -164,6 +167,12 @@ function callbackOf(type: string, option: 'onComplete' | 'onDead', value: unknow
   const callback = parseCallback(value, option);
   if (callback.type !== type) return callback;
   throw refused(`${option} ${JSON.stringify(type)}: a type cannot follow itself`);
+}
+
+function prepareOf(definition: RawDefinition): Handler['prepare'] {
+  if (definition.prepare === undefined) return undefined;
+  if (typeof definition.prepare !== 'function') throw refused('prepare: expected a function');
+  return (ctx) => (definition.prepare as (ctx: PrepareContext) => unknown)(ctx);
 }
 
 function isolationOf(value: unknown): Isolation | undefined {

@@ -1,0 +1,73 @@
+import { type FunctionAnswer, readAnswer } from '../../domain/function-answer.ts';
+import { FunctionError, type ServerReport } from '../../domain/function-error.ts';
+import { isServerError, type Queryable } from '../../lib/database.ts';
+import { TaskqError } from '../../lib/errors.ts';
+import { parseExact } from '../../lib/exact-json.ts';
+import type { LastStatement } from '../../lib/open-transaction.ts';
+
+/** What a row of the call has: JSON text, null for a null answer. */
+export interface AnswerRow {
+  readonly answer: string | null;
+}
+
+/** The call of a function by its name, with JSON text. */
+export function callFunction(name: string, payload: string): LastStatement {
+  return {
+    text: 'select internal.run_function($1::pg_catalog.text, $2::pg_catalog.jsonb)::pg_catalog.text as answer',
+    values: [name, payload],
+  };
+}
+
+/** Reads what the function has answered. Throws FunctionError. */
+export function answerOf(name: string, [row]: readonly AnswerRow[]): FunctionAnswer {
+  const text = row?.answer ?? null;
+  const answer = readAnswer(text === null ? null : parseExact(text));
+  if (typeof answer !== 'string') return answer;
+  const found = text === null ? '' : `: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
+  throw new FunctionError(
+    'InvalidAnswer',
+    `${name} must answer with {"status": …} or {"success": …}, but ${answer}${found}`,
+  );
+}
+
+/** The error of a call as FunctionError, if the server has raised it; else as it is. */
+export function functionErrorOf(name: string, error: unknown): unknown {
+  if (!isServerError(error)) return error;
+  const { code = '', message } = error;
+  if (!isOfCall(error)) return new FunctionError('FunctionFailed', message, error);
+  if (code === '42501') return new FunctionError('FunctionNotGranted', `${name}: ${message}`, error);
+  if (code === '42P13') return new FunctionError('InvalidAnswer', `${name}: ${message}`, error);
+  if (UNKNOWN.includes(code)) return new FunctionError('UnknownFunction', `${name}: ${message}`, error);
+  return new FunctionError('FunctionFailed', message, error);
+}
+
+/** There is no such function, the name has not the form of one, or there is no schema `internal`. */
+const UNKNOWN: readonly string[] = ['42883', '42602', '3F000'];
+
+/** Whether an error is about the call: no other function than the one that calls is in its context. */
+function isOfCall({ where }: ServerReport): boolean {
+  const functions = (where ?? '').match(/^(?:PL\/pgSQL|SQL|PL\/\w+) function .*$/gm) ?? [];
+  return functions.every((line) => /function "?(?:internal\.)?run_function"?\(text,jsonb\)/.test(line));
+}
+
+/**
+ * Check that functions can be called: the schema `internal` is there, and this role may use its function. Throws
+ * TaskqError.
+ */
+export async function checkRunFunction(db: Queryable): Promise<void> {
+  const [found] = await db.query<{ usable: boolean; role: string }>({
+    text: `select has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute') as usable,
+        current_user::text as role
+      from pg_proc as p join pg_namespace as n on n.oid = p.pronamespace
+      where n.nspname = 'internal' and p.proname = 'run_function' and p.proargtypes::text = '25 3802'`,
+  });
+  if (found === undefined) {
+    throw new TaskqError('handler_not_ready', 'the database has no function internal.run_function', {
+      hint: 'run taskq migrate --with queues',
+    });
+  }
+  if (found.usable) return;
+  throw new TaskqError('handler_not_ready', `role ${found.role} may not call internal.run_function`, {
+    hint: `grant usage on schema internal and execute on function internal.run_function(text, jsonb) to ${found.role}`,
+  });
+}
