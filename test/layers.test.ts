@@ -31,7 +31,7 @@ const WORKER_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   attempt: ['handlers', 'log'],
   lease: ['attempt'],
   claim: ['lease'],
-  settle: ['attempt', 'lease', 'log'],
+  settle: ['attempt', 'claim', 'lease', 'log'],
   isolation: ['attempt', 'handlers', 'lease', 'log'],
   execute: ['attempt', 'handlers', 'isolation', 'lease', 'log'],
   heartbeat: ['isolation', 'lease', 'log'],
