@@ -1,5 +1,6 @@
 // The SQL functions and columns of docs/reference.md, read from sql/.
 import { readdir, readFile } from 'node:fs/promises';
+import { headComment, kindsIn } from '../dist/queue/schema/head-comment.js';
 import { table } from './table.mjs';
 
 const functions = new URL('../sql/functions/api/', import.meta.url);
@@ -56,6 +57,75 @@ export async function sqlFunctions() {
   return `${table(['function', 'returns', 'what it does'], rows)}
 These are the protocol of the workers and the command line, and may change with each release: ${others}.
 `;
+}
+
+/** docs/sql.md: every function as the catalogue describes it, by who calls it. */
+export async function sqlManual() {
+  const all = await Promise.all(
+    (await readdir(functions)).sort().map(async (file) => {
+      const text = await readFile(new URL(file, functions), 'utf8');
+      const found = functionIn(file, text);
+      return found && { ...found, comment: headComment(text), kinds: kindsIn(headComment(text)) };
+    }),
+  );
+  const left = new Set(all.filter((one) => one !== null));
+  const chapters = CHAPTERS.map(([title, about, holds]) => {
+    const here = [...left].filter(({ kinds }) => holds(kinds));
+    for (const one of here) left.delete(one);
+    const index = here.map(({ name }) => `[${name}](#taskq${name})`).join(' · ');
+    return `## ${title}\n\n${about}\n\n${index}\n\n${here.map(entry).join('\n')}`;
+  });
+  if (left.size > 0) throw new Error(`no chapter of docs/sql.md has ${[...left].map(({ name }) => name)}`);
+  return chapters.join('\n');
+}
+
+/** A table of the values that each option may have, as the error for another value names them. */
+export async function optionValues() {
+  const text = await readFile(new URL('../internal/bad_option.sql', functions), 'utf8');
+  const duration = /duration constant text := '([^']+)'/.exec(text)[1];
+  const found = text.matchAll(
+    /when _option (?:= '(\w+)'|in \(([^)]+)\)) then\s+((?:(?:'[^']*'|duration)\s*(?:\|\|\s*)?)+)/g,
+  );
+  const rows = [...found].map(([, one, several, value]) => [
+    (one ?? several.replaceAll("'", ''))
+      .split(', ')
+      .map((name) => `\`${name}\``)
+      .join(', '),
+    value
+      .replace(/^duration\b/, `'${duration}'`)
+      .replaceAll(/'\s*\|\|\s*'|\s*$/g, '')
+      .slice(1, -1),
+  ]);
+  return table(
+    ['option', 'what it may be'],
+    rows.slice(0, rows.findIndex(([name]) => name === '`backoff`') + 1),
+  );
+}
+
+const CHAPTERS = [
+  [
+    'Every session',
+    'What a client asks first.',
+    (kinds) => kinds.includes('producer') && kinds.includes('worker'),
+  ],
+  ['Enqueueing and waiting', 'What producers call.', (kinds) => kinds.includes('producer')],
+  [
+    'Working',
+    'What workers call. Of these, a worker of yours needs `register_worker`, `claim`, `heartbeat`, `settle` and ' +
+      '`unregister_worker`; the others are housekeeping, and what the daemon and the tests of handlers need. They may ' +
+      'change with each release.',
+    (kinds) => kinds.some((kind) => kind.startsWith('worker')) && !kinds.includes('operator'),
+  ],
+  ['Looking', 'What readers call, and operators too.', (kinds) => kinds.includes('reader')],
+  ['Acting', 'What operators call.', (kinds) => kinds.includes('operator')],
+];
+
+function entry({ name, takes, returns, comment }) {
+  const paragraphs = comment
+    .replace(/^Granted to: /m, '\nGranted to: ')
+    .replaceAll(/^ {2}(\S+) +/gm, '* `$1` ')
+    .replaceAll(/\n(?=\* )/g, '\n');
+  return `### taskq.${name}\n\n\`${name}(${takes})\` returns \`${returns}\`\n\n${paragraphs}\n`;
 }
 
 function functionIn(file, text) {

@@ -1,5 +1,5 @@
-// Writes docs/reference.md from the code: `npm run tables`. With --check it fails where that file is out of date
-// instead.
+// Writes docs/reference.md and docs/sql.md from the code: `npm run tables`. With --check it fails where one of them is out
+// of date instead.
 import { readFile, writeFile } from 'node:fs/promises';
 import { COMMANDS } from '../dist/cli/commands.js';
 import { buildProgram, takesOf } from '../dist/cli/program.js';
@@ -10,11 +10,10 @@ import { ERROR_CODES } from '../dist/lib/error-codes.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
 import { EVENTS } from '../dist/worker/log/events.js';
 import { declarationOf, membersOf } from './declared.mjs';
-import { actionColumns, sqlFunctions, taskColumns } from './sql-reference.mjs';
+import { actionColumns, optionValues, sqlFunctions, sqlManual, taskColumns } from './sql-reference.mjs';
 import { table } from './table.mjs';
 
-const file = new URL('../docs/reference.md', import.meta.url);
-const written = `# Reference
+const reference = `# Reference
 
 Generated from the code (\`npm run tables\`). A duration is text such as \`500ms\`, \`30s\`, \`1h30m\`, \`7d\` or \`PT10M\`;
 in TypeScript it can also be a number of milliseconds.
@@ -232,11 +231,41 @@ One row for each call of a verb.
 
 ${await actionColumns()}`;
 
-if (process.argv.includes('--check')) {
-  if (written !== (await readFile(file, 'utf8')))
-    throw new Error('docs/reference.md is out of date: run npm run tables');
-} else {
-  await writeFile(file, written);
+const manual = `# SQL
+
+Generated from the code (\`npm run tables\`). psql shows the same: \`\\df+ taskq.*\`.
+
+All of taskq is SQL functions in the schema \`taskq\`; the daemon, the commands and the library call nothing else. They run
+with the rights of the owner of the schema, so a caller needs no right on a table, only EXECUTE on the function:
+[\`taskq grants\`](production.md#roles) gives each kind of role what it needs.
+
+* Names that end in \`_ms\` are milliseconds, in \`_us\` microseconds since the epoch; times are \`timestamptz\`. Ids of tasks
+  are \`bigint\`, and text in JSON.
+* \`options\` is a JSON object. An unknown name in the options of a task, of settings or of a filter is an error (22023).
+* A function that answers for many ids returns a row for each, with an \`answer\`; \`extra\` is JSON with more, and null
+  if there is no more.
+* A call takes effect with the caller's transaction, and not at all if that is rolled back. Workers should commit each
+  call at once: a claim in an open transaction is seen by nobody.
+* Who acts is the role of the session (\`session_user\`), which \`set role\` does not change. The name given as \`by\` stands
+  beside it.
+* The time is that of the database's clock, also in a transaction that began long ago.
+
+Examples that run: [a worker in psql](../examples/worker.sql), [a worker in Python](../examples/worker.py), [a trigger that
+enqueues](../examples/trigger.sql).
+
+${await sqlManual()}
+## Values of options and settings
+
+${await optionValues()}`;
+
+for (const [name, written] of [
+  ['reference', reference],
+  ['sql', manual],
+]) {
+  const file = new URL(`../docs/${name}.md`, import.meta.url);
+  if (!process.argv.includes('--check')) await writeFile(file, written);
+  else if (written !== (await readFile(file, 'utf8').catch(() => '')))
+    throw new Error(`docs/${name}.md is out of date: run npm run tables`);
 }
 
 async function members(path, ...declared) {

@@ -302,6 +302,33 @@ describe('where the role that migrated is no superuser', () => {
         code: 0,
         stdout: `the schema taskq belongs to taskq_owner, and no longer to ${dba}\n${app} may call 31 functions: worker\n`,
       });
+      // The owner may create no schema, unless it is allowed to.
+      const allow = `grant create on database ${empty.name} to taskq_owner`;
+      expect(await run('migrate', '--with', 'queues')).toMatchObject({
+        code: 1,
+        stderr:
+          `taskq: role taskq_owner may not create a schema: it lacks CREATE on database ${empty.name} — ` +
+          `as the owner of the database: ${allow}; or migrate as another role\n`,
+      });
+      await admin.query(allow);
+      expect(await run('migrate', '--with', 'queues')).toMatchObject({ code: 0 });
+      expect(await run('grants', '--worker', app, '--apply')).toMatchObject({
+        code: 0,
+        stdout: `the schema taskq belongs to taskq_owner\n${app} may call 35 functions: worker\n`,
+      });
+      const foreign = `
+        select n.nspname || '.' || o.name from pg_namespace n join (
+          select proname as name, pronamespace as space, proowner as owner from pg_proc
+          union all
+          select relname, relnamespace, relowner from pg_class
+          union all
+          select nspname, oid, nspowner from pg_namespace
+        ) as o on o.space = n.oid
+        where n.nspname in ('taskq', 'queues', 'internal') and o.owner <> 'taskq_owner'::regrole`;
+      expect((await admin.query(foreign)).rows).toEqual([]);
+      const dequeues =
+        "select has_function_privilege($1, 'queues.dequeue_next_available_task()', 'execute') as may";
+      expect((await admin.query(dequeues, [app])).rows).toEqual([{ may: true }]);
       await admin.query(`grant execute on function taskq.claim, taskq.settle to ${other}`);
       // As a later release: the schema is to belong to the same role.
       await admin.query('update taskq.release set number = number - 1, objects = objects - $1', ['claim']);

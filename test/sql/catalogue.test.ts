@@ -271,11 +271,19 @@ describe('sql/functions', () => {
        select relname, obj_description(oid, 'pg_class')
        from pg_class where relnamespace = 'taskq'::regnamespace and relkind = 'v'`,
     );
-    for (const one of await readFunctions()) {
+    const functions = await readFunctions();
+    const internal = functions.filter(({ isPublic }) => !isPublic).map(({ name }) => name);
+    for (const one of functions) {
       const { comment } = stored.find(({ name }) => name === one.name)!;
       expect(comment, one.name).toBe(commentOf(one));
       const isView = one.name === 'all_tasks';
       if (one.isPublic && !isView) expect(kindsIn(comment!), one.name).not.toEqual([]);
+      // Who reads it in psql has no file of another function, and may not call those of internal/.
+      const others = [...(comment ?? '').matchAll(/taskq\.(\w+)/g)].map((match) => match[1]);
+      expect(
+        internal.filter((name) => others.includes(name)),
+        one.name,
+      ).toEqual([]);
       const named = /^-- Granted to: (.*)\.$/m.exec(one.text)?.[1]?.split(', ') ?? [];
       expect(
         named.filter((kind) => !(KINDS as readonly string[]).includes(kind)),

@@ -1,7 +1,7 @@
--- Returns whether housekeeping is due, for all workers together, always in one row: every _gap_ms, with the gap doubled
--- after each run that began and did not succeed, up to 16 times. If due is true, the caller begins now, in a
+-- Returns whether housekeeping is due, for all workers together, always in one row: every _gap_ms, with the gap
+-- doubled after each run that began and did not succeed, up to 16 times. If due is true, the caller begins now, in a
 -- transaction of its own. A time in the future (the clock was set back) counts as due. Null: another transaction has
--- locked the row of the turn; extra -> 'held' -> 'by' identifies it (see taskq.row_holder).
+-- locked the row of the turn; extra -> 'held' -> 'by' is its session: {pid, application, role, since}.
 -- Granted to: worker.
 create or replace function taskq.begin_housekeeping(_gap_ms bigint)
 returns table (due boolean, extra jsonb)

@@ -15,12 +15,12 @@
 -- -> 'only_look': true never scans, even if a scan is due.
 --
 -- Always returns one row. blocks is null: no scan is due. Otherwise it is the size of the table; if that is at most
--- _page_blocks, the whole scan is done already and rescued is its result, as an array: an idle worker needs no further
--- query. A larger table must be passed page by page to taskq.rescue and then to taskq.end_rescue, both with extra ->
--- 'options'. If another transaction has locked the row of the turn, extra -> 'held' has {by, place, blocks, options}:
--- the transaction (see taskq.row_holder), the number of live workers and how many of them come before the caller ({of,
--- rank}), and the arguments of taskq.rescue. That is safe beside other scans: if the row stays locked, workers scan
--- without a turn, one after another.
+-- _page_blocks, the whole scan is done already and rescued is its result, as an array: an idle worker needs no
+-- further query. A larger table must be passed page by page to taskq.rescue and then to taskq.end_rescue, both with
+-- extra -> 'options'. If another transaction has locked the row of the turn, extra -> 'held' has {by, place, blocks,
+-- options}: the session of that transaction ({pid, application, role, since}), the number of live workers and how
+-- many of them come before the caller ({of, rank}), and the arguments of taskq.rescue. That is safe beside other
+-- scans: if the row stays locked, workers scan without a turn, one after another.
 -- Granted to: worker.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',

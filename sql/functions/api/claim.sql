@@ -17,11 +17,11 @@
 -- an open snapshot slow it down. _look_back_ms makes each level start that long before now if its cursor is later: this
 -- finds tasks whose transaction committed after the cursor had passed.
 --
--- Before it claims, it attends to what workflows ask for, of any queue (taskq.attend_workflows), and so releases
--- steps whose parents have ended (a claim of 0 tasks does so too, and wakes others for them), and to what groups ask
--- for (taskq.attend), and so gives out slots. In a group with a limit and a strict order it claims no task before
--- one that comes first by priority and id, has not started, and waited for a slot when the claim began
--- (taskq.find_out_of_turn): committed, its time attended to, and not refused by the application.
+-- Before it claims, it attends to what workflows ask for, of any queue, and so releases steps whose parents have
+-- ended (a claim of 0 tasks does so too, and wakes others for them), and to what groups ask for, and so gives out
+-- slots. In a group with a limit and a strict order it claims no task before one that comes first by priority and
+-- id, has not started, and waited for a slot when the claim began: committed, its time attended to, and not refused
+-- by the application.
 --
 -- options: {"looked": true} adds a row whose id is null, unless everything is paused. Its extra is {"looked_to_us",
 -- "queues", "levels"}: that many levels, by priority and then in the order of these queues, were read to their end, up
@@ -31,10 +31,10 @@
 -- there are more after that place.
 --
 -- A queue with a limit (taskq.set_queue: max_running, rate) is left out like a paused one while it is full, or while
--- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill (see
--- taskq.take_limits). Its tasks are never claimed ahead. Where a queue was left out, the row above has "limited":
--- {queue: when to come again, in epoch microseconds; null: when a task of it ends, which wakes workers}; and
--- {"wants_slot": true} if a task was left out only because _start was too small.
+-- another claim has its limit; a claim takes the limits of no more queues than it has slots to fill. Its tasks are
+-- never claimed ahead. Where a queue was left out, the row above has "limited": {queue: when to come again, in epoch
+-- microseconds; null: when a task of it ends, which wakes workers}; and {"wants_slot": true} if a task was left out
+-- only because _start was too small.
 --
 -- A type whose breaker is open (taskq.set_type) is not claimed, except for one task at a time that tries it. It comes
 -- alone, before others, and from any place, `leased` if _start is 0: the row above then has {"probe": true} and levels

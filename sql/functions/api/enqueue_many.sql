@@ -1,14 +1,18 @@
 -- Enqueues an array of {type, payload, …options} in the caller's transaction. `options` applies to every element
 -- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
--- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if the
--- key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff, traceparent,
--- notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that is to follow its completion or
--- its death: see taskq.call_back). A priority is 0 to 9, or critical, high, medium, low. The JSON value null counts as
--- absent; an unknown name or an invalid value is refused with its place: see taskq.options_fit.
+-- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if
+-- the key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff,
+-- traceparent, notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that is to follow its
+-- completion or its death; its payload is what is given for it, and `task`: {id, queue, type, payload, attempts},
+-- with the result of one that has completed, the error and the reason of a dead one). A priority is 0 to 9, or
+-- critical, high, medium, low. The JSON value null counts as absent; an unknown name or an invalid value is refused
+-- with its place.
 --
--- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false, with the
--- answer in extra if the element was to replace it: see taskq.enqueue_replacing. Elements of the same key take effect
--- one after the other: the first creates the task, and the last that replaces it counts.
+-- Returns a row for each element, by its place from 1 on: for a held key the holder's id and created = false, with
+-- the answer in extra if the element was to replace it: `replaced`; `again`, with next_id, the id of the task that
+-- runs after the holder, which a worker has; `key_of_another`, with the type and the group of the holder, which
+-- stays. Elements of the same key take effect one after the other: the first creates the task, and the last that
+-- replaces it counts.
 --
 -- A type that is not in taskq.task_types is refused: a typo would wait forever. allow_unknown, an option of the whole
 -- call, names further types that the caller knows: an array of types, or true for all. notify false, also of the whole

@@ -1,5 +1,5 @@
--- Creates the missing partitions of history, as taskq.make_partitions does. Returns how many it created, and warns of
--- each that it could not create.
+-- Creates the missing partitions of history. Returns how many it created, and warns of each that it could not
+-- create.
 -- Granted to: worker.
 create or replace function taskq.ensure_partitions()
 returns integer

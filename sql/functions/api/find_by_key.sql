@@ -1,5 +1,5 @@
--- Returns the id of the task that holds a key of a queue: a live one, or one that has ended and holds it for a period.
--- Null: the key is free. `queue || ''` keeps the planner off the claim's index; see taskq.insert_keyed.
+-- Returns the id of the task that holds a key of a queue: a live one, or one that has ended and holds it for a
+-- period. Null: the key is free. `queue || ''` keeps the planner off the claim's index.
 -- Granted to: reader, operator.
 create or replace function taskq.find_by_key(_queue text, _key text)
 returns bigint

@@ -1,6 +1,6 @@
--- Returns the settings that apply to tasks of a type without their own, by the names in taskq.type_options: {value,
--- from}, where from is `operator` or `worker` (with its name in worker); a setting that is not set is absent. Null: the
--- type is unknown.
+-- Returns the settings that apply to tasks of a type without their own, by the names of taskq.set_type: {value,
+-- from}, where from is `operator` or `worker` (with its name in worker); a setting that is not set is absent. Null:
+-- the type is unknown.
 -- Granted to: producer, reader, operator.
 create or replace function taskq.get_type(_type text)
 returns jsonb

@@ -1,14 +1,14 @@
--- Registers a worker process and what it handles, and returns its id, which is the lease_owner of the tasks it claims.
--- _about: {name (its given name), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, batch (null: as many
--- as will start soon), types: {type: its settings, see taskq.type_options}, defaults and queue_settings: its
--- configuration for all tasks and for queues (see taskq.register_defaults and taskq.register_queues), queues: […] or
--- null for all, paused: true to claim nothing yet}. cursors has the claim cursors of the live workers that handle at
--- least these types, so that a new worker need not walk the rows that they have consumed.
+-- Registers a worker process and what it handles, and returns its id, which is the lease_owner of the tasks it
+-- claims. _about: {name (its given name), host, pid, unique_part, version, concurrency, lease_ms, poll_ms, batch
+-- (null: as many as will start soon), types: {type: its settings, as in taskq.set_type}, defaults and
+-- queue_settings: its configuration for all tasks, and for queues by name (as in taskq.set_defaults and
+-- taskq.set_queue), queues: […] or null for all, paused: true to claim nothing yet}. cursors has the claim cursors
+-- of the live workers that handle at least these types, so that a new worker need not walk the rows that they have
+-- consumed.
 --
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
--- others have different settings (see taskq.differing_settings): this worker's apply from now on, except where an
--- operator has set one.
+-- others have different settings: this worker's apply from now on, except where an operator has set one.
 --
 -- The id is part of every fence, so no two processes may ever share one: it is one of 2^31 at random, drawn again if a
 -- worker has it. (The live table is not searched for the id of a worker whose row was lost with a commit: the odds of a

@@ -5,8 +5,8 @@
 -- status in extra (null: no such task); `refused`, with the error in extra: by the database, or because its workflow
 -- was cancelled or has failed fast.
 --
--- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one that
--- fails then stays as it is. See taskq.revive_batch.
+-- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one
+-- that fails then stays as it is.
 -- Granted to: operator.
 create or replace function taskq.revive(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)

@@ -1,5 +1,6 @@
--- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration of
--- workers. _settings may have the names in taskq.type_options; null removes a setting, so that those apply again. An
+-- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration
+-- of workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
+-- keep_log (failed, always or none), on_complete and on_dead; null removes a setting, so that those apply again. An
 -- unknown type becomes known. options: by, a name recorded in taskq.actions beside the role.
 -- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')

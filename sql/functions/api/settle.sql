@@ -1,10 +1,10 @@
 -- Records the outcomes of tasks that this worker holds, given as a JSON array of {id, lease_no, outcome, ran_ms,
 -- result, result_note, error, reason, delay_ms, crashed, killed, again, hold}. outcome is completed, failed (retried
 -- after the back-off or delay_ms; dead when its attempts are spent), dead, snoozed (again after delay_ms; uses no
--- attempt) or cancelled. again, of a completed one, is {delay_ms, payload}, both optional: a copy of the task, with a
--- new id, runs after it; see taskq.note_again. hold 'group', of a snoozed one, keeps other tasks of its group from
--- starting before it. ran_ms is the time since its start; crashed means that the handler did not report this itself,
--- killed that a handler asked to end had to be killed.
+-- attempt) or cancelled. again, of a completed one, is {delay_ms, payload}, both optional: a copy of the task, with
+-- a new id, runs after it. hold 'group', of a snoozed one, keeps other tasks of its group from starting before it.
+-- ran_ms is the time since its start; crashed means that the handler did not report this itself, killed that a
+-- handler asked to end had to be killed.
 --
 -- Returns an answer for each id: `recorded`; `already` (a repeat: that attempt has an outcome); `lost` (another worker
 -- has the lease, or the row is gone); `busy` (locked by another transaction: ask again). For a failed or snoozed task,

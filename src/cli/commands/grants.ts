@@ -52,9 +52,14 @@ export const grants: CliCommand<GrantsOptions> = {
       );
     }
     const { grantStatements, grantsOf, OWNER } = await import('../../queue/schema/grant-statements.ts');
-    const { readFunctions } = await import('../../queue/schema/schema-release.ts');
+    const { readAdditions, readFunctions } = await import('../../queue/schema/schema-release.ts');
     const functions = await readFunctions();
-    const sql = ['begin;', LOCK_TIMEOUT, ...grantStatements(wanted, functions), 'commit;'].join('\n');
+    const sql = [
+      'begin;',
+      LOCK_TIMEOUT,
+      ...grantStatements(wanted, functions, await readAdditions()),
+      'commit;',
+    ].join('\n');
     const document = { applied: false, owner: OWNER, grants: grantsOf(wanted, functions), sql };
     await context.output.answer(document, () => sql);
   },
@@ -78,9 +83,9 @@ function wantedOf({ functions = [], followUps, ...options }: GrantsOptions): Wan
   return { roles, followUps: followUps ? 'granted' : 'revoked', functions: functions.map(checkedPattern) };
 }
 
-/** `public` means every role, even in quotes. */
+/** `public` means every role, even in quotes; `$$` would end a block of the statements. */
 function checkedRole(kind: string, role: string): string {
-  if (role !== '' && role !== 'public' && !role.includes('\0')) return role;
+  if (role !== '' && role !== 'public' && !/\0|\$\$/.test(role)) return role;
   throw badOption(`--${kind} ${JSON.stringify(role)}: expected the name of a role`);
 }
 

@@ -2,11 +2,12 @@ import { type Client, connectClient } from '../../lib/connect.ts';
 import { isServerError } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { prepareSession } from '../../lib/session.ts';
+import { installedAdditions } from './additions.ts';
 import type { Blocker } from './blockers.ts';
 import { checkSchema } from './check-schema.ts';
 import { type Grant, grantStatements, grantsOf, OWNER, type Wanted } from './grant-statements.ts';
 import { patiently } from './patiently.ts';
-import { readFunctions } from './schema-release.ts';
+import { readAdditions, readFunctions } from './schema-release.ts';
 
 export interface Granted {
   readonly owner: string;
@@ -28,7 +29,7 @@ export async function applyGrants(
   wanted: Wanted,
   onBlocked: (by: readonly Blocker[]) => void,
 ): Promise<Granted> {
-  const functions = await readFunctions();
+  const [functions, additions] = await Promise.all([readFunctions(), readAdditions()]);
   const client = await connectClient({ connectionString: databaseUrl });
   try {
     await prepareSession(client);
@@ -39,12 +40,13 @@ export async function applyGrants(
     const former = await ownerOf(client);
     const until = performance.now() + PATIENCE_MS;
     await patiently({ client, databaseUrl, until, onBlocked }, async () => {
-      await client.query(grantStatements(wanted, functions).join('\n'));
+      await client.query(grantStatements(wanted, functions, additions).join('\n'));
     });
+    const installed = await installedAdditions(client);
     return {
       owner: OWNER,
       formerOwner: former === OWNER ? null : former,
-      grants: grantsOf(wanted, functions),
+      grants: grantsOf(wanted, [...functions, ...installed.flatMap((addition) => additions[addition])]),
     };
   } catch (error) {
     throw explainRefusal(error);

@@ -1,6 +1,6 @@
 import { withLiterals } from '../../lib/literal.ts';
 import { type Kind, kindsIn } from './head-comment.ts';
-import { commentOf, type SqlFunction } from './schema-release.ts';
+import { type Addition, commentOf, type SqlFunction } from './schema-release.ts';
 
 /** The role that owns the schema: it may do nothing else, and nobody logs in as it. */
 export const OWNER = 'taskq_owner';
@@ -34,8 +34,12 @@ export function grantsOf({ roles, followUps, functions }: Wanted, ours: readonly
       kind === 'worker' && followUps === 'granted' ? [kind, 'worker that enqueues'] : [kind];
     const named = ours.filter((one) => kindsOf(one).some((each) => kinds.includes(each)));
     const theirs = kind === 'worker' ? functions : [];
-    return { role, kind, functions: [...named.map(({ name }) => `taskq.${name}`), ...theirs] };
+    return { role, kind, functions: [...named.map(fullName), ...theirs] };
   });
+}
+
+function fullName({ schema, name }: SqlFunction): string {
+  return `${schema}.${name}`;
 }
 
 /** The kinds of roles that call a function. */
@@ -45,9 +49,14 @@ export function kindsOf(one: SqlFunction): readonly Kind[] {
 
 /**
  * Write the statements that give the schema to its own role, and the roles what they need: EXECUTE on the functions of
- * their kinds and USAGE on the schema, and nothing on a table. To be run in one transaction; they may be repeated.
+ * their kinds and USAGE on the schema, and nothing on a table; likewise for each addition that is installed. To be run in
+ * one transaction; they may be repeated.
  */
-export function grantStatements(wanted: Wanted, ours: readonly SqlFunction[]): string[] {
+export function grantStatements(
+  wanted: Wanted,
+  ours: readonly SqlFunction[],
+  additions: Readonly<Record<Addition, readonly SqlFunction[]>>,
+): string[] {
   const workers = wanted.roles.filter(({ kind }) => kind === 'worker').map(({ role }) => quoted(role));
   const enqueueing = ours.filter((one) => kindsOf(one).includes('worker that enqueues'));
   return [
@@ -57,18 +66,30 @@ export function grantStatements(wanted: Wanted, ours: readonly SqlFunction[]): s
     ...wanted.functions.flatMap((pattern) => functionStatements(pattern, workers)),
     // As a role that may not grant a right, the session would only be warned.
     `set local role ${OWNER};`,
-    ...grantsOf({ ...wanted, functions: [] }, ours).flatMap(({ role, functions }) => [
-      `grant usage on schema taskq to ${quoted(role)};`,
-      `grant execute on function\n  ${functions.join(',\n  ')}\nto ${quoted(role)};`,
-    ]),
+    ...grantsOf({ ...wanted, functions: [] }, ours).flatMap(grantsTo),
+    ...Object.entries(additions).flatMap(([addition, functions]) =>
+      grantsOf({ ...wanted, functions: [] }, functions).flatMap((grant) => ifInstalled(addition, grant)),
+    ),
     ...(wanted.followUps === 'revoked' && workers.length > 0
-      ? [`revoke execute on function ${listed(enqueueing)} from ${workers.join(', ')};`]
+      ? [`revoke execute on function ${enqueueing.map(fullName).join(', ')} from ${workers.join(', ')};`]
       : []),
   ];
 }
 
-function listed(functions: readonly SqlFunction[]): string {
-  return functions.map(({ name }) => `taskq.${name}`).join(', ');
+function grantsTo({ role, functions }: Grant): string[] {
+  const schemas = [...new Set(functions.map((name) => name.split('.')[0]))];
+  return [
+    `grant usage on schema ${schemas.join(', ')} to ${quoted(role)};`,
+    `grant execute on function\n  ${functions.join(',\n  ')}\nto ${quoted(role)};`,
+  ];
+}
+
+function ifInstalled(addition: string, grant: Grant): string[] {
+  if (grant.functions.length === 0) return [];
+  const statements = grantsTo(grant).join('\n');
+  return [
+    `do $$\nbegin\n  if to_regnamespace('${addition}') is not null then\n${statements}\n  end if;\nend\n$$;`,
+  ];
 }
 
 function functionStatements(pattern: string, workers: readonly string[]): string[] {
@@ -101,6 +122,7 @@ declare
   former oid := (select relowner from pg_class where oid = to_regclass('taskq.release'));
   former_name name := (select rolname from pg_roles where oid = former);
   acting text := ${ACTING};
+  spaces oid[];
   member name;
   object text;
 begin
@@ -140,24 +162,34 @@ begin
     raise exception 'role ${OWNER} is a superuser: every function would run with all rights'
       using errcode = '42501', hint = 'alter role ${OWNER} nosuperuser';
   end if;
-  if (select nspowner from pg_namespace where nspname = 'taskq') <> '${OWNER}'::regrole then
-    alter schema taskq owner to ${OWNER};
-  end if;
+  -- Those of additions, too.
+  spaces := array(
+    select oid from pg_namespace
+    where nspname = 'taskq' or nspname in (
+      select split_part(name, '.', 1) from taskq.release, jsonb_object_keys(objects) as name where name like '%.%'
+    )
+  );
+  for object in
+    select format('schema %I', nspname) from pg_namespace
+    where oid = any (spaces) and nspowner <> '${OWNER}'::regrole
+  loop
+    execute 'alter ' || object || ' owner to ${OWNER}';
+  end loop;
   for object in
     select case c.relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || c.oid::regclass
     from pg_class c
-    where c.relnamespace = 'taskq'::regnamespace and c.relowner = former and c.relkind in ('r', 'p', 'v', 'S')
+    where c.relnamespace = any (spaces) and c.relowner = former and c.relkind in ('r', 'p', 'v', 'S')
       and not exists (
         select from pg_depend d where d.objid = c.oid and c.relkind = 'S' and d.deptype in ('a', 'i')
       )
     union all
     select 'routine ' || p.oid::regprocedure from pg_proc p
-    where p.pronamespace = 'taskq'::regnamespace and p.proowner = former
+    where p.pronamespace = any (spaces) and p.proowner = former
     union all
     select case t.typtype when 'd' then 'domain ' else 'type ' end || t.oid::regtype
     from pg_type t
     left join pg_class c on c.oid = t.typrelid
-    where t.typnamespace = 'taskq'::regnamespace and t.typowner = former
+    where t.typnamespace = any (spaces) and t.typowner = former
       and (t.typtype in ('d', 'e', 'r') or c.relkind = 'c')
   loop
     exit when former = '${OWNER}'::regrole;

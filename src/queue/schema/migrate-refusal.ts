@@ -20,9 +20,10 @@ export async function explainRefusal(client: Client, error: unknown): Promise<un
   const { role, database, schema_owner: schemaOwner, owner } = rights;
   const refusal = (message: string, hint: string) =>
     new TaskqError('may_not_migrate', message, { hint, cause: error });
-  if (schemaOwner === null && !rights.may_create_schema) {
+  if (!rights.may_create_schema && (schemaOwner === null || / for database /.test(error.message))) {
+    const what = schemaOwner === null ? 'the schema taskq' : 'a schema';
     return refusal(
-      `role ${role} may not create the schema taskq: it lacks CREATE on database ${database}`,
+      `role ${role} may not create ${what}: it lacks CREATE on database ${database}`,
       `as the owner of the database: grant create on database ${database} to ${role}; or migrate as another role`,
     );
   }

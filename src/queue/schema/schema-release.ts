@@ -106,6 +106,12 @@ export async function readAddition(addition: Addition, sql = SQL): Promise<SqlFu
     .sort((a, b) => isFunction(a) - isFunction(b) || (nameInRelease(a) < nameInRelease(b) ? -1 : 1));
 }
 
+/** Read what each addition makes. */
+export async function readAdditions(sql = SQL): Promise<Record<Addition, SqlFunction[]>> {
+  const read = ADDITIONS.map(async (addition) => [addition, await readAddition(addition, sql)] as const);
+  return Object.fromEntries(await Promise.all(read)) as Record<Addition, SqlFunction[]>;
+}
+
 /** Read the statements that an addition runs once, when it is installed. */
 export function readInstallation(addition: Addition, sql = SQL): Promise<string> {
   return readFile(join(sql, 'with', addition, 'install.sql'), 'utf8');
@@ -118,7 +124,7 @@ export function nameInRelease({ schema, name }: Pick<SqlFunction, 'schema' | 'na
 
 /** Compute `functions_hash`: SHA-256 over the names and texts of all functions and views, additions included. */
 export async function hashRelease(sql = SQL): Promise<string> {
-  const additions = await Promise.all(ADDITIONS.map((addition) => readAddition(addition, sql)));
+  const additions = Object.values(await readAdditions(sql));
   const hash = createHash('sha256');
   for (const one of [await readFunctions(sql), ...additions].flat())
     hash.update(`${nameInRelease(one)}\n${one.text}\n`);

@@ -45,6 +45,11 @@ function isMissingPartition({ code, routine, schema }: ServerError): boolean {
   return code === '23514' && routine === 'ExecFindPartition' && schema === 'taskq';
 }
 
+/** Whether the worker's role may not call the function that enqueues follow-ups: whoever granted its rights chose so. */
+export function mayNotEnqueue(error: unknown): boolean {
+  return isServerError(error) && error.code === '42501' && / settle_and_enqueue$/.test(error.message);
+}
+
 /** Format a server's refusal: its message and SQLSTATE. */
 export function describeRefusal(error: unknown): string {
   const state = isServerError(error) && error.code !== undefined ? ` (SQLSTATE ${error.code})` : '';

@@ -3,7 +3,7 @@ import { ensurePartitions } from '../../queue/protocol/maintain.ts';
 import { settleNothing } from '../../queue/protocol/settle.ts';
 import type { EndedTask } from '../lease/held-task.ts';
 import type { RegisteredWorker } from '../lease/registered-worker.ts';
-import { classifyRefusal, isAnswered } from './classify-refusal.ts';
+import { classifyRefusal, isAnswered, mayNotEnqueue } from './classify-refusal.ts';
 
 /** What a refusal means for a single outcome. */
 export type RowRefusal = 'data' | 'no partition' | 'one row';
@@ -49,6 +49,7 @@ export class RefusedBatch {
     const refusal = classifyRefusal(error);
     // The functions have judged follow-ups: what they raise is no refusal of one.
     const isJudged = part.some(hasFollowUps);
+    if (isJudged && mayNotEnqueue(error)) return 'data';
     if (refusal === 'unclear' && !isJudged) {
       await this.#settleNothing();
       return 'data';

@@ -45,6 +45,37 @@ function urlOf(role: string): string {
   return database.url.replace(/\/\/[^@/]*@/, `//${role}@`);
 }
 
+/** Operators that functions of ours use, with the types of their operands. */
+const SHADOWED = [
+  ['text', '=', 'text'],
+  ['integer', '=', 'integer'],
+  ['timestamptz', '<=', 'timestamptz'],
+  ['jsonb', '->>', 'text'],
+  ['jsonb', '?', 'text'],
+  ['jsonb', '||', 'jsonb'],
+  ['text', '||', 'text'],
+  ['bigint', '-', 'bigint'],
+] as const;
+
+/** Calls of functions that read and write each of the tables. */
+const CALLS = [
+  `taskq.enqueue_many('[{"type": "work", "group": "g", "key": "j", "on_held": "replace", "tags": {"a": "b"}}]')`,
+  `taskq.run_workflow('{"name": "w", "steps": [{"step": "a", "type": "work"}, {"step": "b", "type": "work", "after": ["a"]}]}')`,
+  "taskq.set_schedule('s', '@every 1h', 'work')",
+  `taskq.set_queue('default', '{"group_limit": 1, "max_running": 100}')`,
+  "taskq.pause_queue('other')",
+  'taskq.stats(60000)',
+  "taskq.find_tasks('{}', 10)",
+  'taskq.explain(1)',
+  "taskq.cancel('{1}')",
+  "taskq.retry('{1}')",
+  "taskq.revive('{1}')",
+  'taskq.begin_rescue()',
+  'taskq.maintain()',
+  `taskq.set_queue('default', '{"group_limit": null, "max_running": null}')`,
+  "taskq.remove_schedule('s')",
+] as const;
+
 async function sessionAs(role: string): Promise<Session> {
   const client = await connectClient({ connectionString: urlOf(role) });
   clients.push(client);
@@ -100,9 +131,29 @@ describe('a role that may call the functions', () => {
       create temporary table tasks (id bigint);
       create function pg_temp.clock_timestamp() returns timestamptz language sql as $$ select evil.touch(); select pg_catalog.clock_timestamp() $$;
     `);
+    // In the schema that every search path has by default, under operators and functions that ours use.
+    await admin.rows(`grant create on schema public to ${caller}`);
+    for (const [left, operator, right] of SHADOWED) {
+      const name = `shadow_${SHADOWED.findIndex(([, one]) => one === operator)}_${left}`;
+      await session.client.query(`
+        create or replace function public.${name}(${left}, ${right}) returns boolean language plpgsql
+        as $$ begin perform evil.touch(); return true; end $$;
+        create operator public.${operator} (leftarg = ${left}, rightarg = ${right}, function = public.${name})`);
+    }
+    await session.client.query(`
+      create function public.length(text) returns integer language sql as $$ select evil.touch(); select 1 $$;
+      create type evil.label as (name text);
+      create function evil.text_of(evil.label) returns text language sql as $$ select evil.touch(); select $1.name $$;
+      create cast (evil.label as text) with function evil.text_of as implicit`);
     await session.rows('grant usage on schema evil to public');
-    await session.rows('set search_path = evil, pg_temp, pg_catalog, taskq');
+    await session.rows('set search_path = evil, public, pg_temp, pg_catalog, taskq');
     await expect(session.rows('select clock_timestamp()')).rejects.toThrow(`called as ${caller}`);
+    await expect(session.rows("select 'a'::text = 'b'::text")).rejects.toThrow(`called as ${caller}`);
+    // What the session itself converts runs with its own rights, before the call.
+    await expect(session.rows("select taskq.enqueue(row('work')::evil.label)")).rejects.toThrow(
+      `called as ${caller}`,
+    );
+    for (const call of CALLS) await session.rows(`select ${call}`);
     await workOff(session);
   });
 });

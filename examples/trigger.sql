@@ -1,0 +1,24 @@
+-- A table whose rows are followed by tasks: an order is stored if and only if its task is.
+--   psql "$DATABASE_URL" -f examples/trigger.sql
+\set ON_ERROR_STOP on
+\set QUIET on
+set client_min_messages = warning;
+create schema if not exists shop;
+create table shop.orders (id bigint generated always as identity primary key, customer text not null);
+
+-- With the rights of its owner, who may enqueue: whoever may insert an order need not be granted that. Whoever does is
+-- still the one who has enqueued the task.
+create function shop.enqueue_greeting()
+returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform taskq.enqueue(
+    'greet', jsonb_build_object('name', new.customer), jsonb_build_object('key', 'order-' || new.id)
+  );
+  return null;
+end
+$$;
+
+create trigger enqueue_greeting after insert on shop.orders for each row execute function shop.enqueue_greeting();
