@@ -17,7 +17,7 @@ describe('taskq retry', () => {
         [id],
       )
     ).rows[0]!.due;
-  /** Lets it wait after so many failed attempts. */
+  /** Lets it wait after this many failed attempts. */
   const fail = (id: string) =>
     project.client.query('update taskq.tasks set attempts = 2 where id = $1', [id]);
 

@@ -94,7 +94,7 @@ async function demo(): Promise<void> {
     'two failed attempts of each flaky task',
   );
   const ids = (await list(run, ['dead', 'list'])).map((task) => task.id);
-  check(ids.length === HOPELESS - 1 && !ids.includes(revived), 'the revived task is no dead letter any more');
+  check(ids.length === HOPELESS - 1 && !ids.includes(revived), 'the revived task is no longer a dead letter');
 
   const figures = {
     completed: completed.length,

@@ -30,7 +30,7 @@ const isOpen = (type = 'work') =>
   );
 const fail = (task: Claimed, delayMs = 3_600_000) =>
   worker.settle(outcome(task, 'failed', { error: {}, delay_ms: delayMs }));
-/** Lets so many milliseconds pass for the breakers. */
+/** Lets this many milliseconds pass for the breakers. */
 const pass = (ms: number) =>
   queue.admin.rows(
     `update taskq.breakers
@@ -41,13 +41,13 @@ const pass = (ms: number) =>
   );
 /** A search for a probe that took long, as on a busy machine, is not repeated at once. */
 const forgetCost = () => queue.admin.rows('update taskq.breakers set probe_from = null');
-/** Fails so many tasks, one after the other, and claims once more. */
+/** Fails this many tasks, one after the other, and claims once more. */
 async function failSome(count: number): Promise<Claimed[]> {
   await enqueueSome(queue.admin, count);
   for (let n = 0; n < count; n++) await fail(await claimOne(worker));
   return worker.claim({ start: 1 });
 }
-/** Opens the breaker, with so many tasks waiting behind it. */
+/** Opens the breaker, with this many tasks waiting behind it. */
 async function open(waiting: number): Promise<string[]> {
   const ids = await enqueueSome(queue.admin, 2 + waiting);
   for (let n = 0; n < 2; n++) await fail(await claimOne(worker));

@@ -375,7 +375,7 @@ describe('beside others', () => {
 });
 
 describe('of large payloads', () => {
-  /** Enqueues so many of that length, which compress or do not. */
+  /** Enqueues this many of that length, which compress or do not. */
   const enqueueLarge = (count: number, text: string) =>
     queue.admin.rows(
       `select taskq.enqueue('work', to_jsonb(${text})) from generate_series(1, $1) as n`,

@@ -12,7 +12,7 @@ export interface Claimer {
   pass(ms: number): void;
   /** Sweeps if a sweep is due. Undefined: none is; else how many levels claims have to go back in. */
   sweep(): Promise<number | undefined>;
-  /** Claims into so many free slots. */
+  /** Claims into this many free slots. */
   claim(start: number): Promise<ClaimedTask[]>;
 }
 

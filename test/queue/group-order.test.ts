@@ -191,13 +191,13 @@ test('a slot that the database does not let go wakes no worker again and again',
   const { late } = await overtaken(me);
   await refuseChanges(queue.admin, 'create trigger', `old.id = ${late}`);
   const listener = await queue.directSession();
-  const heard: string[] = [];
-  listener.client.on('notification', ({ channel }) => heard.push(channel));
+  const received: string[] = [];
+  listener.client.on('notification', ({ channel }) => received.push(channel));
   await listener.rows('listen taskq_wake');
   expect(await claimed(me)).toEqual([]);
   expect(await claimed(me)).toEqual([]);
   await listener.rows('select');
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });
 
 test('a group that cannot be attended to at all is named in the log of the server', async () => {

@@ -194,7 +194,7 @@ describe('a group with a rate', () => {
     expect(await asks()).toEqual([]);
   });
 
-  test('leaves none either if it has no rate any more when it is looked at', async () => {
+  test('leaves none either if its rate was removed before it is looked at', async () => {
     await setGroup({ rate: '1/1m' });
     await inGroup();
     const me = await worker();

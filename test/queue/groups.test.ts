@@ -736,7 +736,7 @@ test('a group that another session attends to for long hides no other group', as
 });
 
 describe('groups that the open claim of another session has', () => {
-  /** Claims from so many groups in a transaction that stays open; then a group asks that shares no mutex with them. */
+  /** Claims from this many groups in a transaction that stays open; then a group asks that shares no mutex with them. */
   async function hold(groups: number): Promise<string> {
     await setQueue({ group_limit: 1 });
     const tasks = Array.from({ length: groups }, (_, n) => ({ type: 'work', group: `held ${n}` }));

@@ -109,7 +109,7 @@ test('whatever its counts say, a task is claimed, rescued, given back and ended,
   const rescued = await rescueAll(queue.admin);
   expect(rescued.map(({ id }) => id).toSorted()).toEqual(all);
   expect(rescued.filter(({ status }) => status === 'refused')).toEqual([]);
-  // Under the lease that was lost nothing is recorded any more.
+  // Nothing is recorded under the lost lease.
   const late = await worker.settle(...first.map((task) => outcome(task, 'completed')));
   expect(new Set(late.map(({ answer }) => answer))).toEqual(new Set(['lost']));
 

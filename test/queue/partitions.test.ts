@@ -16,7 +16,7 @@ function partitions(): Promise<{ name: string }[]> {
   );
 }
 
-/** The name of the partition of so many days from now on. */
+/** The name of the partition of this many days from now on. */
 function day(days: number): Promise<string> {
   return queue.admin.value(
     "select 'finished_tasks_' || to_char((clock_timestamp() at time zone 'UTC')::date + $1::int, 'YYYYMMDD')",
@@ -44,7 +44,7 @@ async function makeOver(days: number): Promise<string> {
   return name;
 }
 
-/** Lets the partitions be those that a worker made so many days ago. */
+/** Lets the partitions be those that a worker made this many days ago. */
 async function standStill(days: number): Promise<void> {
   for (const { name } of await partitions()) {
     const [, parent, made] = /^(.*)_(\d{8})$/.exec(name) ?? [];
@@ -73,7 +73,7 @@ const TODAY = new Date().toISOString().slice(0, 10).replaceAll('-', '');
 const UNPLACED =
   "select count(*)::int from taskq.finished_tasks where kept_in = '-infinity' and status = 'completed'";
 
-// The template may be of yesterday, and other tests leave partitions of retentions that nobody uses any more.
+// The template may be of yesterday, and other tests leave partitions of retentions that are no longer used.
 beforeEach(async () => {
   for (const { name } of await partitions()) await queue.admin.rows(`drop table taskq.${name}`);
   await queue.admin.rows('select taskq.ensure_partitions()');
@@ -138,7 +138,7 @@ describe('what is made', () => {
     expect(await maker.value('select taskq.ensure_partitions()')).toBe(8);
     await settling.session.rows('commit');
     await application.rows('commit');
-    // Only the old ones of errors, which nobody reads.
+    // Only the old ones of errors, which are not read.
     expect(await maintain(maker)).toMatchObject({ counts: { rows_placed: 2, partitions_dropped: 4 } });
     expect(await statusOf(reader, settled!)).toBe('pending');
     await reader.rows('commit');

@@ -14,7 +14,7 @@ interface Answer {
 
 const REPLACED = { answer: 'replaced' };
 
-/** Enqueues one task of type `work` with the key `k`, to replace the holder unless told otherwise. */
+/** Enqueues one task of type `work` with the key `k`, which replaces the holder by default. */
 function replace(
   payload: unknown,
   options: object = {},

@@ -12,7 +12,7 @@ export async function enqueue(
   return session.value('select id from taskq.enqueue($1, $2, $3)', 'work', JSON.stringify(payload), options);
 }
 
-/** Enqueues so many alike and returns their ids, lowest first. */
+/** Enqueues this many alike and returns their ids, lowest first. */
 export async function enqueueSome(session: Session, count: number, options: object = {}): Promise<string[]> {
   const tasks = JSON.stringify(Array.from({ length: count }, (_, n) => ({ type: 'work', payload: { n } })));
   const rows = await session.rows<{ id: string }>(
@@ -45,7 +45,7 @@ export async function statusOf(session: Session, id: string): Promise<string | u
   return rows[0]?.status;
 }
 
-/** Lets leases have run out so many milliseconds ago. */
+/** Lets leases have run out this many milliseconds ago. */
 export async function lapse(session: Session, ids: readonly string[], agoMs = 1): Promise<void> {
   await session.rows(
     "update taskq.tasks set lease_expires_at = clock_timestamp() - $2 * interval '1 millisecond' where id = any ($1)",
@@ -59,7 +59,7 @@ export async function makeDue(session: Session, ids: readonly string[]): Promise
   await session.rows('update taskq.tasks set available_at = clock_timestamp() where id = any ($1)', ids);
 }
 
-/** Lets a worker's last heartbeat be so many milliseconds ago. */
+/** Lets a worker's last heartbeat be this many milliseconds ago. */
 export async function silence(session: Session, workerId: number, agoMs: number): Promise<void> {
   await session.rows(
     "update taskq.workers set heartbeat_at = clock_timestamp() - $2 * interval '1 millisecond' where id = $1",

@@ -26,7 +26,7 @@ async function set(options: object = {}, { name = 's', expression = '* * * * *',
   return row!;
 }
 
-/** A schedule whose tick of so many seconds ago has not fired yet. */
+/** A schedule whose tick of this many seconds ago has not fired yet. */
 async function due(secondsAgo: number, options: object = {}): Promise<Date> {
   const tick = new Date(Math.floor(Date.now() / 1000 - secondsAgo) * 1000);
   await set({ ...options, next_at: tick.toISOString() });

@@ -23,8 +23,8 @@ afterEach(async () => {
 
 const nameOf = () => queue.admin.value<string>('select current_database()');
 
-/** Say this of the database, to every session that comes from now on; none that came before is left. */
-async function say(settings: Readonly<Record<string, string>>): Promise<void> {
+/** Gives the database these settings, and ends every session that has the old ones. */
+async function setForDatabase(settings: Readonly<Record<string, string>>): Promise<void> {
   const name = await nameOf();
   for (const [setting, value] of Object.entries(settings)) {
     await queue.admin.rows(`alter database ${name} set ${setting} = ${value}`);
@@ -192,7 +192,7 @@ async function useSql(): Promise<unknown> {
   };
 }
 
-/** The worst that a database or a role can say. */
+/** The worst settings a database or a role can have. */
 const WORST: Readonly<Record<string, string>> = {
   ...{ datestyle: "'SQL, DMY'", intervalstyle: "'sql_standard'", timezone: "'Pacific/Kiritimati'" },
   ...{ extra_float_digits: '-15', bytea_output: 'escape', array_nulls: 'off', client_encoding: 'latin1' },
@@ -214,14 +214,14 @@ const EVIL = `
   create function evil.to_jsonb(anyelement) returns jsonb language sql as 'select null::jsonb';
   create function evil.clock_timestamp() returns timestamptz language sql as 'select ''epoch''::timestamptz'`;
 
-describe('what the database says of its sessions', () => {
+describe('a setting of the database', () => {
   test('changes nothing of what comes of a queue and a worker', async () => {
     const asUsual = await useEverything();
     await queue.admin.client.query(`
       delete from taskq.tasks; delete from taskq.dead_tasks; delete from taskq.finished_tasks;
       delete from taskq.task_errors; delete from taskq.held_keys; delete from taskq.workers;
       delete from taskq.task_types; drop schema if exists evil cascade; ${EVIL}`);
-    await say(WORST);
+    await setForDatabase(WORST);
     expect(await useEverything()).toEqual(asUsual);
   });
 
@@ -230,7 +230,7 @@ describe('what the database says of its sessions', () => {
       "select current_setting('server_version_num')::integer >= 170000",
     );
     const names = ['statement_timeout', 'lock_timeout', ...(isNew ? ['transaction_timeout'] : [])];
-    await say(Object.fromEntries(names.map((name) => [name, "'80ms'"])));
+    await setForDatabase(Object.fromEntries(names.map((name) => [name, "'80ms'"])));
     const holder = await queue.directSession();
     for (const name of names) await holder.rows(`set ${name} = 0`);
     await holder.rows('begin');
@@ -251,9 +251,9 @@ describe('what the database says of its sessions', () => {
     );
     await queue.admin.client.query('drop schema if exists evil cascade');
     await queue.admin.client.query(EVIL);
-    // How long it may take is the application's own to say. A claim refuses any isolation but read committed.
+    // How long it may take is up to the application. A claim refuses any isolation but read committed.
     const { statement_timeout: _, lock_timeout: __, default_transaction_isolation: ___, ...others } = WORST;
-    await say(others);
+    await setForDatabase(others);
     expect(await useSql()).toEqual(asUsual);
   });
 
@@ -271,7 +271,7 @@ describe('what the database says of its sessions', () => {
   });
 
   test('is respected where it says that nothing is written: a worker does not start, and says why', async () => {
-    await say({ default_transaction_read_only: 'on' });
+    await setForDatabase({ default_transaction_read_only: 'on' });
     const worker = createWorker({ databaseUrl: queue.url, handlers: HANDLERS });
     await expect(worker.start()).rejects.toMatchObject({
       code: 'read_only',
@@ -327,12 +327,12 @@ describe('how sure a commit is', () => {
     ['local', 'on'],
     ['remote_apply', 'remote_apply'],
   ])('is not weakened by the database: %s is %s in our sessions', async (given, held) => {
-    await say({ synchronous_commit: given });
+    await setForDatabase({ synchronous_commit: given });
     await workOnce();
     expect(await seen()).toEqual([held]);
   });
 
-  test('is for an operator to say, by a setting of ours', async () => {
+  test('is set by an operator, by a setting of ours', async () => {
     await workOnce({ synchronousCommit: 'off' });
     expect(await seen()).toEqual(['off']);
   });
@@ -347,7 +347,7 @@ describe('how sure a commit is', () => {
 });
 
 test('names are judged alike where backslashes are escapes (standard_conforming_strings = off)', async () => {
-  await say({ standard_conforming_strings: 'off', escape_string_warning: 'off' });
+  await setForDatabase({ standard_conforming_strings: 'off', escape_string_warning: 'off' });
   const session = await queue.session();
   expect(await session.rows("select name from taskq.add_types('{mail/send}')")).toEqual([
     { name: 'mail/send' },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from './session.ts';
 
-/** Waits until so many other sessions wait for locks; fails after two minutes. */
+/** Waits until this many other sessions wait for locks; fails after two minutes. */
 export async function waitUntilBlocked(observer: Session, sessions = 1): Promise<void> {
   const waits = () =>
     observer.value<boolean>(

@@ -33,7 +33,7 @@ export interface Beat extends Answer {
 export interface ClaimOptions {
   readonly queues?: readonly string[];
   readonly types?: readonly string[];
-  /** 1 unless told. */
+  /** 1 by default. */
   readonly start?: number;
   readonly ahead?: number;
   /** 22 numbers per queue; null: from the beginning. */

@@ -101,13 +101,13 @@ export function complaints(worker: RunningTaskq): readonly LogLine[] {
   return worker.logs().filter((line) => line.level !== 'info' && line.level !== 'debug');
 }
 
-/** Wait until so many attempts have failed. */
+/** Wait until this many attempts have failed. */
 export function failures(worker: RunningTaskq, count: number): Promise<LogLine> {
   const failed = () => worker.logs().filter((line) => line.event === 'task.failed');
   return worker.waitForLog(() => failed().length >= count);
 }
 
-/** Wait until so many workers have a task that runs. */
+/** Wait until this many workers have a task that runs. */
 export async function waitForRunning(session: Session, workers: number): Promise<void> {
   const running = "select count(distinct lease_owner) from taskq.tasks where status = 'running'";
   const isSo = async () => Number(await session.value(running)) === workers;

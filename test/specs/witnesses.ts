@@ -18,7 +18,7 @@ export async function doneIds(session: Session): Promise<string[]> {
   return (await witnesses(session)).filter(({ event }) => event === 'done').map((witness) => witness.task_id);
 }
 
-/** Wait until so many attempts have begun. */
+/** Wait until this many attempts have begun. */
 export function begun(session: Session, count: number): Promise<void> {
   const isSo = async () =>
     (await witnesses(session)).filter(({ event }) => event === 'begun').length >= count;

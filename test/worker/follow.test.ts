@@ -34,7 +34,7 @@ async function talker(isolation: string, end = ''): Promise<void> {
 const follow = (id: string, ...args: string[]) =>
   startTaskq(['show', id, '--follow', ...args], { env: { DATABASE_URL: queue.url } });
 
-const says = (taskq: ReturnType<typeof follow>, text: string) =>
+const shows = (taskq: ReturnType<typeof follow>, text: string) =>
   until(
     async () => taskq.stdout().includes(text),
     async () => `not "${text}": ${taskq.stdout()}${taskq.stderr()}`,
@@ -47,11 +47,11 @@ describe.each(['inline', 'process'])('taskq show --follow of a handler (%s)', (i
     const worker = queue.work(['--until-idle'], { handlers });
     await queue.hasStatus(id, 'running');
     const following = follow(id);
-    await says(following, '  info   before  {"attempt":1}\n');
-    await says(following, '  25 %  a quarter\n');
+    await shows(following, '  info   before  {"attempt":1}\n');
+    await shows(following, '  25 %  a quarter\n');
     expect(await queue.task(id)).toMatchObject({ status: 'running' });
     const documents = follow(id, '--json');
-    await says(documents, '"progress"');
+    await shows(documents, '"progress"');
     expect(documents.logs()[0]).toEqual({ event: 'status', id, status: 'running' });
     await writeFile(go, '');
     expect(await following.exit).toEqual({ code: 0, signal: null });
@@ -102,7 +102,7 @@ test('Ctrl-C ends only the following; an unknown task is an error', async () => 
   const id = await queue.enqueue('talk', go);
   const worker = queue.work(['--until-idle'], { handlers });
   const following = follow(id);
-  await says(following, 'a quarter');
+  await shows(following, 'a quarter');
   following.kill('SIGINT');
   expect(await following.exit).toEqual({ code: 130, signal: null });
   expect(await queue.task(id)).toMatchObject({ status: 'running' });

@@ -13,7 +13,7 @@ interface Answer {
   readonly extra: { readonly answer: string; readonly next_id?: string } | null;
 }
 
-/** What so many callers get that enqueue a task with the same key at once. */
+/** What this many callers get that enqueue a task with the same key at once. */
 async function callAll(callers: readonly Session[], policy: string): Promise<Answer[]> {
   return Promise.all(
     callers.map(async (caller, n) => {

@@ -82,17 +82,17 @@ describe('a workflow', () => {
     ]);
   });
 
-  test('keeps what it was told of its end', async () => {
-    const told = {
+  test('keeps its settings for its end', async () => {
+    const given = {
       fail_fast: true,
       max_dead: 3,
       on_failing: { type: 'report' },
       on_end: { type: 'report', queue: 'q' },
     };
-    await runWorkflow(queue.admin, [{ step: 'a' }], { ...told, on_step: null });
+    await runWorkflow(queue.admin, [{ step: 'a' }], { ...given, on_step: null });
     expect(
       await queue.admin.row('select fail_fast, max_dead, on_failing, on_end, on_step from taskq.workflows'),
-    ).toEqual({ ...told, on_step: null });
+    ).toEqual({ ...given, on_step: null });
   });
 
   test('has steps with keys of their own', async () => {
@@ -110,7 +110,7 @@ describe('a workflow', () => {
   });
 });
 
-/** A chain of so many steps, the last one first. */
+/** A chain of this many steps, the last one first. */
 function chain(length: number): object[] {
   return Array.from({ length }, (_, nth) => ({
     step: `s${length - nth}`,

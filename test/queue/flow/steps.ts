@@ -4,7 +4,7 @@ export interface GivenStep {
   readonly step: string;
   /** Its parents, by name. */
   readonly after?: readonly string[];
-  /** Of all its parents; `cancel` unless told. */
+  /** Of all its parents; `cancel` by default. */
   readonly on_death?: string;
   /** The parents whose ends have been counted. */
   readonly met?: readonly string[];

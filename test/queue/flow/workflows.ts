@@ -5,7 +5,7 @@ import { type Claimed, outcome, type PlainWorker, registerWorker } from '../work
 
 export interface Step {
   readonly step: string;
-  /** The names of its parents; how a death is taken after a colon, `cancel` unless told: `a:wait`. */
+  /** The names of its parents; how a death is taken after a colon, `cancel` by default: `a:wait`. */
   readonly after?: readonly string[];
   readonly type?: string;
   /** Columns of its task. */
@@ -64,7 +64,7 @@ export function useWorkflows() {
 
 export type ClaimedStep = Claimed & { readonly step: string };
 
-/** Claims up to so many tasks and says of each which step it is. */
+/** Claims up to this many tasks and says of each which step it is. */
 export async function claimSteps(by: PlainWorker, start = 10): Promise<ClaimedStep[]> {
   const tasks = await by.claim({ start });
   const names = await by.session.rows<{ id: string; step: string }>(

@@ -81,7 +81,7 @@ function surroundingsFor({ verb }: Action): readonly Surroundings[] {
   return verb === 'revive' ? [ALONE, { ...ALONE, keyHeld: true }] : [ALONE];
 }
 
-/** Forgets what can make no difference any more: who had an old lease, the owner of what nobody holds. */
+/** Forgets what makes no difference from here on: who had an old lease, the owner of a task that no worker holds. */
 export function normal(task: Task): Task {
   const held = isHeld(task);
   const leases = task.leases.map((lease) =>

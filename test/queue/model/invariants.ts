@@ -22,33 +22,33 @@ export interface Edge {
 export interface Invariant {
   /** The promise of the contract it belongs to. */
   readonly promise: 'P1' | 'P3' | 'P4' | 'P5' | 'P6' | 'P11' | 'cancel';
-  readonly says: string;
+  readonly rule: string;
   readonly holds: (edge: Edge) => boolean;
 }
 
 export const INVARIANTS: readonly Invariant[] = [
   {
     promise: 'P1',
-    says: 'a waiting task that is due can be claimed, or has expired and is swept',
+    rule: 'a waiting task that is due can be claimed, or has expired and is swept',
     holds: ({ after }) =>
       after.status !== 'pending' || after.delayed || isClaimable(after) || isExpired(after),
   },
   {
     promise: 'P3',
-    says: 'an end is left only by an operator',
+    rule: 'an end is left only by an operator',
     holds: ({ before, action, after }) =>
       isLive(before) || after.status === before.status || ['revive', 'discard'].includes(action.verb),
   },
   {
     promise: 'P3',
-    says: 'a lease has at most one outcome, and `already` is told only of one that has it',
+    rule: 'a lease has at most one outcome, and `already` is told only of one that has it',
     holds: ({ action, after, answer }) =>
       after.leases.every(({ outcomes }) => outcomes <= 1) &&
       (action.verb !== 'settle' || answer !== 'already' || lease(after, action.lease).outcomes === 1),
   },
   {
     promise: 'P3',
-    says: 'attempts rise by one, with an outcome that is recorded, and fall only when an operator revives',
+    rule: 'attempts rise by one, with an outcome that is recorded, and fall only when an operator revives',
     holds: ({ before, action, after, answer }) => {
       const risen = after.attempts - before.attempts;
       if (risen === 0 || after.status === 'gone') return true;
@@ -58,14 +58,14 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P4',
-    says: 'lease_no never falls, and a claim never gives out a number twice',
+    rule: 'lease_no never falls, and a claim never gives out a number twice',
     holds: ({ before, after }) =>
       after.leaseNo >= before.leaseNo &&
       new Set(after.leases.map(({ no }) => no)).size === after.leases.length,
   },
   {
     promise: 'P4',
-    says: 'who does not hold the task changes nothing of its row, and is told',
+    rule: 'who does not hold the task changes nothing of its row, and is told',
     holds: ({ before, action, after, answer }) => {
       if (!('lease' in action) || action.verb === 'start') return true;
       if (holds(before, action)) return true;
@@ -74,13 +74,13 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P4',
-    says: 'who holds the task is never refused, not even on a lease that ran out',
+    rule: 'who holds the task is never refused, not even on a lease that ran out',
     holds: ({ before, action, answer }) =>
       !('lease' in action) || !holds(before, action) || !['lost', 'already'].includes(answer),
   },
   {
     promise: 'P5',
-    says: 'a live worker is not robbed before ten leases have passed since its own ran out',
+    rule: 'a live worker is not robbed before ten leases have passed since its own ran out',
     holds: ({ before, action, around, after }) =>
       action.verb !== 'rescue' ||
       sameRow(before, after) ||
@@ -89,14 +89,14 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P6',
-    says: 'a live task has an attempt left, has been given back fewer than ten times and lost three starts never',
+    rule: 'a live task has an attempt left, has been given back fewer than ten times and lost three starts never',
     holds: ({ after }) =>
       !isLive(after) ||
       (after.attempts < after.maxAttempts && after.releases < MAX_RELEASES && after.lostStarts < MAX_LOSSES),
   },
   {
     promise: 'P6',
-    says: 'a task that is lost before it starts pays for it once, unless it was claimed alone',
+    rule: 'a task that is lost before it starts pays for it once, unless it was claimed alone',
     holds: ({ before, after }) =>
       after.losses <= before.losses ||
       before.losses === 0 ||
@@ -105,7 +105,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P6',
-    says: 'whatever is lost is not lost for ever',
+    rule: 'whatever is lost is not lost for ever',
     holds: ({ before, action, after }) =>
       action.verb !== 'rescue' ||
       !isLive(after) ||
@@ -114,12 +114,12 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'P6',
-    says: 'a dead letter says why, and it is true',
+    rule: 'a dead letter says why, and it is true',
     holds: ({ before, after }) => after.status !== 'dead' || before.status === 'dead' || diedOf(after),
   },
   {
     promise: 'P11',
-    says: 'a task given back burns no attempt, and counts only if it had started',
+    rule: 'a task given back burns no attempt, and counts only if it had started',
     holds: ({ before, action, after, answer }) =>
       action.verb !== 'give_back' ||
       answer !== 'recorded' ||
@@ -129,7 +129,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     promise: 'cancel',
-    says: 'a task with a request to cancel never waits again',
+    rule: 'a task with a request to cancel never waits again',
     holds: ({ after }) => !(after.status === 'pending' && after.cancelRequested),
   },
 ];

@@ -1,7 +1,7 @@
 import { type Action, type Surroundings, step } from './step.ts';
 import { isHeld, isLive, type Task } from './task.ts';
 
-/** What another session is told while a transaction that did something to the task is open. */
+/** What another session is answered while a transaction that did something to the task is open. */
 export type Meanwhile =
   /** The first one locks nothing. */
   | 'all'
@@ -12,7 +12,7 @@ export type Meanwhile =
   /** `busy`, or nothing where the row is passed over. */
   | { readonly answer: string };
 
-/** What the second session is told. */
+/** What the second session is answered. */
 export function meanwhile(task: Task, first: Action, second: Action, around: Surroundings): Meanwhile {
   if (!locks(task, first, around)) return 'all';
   switch (second.verb) {

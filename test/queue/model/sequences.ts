@@ -38,7 +38,7 @@ function drawEvent(world: World, random: () => number): Event {
   return (ends || isOld(world, event)) && random() < 0.5 ? drawEvent(world, random) : event;
 }
 
-/** How often a kind is drawn, 6 unless told: what operators end is not taken to its limits. */
+/** How often a kind is drawn, 6 by default: what operators end is not taken to its limits. */
 const WEIGHTS: Readonly<Record<string, number>> = {
   ...{ silence: 1, cancel: 3, add_dead: 1, revive: 1, discard: 1 },
   ...{ settle: 5, start: 2, expire: 2, fall_due: 2 },

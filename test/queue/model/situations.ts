@@ -1,7 +1,7 @@
 import type { Action } from './step.ts';
 import { FRESH, type Task } from './task.ts';
 
-/** A state of the first task that two sessions meet in: what led there, from a fresh task unless told. */
+/** A state of the first task that two sessions meet in: what led there, by default from a fresh task. */
 export interface Situation {
   readonly name: string;
   readonly from?: Task;

@@ -23,7 +23,7 @@ export type Outcome = (typeof OUTCOMES)[number];
  */
 export type Stranger = 'stranger';
 
-/** What can happen to one task. A worker names its lease by number; it need not hold it any more. */
+/** What can happen to one task. A worker names its lease by number; it may have lost it. */
 export type Action =
   | { readonly verb: 'claim'; readonly worker: Worker; readonly ahead: boolean }
   /** A claimed-ahead task starts, without a write. */
@@ -53,7 +53,7 @@ export interface Stepped {
 
 export type Step = (task: Task, action: Action, around: Surroundings) => Stepped;
 
-/** The protocol: what becomes of a task, and what the one who acts is told. */
+/** The protocol: what becomes of a task, and what the caller is answered. */
 export const step: Step = (task, action, around) => {
   if ('by' in action) return unchanged(task, 'lost');
   switch (action.verb) {
@@ -128,7 +128,7 @@ function heartbeat(task: Task, no: number, started: boolean): Stepped {
 function settle(task: Task, { lease, outcome }: { lease: number; outcome: Outcome }): Stepped {
   const { ran, outcomes } = leaseOf(task, lease);
   const leases = withLease(task, lease, { outcomes: outcomes + 1 });
-  // An attempt that came to something has started, told or not.
+  // An attempt with an outcome has started, whether or not it was reported.
   const noted: Task = { ...task, leases, started: true, lostStarts: 0 };
   if (outcome === 'completed') return { task: ended(noted, 'completed'), answer: 'recorded' };
   const burned = outcome === 'snoozed' || outcome === 'cancelled' ? 0 : 1;
@@ -154,7 +154,7 @@ function settle(task: Task, { lease, outcome }: { lease: number; outcome: Outcom
   };
 }
 
-/** What a settle is told of a lease that does not hold the task. */
+/** What a settle is answered for a lease that does not hold the task. */
 function answerToRepeat(task: Task, lease: number): string {
   return task.status !== 'gone' && task.leaseNo === lease ? 'already' : 'lost';
 }

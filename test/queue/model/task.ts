@@ -9,7 +9,7 @@ export type Status =
   | 'cancelled'
   | 'expired'
   | 'dead'
-  /** Discarded: no table has it any more. */
+  /** Discarded: no table has it. */
   | 'gone';
 
 /** What a claim gave out. A worker may write about it long after it has lost it. */
@@ -54,12 +54,12 @@ export interface Task {
 /** The tenth give-back of a started task makes it a dead letter. */
 export const MAX_RELEASES = 10;
 
-/** From so many on it is claimed alone, and is to blame when its worker is lost. */
+/** From this many losses on it is claimed alone, and is to blame when its worker is lost. */
 export const MAX_LOST_AHEAD = 3;
 
 export const isLone = ({ lostAhead }: Task) => lostAhead >= MAX_LOST_AHEAD;
 
-/** So many leases lost, the last one while running, make it one too. */
+/** This many leases lost, the last one while running, make it one too. */
 export const MAX_LOSSES = 3;
 
 export const FRESH: Task = {

@@ -18,7 +18,7 @@ export type Event =
 export interface Beginning {
   readonly name: string;
   readonly world: World;
-  /** Every sequence of so many events is played against the SQL functions. */
+  /** Every sequence of this many events is played against the SQL functions. */
   readonly depth: number;
 }
 
@@ -104,7 +104,7 @@ function silence(world: World, worker: Worker): World {
   return { ...world, silent: [...world.silent, worker].sort() };
 }
 
-/** Everything that can happen next, with at most so many claims of a task. The workers are alike: the second one acts after the first. */
+/** Everything that can happen next, with at most this many claims of a task. The workers are alike: the second one acts after the first. */
 export function eventsOf(world: World, leases: number): Event[] {
   const events: Event[] = ([0, 1] as const).flatMap((at) =>
     actionsOf(world.tasks[at], leases, workersOf(world)).map((action) => ({ at, action })),

@@ -7,7 +7,7 @@ const s5 = useSpecification(import.meta.url);
 
 const TYPE = 'process_order';
 
-/** Enqueue so many orders; returns the ids, sorted. */
+/** Enqueue this many orders; returns the ids, sorted. */
 async function enqueueOrders(count: number): Promise<string[]> {
   const orders = Array.from({ length: count }, (_, order) => ({
     type: TYPE,

@@ -6,9 +6,9 @@ import type { LeaseRow } from '../../../src/worker/lease/lease-table.ts';
 const LEASE = { id: '7', leaseNo: 3, slot: 2 };
 const ROWS: readonly LeaseRow[] = [{ ...LEASE, startedAt: 0, deadlineAt: 0, isIsolated: false }];
 
-function answerOf(says: Partial<HeartbeatAnswer>): HeartbeatAnswer {
+function answerOf(changes: Partial<HeartbeatAnswer>): HeartbeatAnswer {
   const renewed = { answer: 'renewed', refusal: null, cancelRequested: false, cancelReason: null } as const;
-  return { id: LEASE.id, leaseNo: LEASE.leaseNo, ...renewed, ...says };
+  return { id: LEASE.id, leaseNo: LEASE.leaseNo, ...renewed, ...changes };
 }
 
 test('a renewed lease and a locked one are no news', () => {

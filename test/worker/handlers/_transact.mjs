@@ -7,7 +7,7 @@ import { recorded, witness } from './_witness.mjs';
  */
 export async function transact(payload, ctx) {
   const run = await witness(ctx, 'start');
-  const of = (said) => (Array.isArray(said) ? said[Math.min(run, said.length) - 1] : said);
+  const of = (value) => (Array.isArray(value) ? value[Math.min(run, value.length) - 1] : value);
   const [until, ends, after] = [of(payload.until), of(payload.ends), of(payload.after)];
   let kept;
   const transaction = ctx.transaction(async (client) => {

@@ -27,9 +27,9 @@ export async function wait(payload, ctx) {
 }
 
 function forRun(payload, run) {
-  const entries = Object.entries(payload).map(([key, said]) => [
+  const entries = Object.entries(payload).map(([key, value]) => [
     key,
-    Array.isArray(said) ? said[Math.min(run, said.length) - 1] : said,
+    Array.isArray(value) ? value[Math.min(run, value.length) - 1] : value,
   ]);
   return Object.fromEntries(entries);
 }

@@ -88,7 +88,7 @@ export function randomSequence(
   return sequenceOf(root, [15, 40], random, (world) => drawEvent(world, random), step);
 }
 
-/** How often a kind of event is drawn, 1 unless told. */
+/** How often a kind of event is drawn, 1 by default. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
   ...{ enqueue: 6, claim: 8, settle: 6, replace: 3, cancel: 2, give_back: 2, rescue: 2, day: 3, revive: 2 },
 };

@@ -25,7 +25,7 @@ describe('the protocol of groups', () => {
       randomSequence(world, random, (before, event) => {
         const after = step(before, event).world;
         const broken = INVARIANTS.find(({ holds }) => !holds({ before, event, after }));
-        if (broken) expect.fail(`${broken.says}: ${JSON.stringify([before, event])}`);
+        if (broken) expect.fail(`${broken.rule}: ${JSON.stringify([before, event])}`);
         return after;
       });
     }
@@ -37,6 +37,6 @@ describe('the protocol of groups', () => {
       found = explore(world, broken.step, { tasks: 3, most: 1_500 });
       if ('trace' in found) break;
     }
-    expect((found as Violation).invariant?.says).toContain(broken.breaks);
+    expect((found as Violation).invariant?.rule).toContain(broken.breaks);
   });
 });

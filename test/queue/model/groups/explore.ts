@@ -16,7 +16,7 @@ export interface Violation {
 }
 
 /**
- * Walks breadth-first through what can happen to the tasks of one group, with so many of them live or dead at a time.
+ * Walks breadth-first through what can happen to the tasks of one group, with this many of them live or dead at a time.
  * Ends after `most` states, or with the first violation.
  */
 export function explore(

@@ -20,13 +20,13 @@ export interface Edge {
 }
 
 export interface Invariant {
-  readonly says: string;
+  readonly rule: string;
   readonly holds: (edge: Edge) => boolean;
 }
 
 export const INVARIANTS: readonly Invariant[] = [
   {
-    says: 'no more tasks have a slot than the limit, or than had one before',
+    rule: 'no more tasks have a slot than the limit, or than had one before',
     holds: ({ before, after }) =>
       GROUPS.every((group) => {
         const slots = countSlots(after, group);
@@ -34,7 +34,7 @@ export const INVARIANTS: readonly Invariant[] = [
       }),
   },
   {
-    says: 'a worker has a task only while it has a slot, and slots are given out by claims alone',
+    rule: 'a worker has a task only while it has a slot, and slots are given out by claims alone',
     holds: ({ before, event, after }) =>
       after.tasks.every((task) => !isHeld(task) || hasSlot(task)) &&
       (event.verb === 'claim' ||
@@ -44,7 +44,7 @@ export const INVARIANTS: readonly Invariant[] = [
         )),
   },
   {
-    says: 'tasks start for the first time in the order of priority and id',
+    rule: 'tasks start for the first time in the order of priority and id',
     holds: ({ before, event, after }) => {
       if (event.verb !== 'claim') return true;
       const started = after.tasks.filter((task) => isHeld(task) && !isHeld(find(before, task.id)!));
@@ -57,7 +57,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    says: 'a task that is due does not wait, after a claim, while a slot of its group is free',
+    rule: 'a task that is due does not wait, after a claim, while a slot of its group is free',
     holds: ({ event, after }) =>
       event.verb !== 'claim' ||
       GROUPS.every(
@@ -67,14 +67,14 @@ export const INVARIANTS: readonly Invariant[] = [
       ),
   },
   {
-    says: 'a claim of all types takes every task that has a slot, is due and may start',
+    rule: 'a claim of all types takes every task that has a slot, is due and may start',
     holds: ({ event, after }) =>
       event.verb !== 'claim' ||
       event.types.length < 2 ||
       after.tasks.every((task) => !hasSlot(task) || !isWaiting(task) || task.due > 0 || !mayStart(task)),
   },
   {
-    says: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or it is replaced',
+    rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or it is replaced',
     holds: ({ before, event, after }) =>
       before.settings.order === 'relaxed' ||
       after.settings.order === 'relaxed' ||
@@ -86,7 +86,7 @@ export const INVARIANTS: readonly Invariant[] = [
       }),
   },
   {
-    says: 'no task is lost, and none is there twice',
+    rule: 'no task is lost, and none is there twice',
     holds: ({ before, event, after }) => {
       const ids = after.tasks.map(({ id }) => id);
       const keys = after.tasks.filter(isLive).flatMap(({ key }) => (key === null ? [] : [key]));
@@ -98,7 +98,7 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    says: 'of the tasks that replace a held one the last one runs, once it has ended or waits again',
+    rule: 'of the tasks that replace a held one the last one runs, once it has ended or waits again',
     holds: ({ before, after }) =>
       before.tasks.every(({ id, key, again }) => {
         const now = find(after, id)!;

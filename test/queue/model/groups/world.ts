@@ -24,9 +24,9 @@ export interface Task {
   readonly state: 'waiting' | 'leased' | 'running' | (typeof ENDS)[number];
   /** `d` waits for its time, `w` for a slot; `h` has one, and `s` has one and stops its group. Null: it has ended. */
   readonly gate: 'd' | 'w' | 'h' | 's' | null;
-  /** It waits for so many days. */
+  /** It waits for this many days. */
   readonly due: number;
-  /** It expires in so many days, unless it has started; null: never. */
+  /** It expires in this many days, unless it has started; null: never. */
   readonly expires: number | null;
   readonly started: boolean;
   readonly cancelRequested: boolean;

@@ -34,7 +34,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
   await cast.admin.rows('delete from taskq.limit_states');
   await cast.admin.rows('delete from taskq.queues');
   const leases = new Map<string, { readonly by: PlainWorker; readonly task: Claimed }>();
-  const told: string[] = [];
+  const happened: string[] = [];
   let world = START;
 
   /** Returns whether the claim brought what it should; the tasks are held from now on. */
@@ -43,7 +43,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
     for (const task of tasks) leases.set(task.id, { by, task });
     const most = expected ?? claimable(world, slots);
     const first = world.waiting.slice(0, most).map(({ priority }) => priority);
-    told.push(
+    happened.push(
       `claim ${JSON.stringify(slots)}: ${tasks.length} of ${most}, ${JSON.stringify(settingsOf(world))}`,
     );
     world = claim(
@@ -61,7 +61,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
   const someSlots = () => ({ start: random.below(4), ahead: random.below(2) });
   const ended = async (task: Task, how: string): Promise<void> => {
     const { by, task: lease } = leases.get(task.id)!;
-    told.push(`${how} ${task.id}`);
+    happened.push(`${how} ${task.id}`);
     if (how === 'give back') await by.giveBack([lease]);
     else await by.settle(outcome(lease, how, how === 'failed' ? { delay_ms: 3_600_000 } : {}));
     world = how === 'give back' ? giveBack(world, task) : end(world, task);
@@ -82,7 +82,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
     },
     async () => {
       const settings = someSettings(world, random);
-      told.push(`set ${JSON.stringify(settings)}`);
+      happened.push(`set ${JSON.stringify(settings)}`);
       await setLimits(cast.admin, settings);
       world = { ...world, ...settings };
       return true;
@@ -90,7 +90,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
     // In a transaction that stays open, and is rolled back: until then the limits are what they were.
     async () => {
       const settings = someSettings(world, random);
-      told.push(`set and roll back ${JSON.stringify(settings)}`);
+      happened.push(`set and roll back ${JSON.stringify(settings)}`);
       await cast.admin.rows('begin');
       await setLimits(cast.admin, settings);
       const agrees = await claims(random.pick(cast.workers), null);
@@ -103,7 +103,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
       if (me === you) return true;
       const before = world;
       const isKept = random.below(2) === 0;
-      told.push(`open, ${isKept ? 'to be kept' : 'to be rolled back'}`);
+      happened.push(`open, ${isKept ? 'to be kept' : 'to be rolled back'}`);
       await me.session.rows('begin');
       const slots = someSlots();
       let agrees = await claims(me, null, slots);
@@ -126,14 +126,14 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
         by.id,
         task.id,
       );
-      told.push(`claim ${task.id} by its id`);
+      happened.push(`claim ${task.id} by its id`);
       leases.set(task.id, { by, task: tasks[0]! });
       world = claim(world, [task.id]);
       return true;
     },
     async () => {
       const hours = 1 + random.below(2);
-      told.push(`${hours} hours pass`);
+      happened.push(`${hours} hours pass`);
       await cast.admin.rows(
         "update taskq.limit_states set used_to = used_to - $1 * interval '1 hour'",
         hours,
@@ -143,7 +143,7 @@ export async function playAtRandom(cast: Cast, random: Random): Promise<string |
     },
   ];
   const often = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7].map((place) => acts[place]!);
-  for (let event = 0; event < EVENTS; event++) if (!(await random.pick(often)())) return told.join('\n');
+  for (let event = 0; event < EVENTS; event++) if (!(await random.pick(often)())) return happened.join('\n');
   return undefined;
 }
 

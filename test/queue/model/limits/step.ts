@@ -21,7 +21,7 @@ export const START: World = { maxRunning: null, burst: null, used: 0, waiting: [
 
 export const isLimited = ({ maxRunning, burst }: Settings) => maxRunning !== null || burst !== null;
 
-/** How many tasks a claim brings that has so many slots, and may claim so many ahead of them. */
+/** How many tasks a claim brings that has this many slots, and may claim this many ahead of them. */
 export function claimable(world: World, { start, ahead }: { start: number; ahead: number }): number {
   if (!isLimited(world)) return Math.min(start + ahead, world.waiting.length);
   const room = (world.maxRunning ?? Infinity) - world.held.length;

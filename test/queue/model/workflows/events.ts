@@ -59,7 +59,7 @@ export function randomSequence(
   return sequenceOf(root, [10, 30], random, (world) => drawEvent(world, random), step);
 }
 
-/** How often a kind of event is drawn, 2 unless told. */
+/** How often a kind of event is drawn, 2 by default. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
   ...{ claim: 8, fill: 4, settle: 10, add: 5, add_late: 4, cancel: 3, revive: 4, look: 4 },
   ...{ cancel_workflow: 1, close: 1, retry_workflow: 2 },

@@ -193,7 +193,7 @@ it('and nothing where there is no mistake', async () => {
   expect(await findDifference([4, 16])).toBeUndefined();
 });
 
-/** Plays so many sequences of each beginning, always the same ones. */
+/** Plays this many sequences of each beginning, always the same ones. */
 async function findDifference(counts: readonly number[]): Promise<string | undefined> {
   const random = seeded(1);
   for (const count of counts) {
