@@ -149,8 +149,13 @@ export const EVENTS = {
   'task.completed': ['debug', 'an attempt succeeded', ['task_id', 'type', 'queue', 'attempt', 'ran_ms']],
   'task.failed': [
     'warn',
-    'an attempt failed; the task will be retried or, without `retry_in_ms`, has completed with it (`onFailure`)',
+    'an attempt failed; the task will be retried',
     ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'retry_in_ms', 'error'],
+  ],
+  'task.failed_completed': [
+    'warn',
+    'an attempt failed, which completes the task (`onFailure`)',
+    ['task_id', 'type', 'queue', 'attempt', 'ran_ms', 'error'],
   ],
   'task.died': [
     'error',

@@ -48,7 +48,8 @@ export function logOutcome(
       events.event('task.snoozed', { ...about, ...retry });
       return 'snoozed';
     default:
-      events.event('task.failed', { ...about, ...retry, ...error });
+      if (consequence?.status === 'completed') events.event('task.failed_completed', { ...about, ...error });
+      else events.event('task.failed', { ...about, ...retry, ...error });
       return 'failed';
   }
 }
