@@ -447,6 +447,9 @@ insert into taskq.housekeeping default values;
 -- Has no rows. Claims of many tasks lock it in turn.
 create table taskq.claim_turn ();
 
+-- Has no rows. Sessions that set what follows the tasks of a type lock it in turn: two at once could close a cycle.
+create table taskq.callback_turn ();
+
 -- Keys held for a period or forever; a live key is in the unique index on tasks.
 create table taskq.held_keys (
   queue text collate "C" not null,

@@ -163,7 +163,7 @@ function watchProcess(state: WorkerState, { hurry }: WorkerOptions): (() => void
   ];
 }
 
-function announce({ workerId, types, options }: WorkerState, { differing }: Registered): void {
+function announce({ workerId, types, options }: WorkerState, { differing, cycles }: Registered): void {
   const { events, queues, concurrency, paused, onStarted } = options;
   events.event('worker.started', {
     worker_id: workerId,
@@ -173,5 +173,6 @@ function announce({ workerId, types, options }: WorkerState, { differing }: Regi
     paused,
   });
   logDifferences(events, differing);
+  for (const { type, fault } of cycles) events.event('callbacks.left_out', { type, fault });
   onStarted?.();
 }

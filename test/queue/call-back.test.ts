@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { knowTypes } from '../support/know-types.ts';
 import { deadRow, enqueue, finishedRow, liveRow, type Row, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { waitUntilBlocked } from './waiting.ts';
 import { claimOne, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -300,6 +301,12 @@ describe('a type that names what follows the end of its tasks', () => {
   );
 
   const next = (type: string) => ({ on_complete: { type } });
+  /** What a worker with these handlers is told at its start, with its id. */
+  const register = (types: object) =>
+    queue.admin.value<{ worker_id: number }>(
+      "select coalesce(extra, '{}') || jsonb_build_object('worker_id', worker_id) from taskq.register_worker($1)",
+      JSON.stringify({ host: 'h', pid: 1, unique_part: 'b', lease_ms: 30_000, concurrency: 1, types }),
+    );
   const setType = (type: string, settings: object) =>
     queue.admin.rows('select taskq.set_type($1, $2)', type, JSON.stringify(settings));
 
@@ -317,9 +324,12 @@ describe('a type that names what follows the end of its tasks', () => {
     expect(
       await queue.admin.value("select on_complete from taskq.task_types where name = 'alarm'"),
     ).toBeNull();
-    await expect(registerWorker(await queue.session(), { alarm: next('work') })).rejects.toMatchObject(
-      refusal,
-    );
+    expect(await register({ alarm: { ...next('work'), max_attempts: 7 } })).toMatchObject({
+      cycles: [{ type: 'alarm', fault: refusal.message }],
+    });
+    expect(
+      await queue.admin.row("select on_complete, max_attempts from taskq.task_types where name = 'alarm'"),
+    ).toEqual({ on_complete: null, max_attempts: 7 });
     // What one registration turns round is no cycle, nor is what an operator has overridden.
     await registerWorker(await queue.session(), { alarm: next('far'), far: {} });
     await registerWorker(await queue.session(), { alarm: {}, far: next('alarm') });
@@ -349,8 +359,43 @@ describe('a type that names what follows the end of its tasks', () => {
         .map((name, n) => [name, { on_complete: { type: names[n + 1] }, on_dead: { type: names[n + 2] } }]),
     );
     await registerWorker(await queue.session(), types);
-    const last = { step59: next('step0') };
-    await expect(registerWorker(await queue.session(), last)).rejects.toMatchObject({ code: '22023' });
+    expect(await register({ step59: next('step0') })).toMatchObject({ cycles: [{ type: 'step59' }] });
+  });
+
+  test('cannot follow itself by what two sessions set at once', async () => {
+    await worker();
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select taskq.set_type($1, $2)', 'work', JSON.stringify(next('report')));
+    const refused = expect(
+      (await queue.session()).rows('select taskq.set_type($1, $2)', 'report', JSON.stringify(next('work'))),
+    ).rejects.toThrow('follow each other for ever');
+    await waitUntilBlocked(queue.admin);
+    await other.rows('commit');
+    await refused;
+  });
+
+  test('nor by what an operator sets while a worker starts, which waits for nobody', async () => {
+    await worker();
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows('select taskq.set_type($1, $2)', 'work', JSON.stringify(next('report')));
+    const types = { report: next('work'), alarm: { max_attempts: 7 } };
+    const { worker_id, ...extra } = await register(types);
+    expect(extra).toEqual({ types_left: true });
+    const settings = () =>
+      queue.admin.rows(
+        "select name, on_complete, max_attempts from taskq.task_types where name in ('alarm', 'report') order by 1",
+      );
+    expect(await settings()).toMatchObject([
+      { name: 'alarm', max_attempts: 7 },
+      { name: 'report', on_complete: null },
+    ]);
+    await other.rows('commit');
+    expect(
+      await queue.admin.value('select taskq.reload_worker($1, $2)', worker_id, JSON.stringify(types)),
+    ).toBe(true);
+    expect(await settings()).toMatchObject([{ name: 'alarm' }, { name: 'report', on_complete: null }]);
   });
 
   test('cannot name one that nothing knows', async () => {

@@ -8,7 +8,9 @@
 --
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
--- others have different settings: this worker's apply from now on, except where an operator has set one.
+-- others have different settings: this worker's apply from now on, except where an operator has set one. {cycles:
+-- [{type, fault}, …]} lists types whose on_complete and on_dead are not stored: with those of others, tasks would
+-- follow each other for ever.
 --
 -- The id is part of every fence, so no two processes may ever share one: it is one of 2^31 at random, drawn again if a
 -- worker has it. (The live table is not searched for the id of a worker whose row was lost with a commit: the odds of a
@@ -32,6 +34,7 @@ declare
   default_settings constant jsonb := nullif(_about -> 'defaults', 'null');
   queue_settings constant jsonb := nullif(_about -> 'queue_settings', 'null');
   differing jsonb;
+  stored record;
   drawn integer;
   fault text;
   -- Set if tasks were enqueued by a clock that has gone back since, while no worker was there to notice it.
@@ -49,8 +52,12 @@ begin
   if differing is not null then
     extra := jsonb_build_object('differing', differing);
   end if;
+  select * into stored from taskq.register_types(types, full_name, ts) as t;
+  if stored.cycles is not null then
+    extra := coalesce(extra, '{}') || jsonb_build_object('cycles', stored.cycles);
+  end if;
   if not (
-    taskq.register_types(types, full_name, ts)
+    stored.are_stored
     and (default_settings is null or taskq.register_defaults(default_settings, full_name, ts))
     and (queue_settings is null or taskq.register_queues(queue_settings, full_name, ts))
   ) then

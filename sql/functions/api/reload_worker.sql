@@ -17,7 +17,7 @@ begin
   if full_name is null then
     return true;
   end if;
-  are_stored := taskq.register_types(_types, full_name, ts)
+  are_stored := (select t.are_stored from taskq.register_types(_types, full_name, ts) as t)
     and (not options ? 'defaults' or taskq.register_defaults(options -> 'defaults', full_name, ts))
     and (not options ? 'queue_settings' or taskq.register_queues(options -> 'queue_settings', full_name, ts));
   update taskq.workers

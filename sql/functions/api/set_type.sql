@@ -15,6 +15,9 @@ begin
   perform taskq.refuse_unknown(array_remove(
     array[_settings #>> '{on_complete,type}', _settings #>> '{on_dead,type}'], null
   ), '{}');
+  if _settings ?| '{on_complete,on_dead}' then
+    lock table taskq.callback_turn in share update exclusive mode;
+  end if;
   perform taskq.add_types(array[_type], options);
   update taskq.task_types t
   set operator = (
@@ -35,7 +38,7 @@ begin
   where t.name = _type and old.name = _type;
   -- Also where one ends: that of the handler applies again.
   if _settings ?| '{on_complete,on_dead}' then
-    perform taskq.refuse_callback_cycle(array[_type]);
+    perform taskq.refuse_callback_cycle(_type);
   end if;
   perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
 end

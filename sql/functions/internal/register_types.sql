@@ -1,14 +1,18 @@
 -- Stores a worker's settings of its types, from its handlers and its configuration (_types: {type: {…}}, see
 -- taskq.type_options), and makes the types known: from then on SQL alone resolves them, for every producer. The last
--- worker that registers a type wins; settings of an operator take precedence and stay. Returns false if other
+-- worker that registers a type wins; settings of an operator take precedence and stay. are_stored is false if other
 -- transactions have locked some of them, or are adding them just now (and are still open): the rest is stored, and the
 -- caller must ask again.
+--
+-- on_complete and on_dead of a type that would, with those of others, let tasks follow each other for ever are left
+-- out: cycles has {type, fault} of each (null: none). The server's log says so too, for a worker that reloads.
 --
 -- A worker that starts must not wait until someone ends a transaction. An insert has no `skip locked`: if the missing
 -- names cannot be added at once, each is tried separately, and one that takes longer than some milliseconds is left
 -- out.
-create or replace function taskq.register_types(_types jsonb, _by text, _ts timestamptz)
-returns boolean
+create or replace function taskq.register_types(
+  _types jsonb, _by text, _ts timestamptz, out are_stored boolean, out cycles jsonb
+)
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set lock_timeout = '100ms'
@@ -17,6 +21,9 @@ declare
   known text[];
   missing text[];
   one text;
+  called text[];
+  asked constant integer := (select count(*) from jsonb_object_keys(_types));
+  cycle record;
 begin
   select coalesce(jsonb_object_agg(
     type.name, jsonb_strip_nulls(taskq.checked_options('type ' || type.name, type.settings, taskq.type_options()))
@@ -25,11 +32,27 @@ begin
   from jsonb_each(_types) as type (name, settings);
   perform taskq.refuse_own_callback('type ' || type.name, type.name, type.settings)
   from jsonb_each(_types) as type (name, settings);
-  if _types @? '$.*.on_complete' or _types @? '$.*.on_dead' then
-    perform taskq.refuse_callback_cycle(array(
-      select type.name from jsonb_each(_types) as type (name, settings) where type.settings ?| '{on_complete,on_dead}'
-    ), _types);
+  called := array(
+    select type.name from jsonb_each(_types) as type (name, settings) where type.settings ?| '{on_complete,on_dead}'
+    order by type.name
+  );
+  if called <> '{}' then
+    begin
+      lock table taskq.callback_turn in share update exclusive mode;
+    exception when lock_not_available then
+      _types := _types - called;
+      called := '{}';
+    end;
   end if;
+  loop
+    select * into cycle from taskq.find_callback_cycle(called, _types) as c;
+    exit when cycle.type is null;
+    raise warning 'taskq leaves out on_complete and on_dead of the handler of type %: %', to_json(cycle.type),
+      cycle.fault;
+    cycles := coalesce(cycles, '[]') || to_jsonb(cycle);
+    called := array_remove(called, cycle.type);
+    _types := _types || jsonb_build_object(cycle.type, (_types -> cycle.type) - '{on_complete,on_dead}'::text[]);
+  end loop;
   known := array(
     select t.name from taskq.task_types t
     where t.name in (select jsonb_object_keys(_types))
@@ -67,6 +90,6 @@ begin
       end;
     end loop;
   end;
-  return cardinality(known) = (select count(*) from jsonb_object_keys(_types));
+  are_stored := cardinality(known) = asked;
 end
 $$;

@@ -53,6 +53,14 @@ export interface Registered {
   /** Others have some of its settings locked, so not all are stored yet: call `reloadWorker`. */
   readonly typesLeft: boolean;
   readonly differing: readonly Difference[];
+  /** Types whose `onComplete` and `onDead` are not stored: tasks would follow each other for ever. */
+  readonly cycles: readonly CallbackCycle[];
+}
+
+export interface CallbackCycle {
+  readonly type: string;
+  /** Names the types that would follow each other. */
+  readonly fault: string;
 }
 
 /** Register this process as a worker, with the types that it handles. */
@@ -60,7 +68,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   const rows = await db.query<{
     worker_id: number;
     cursors: Registered['cursors'] | null;
-    extra: { types_left?: boolean; differing?: Difference[] } | null;
+    extra: { types_left?: boolean; differing?: Difference[]; cycles?: CallbackCycle[] } | null;
   }>({
     text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
     values: [
@@ -88,6 +96,7 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
     cursors: cursors ?? [],
     typesLeft: extra?.types_left === true,
     differing: extra?.differing ?? [],
+    cycles: extra?.cycles ?? [],
   };
 }
 

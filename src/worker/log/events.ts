@@ -111,6 +111,11 @@ export const EVENTS = {
     "an operator has set a different value (taskq types, queues or defaults set), which applies instead of this worker's",
     ['type', 'queue', 'setting', 'value', 'other'],
   ],
+  'callbacks.left_out': [
+    'warn',
+    'with the onComplete and onDead of the handlers of this type, tasks would follow each other for ever: they are not set',
+    ['type', 'fault'],
+  ],
   'queue.paused': [
     'info',
     'the queue is paused: nothing is claimed from it, and tasks claimed ahead are given back',
@@ -324,6 +329,7 @@ export interface EventFields {
   readonly value: unknown;
   readonly other: unknown;
   readonly other_worker: string;
+  readonly fault: string;
   readonly changed: readonly string[];
   readonly added: readonly string[];
   readonly removed: readonly string[];
