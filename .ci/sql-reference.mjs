@@ -122,7 +122,7 @@ const CHAPTERS = [
 
 function entry({ name, takes, returns, comment }) {
   const paragraphs = comment
-    .replace(/^Granted to: /m, '\nGranted to: ')
+    .replaceAll(/^(Arguments|Granted to): /gm, '\n$1: ')
     .replaceAll(/^ {2}(\S+) +/gm, '* `$1` ')
     .replaceAll(/\n(?=\* )/g, '\n');
   return `### taskq.${name}\n\n\`${name}(${takes})\` returns \`${returns}\`\n\n${paragraphs}\n`;

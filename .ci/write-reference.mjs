@@ -241,6 +241,8 @@ with the rights of the owner of the schema, so a caller needs no right on a tabl
 
 * Names that end in \`_ms\` are milliseconds, in \`_us\` microseconds since the epoch; times are \`timestamptz\`. Ids of tasks
   are \`bigint\`, and text in JSON.
+* \`_worker\` is the id of a worker, from \`register_worker\`; \`_id\` and \`_ids\` are those of tasks (of workflows, where
+  the name of the function says so); a lease is the \`id\` and the \`lease_no\` of a claim.
 * \`options\` is a JSON object. An unknown name in the options of a task, of settings or of a filter is an error (22023).
 * A function that answers for many ids returns a row for each, with an \`answer\`; \`extra\` is JSON with more, and null
   if there is no more.

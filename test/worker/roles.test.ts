@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { REPOSITORY } from '../support/spawn-taskq.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { event, eventsOf, until, useWorkers } from './support/workers.ts';
 
@@ -171,6 +172,37 @@ test('that loses a right says which, and goes on when it is back', async () => {
   });
   expect(await queue.run('grants', '--worker', role, '--apply')).toMatchObject({ code: 0 });
   await queue.hasStatus(id, 'completed');
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toEqual({ code: 0, signal: null });
+});
+
+test('that runs functions of the application runs those that it was granted, and no other', async () => {
+  const database = await queue.value<string>('select current_database()');
+  await queue.rows(`grant create on database ${database} to taskq_owner`);
+  expect(await queue.run('migrate', '--with', 'queues')).toMatchObject({ code: 0 });
+  await queue.rows('create schema comms');
+  for (const name of ['send', 'erase'])
+    await queue.rows(
+      `create function comms.${name}(payload jsonb) returns jsonb language sql security definer
+       as $$ select '{"status": "succeeded"}'::jsonb || jsonb_build_object('payload', payload) $$`,
+    );
+  await queue.rows('revoke execute on function comms.erase from public');
+  const given = ['--worker', role, '--functions', 'comms.send', '--apply'];
+  expect(await queue.run('grants', ...given)).toMatchObject({ code: 0 });
+  const functions = await temporaryDirectory();
+  await writeFile(
+    join(functions, 'db_function.mjs'),
+    `import { dbFunctionHandler } from '${join(REPOSITORY, 'dist/bundled/index.js')}'; export default dbFunctionHandler();`,
+  );
+  const worker = queue.work([], { url, handlers: functions, env: { TASKQ_DIRECT_URL: url } });
+  const [sent, erased] = [
+    await queue.enqueue('db_function', { db_function: 'comms.send', to: 'ann' }, { max_attempts: 1 }),
+    await queue.enqueue('db_function', { db_function: 'comms.erase' }, { max_attempts: 1 }),
+  ];
+  await queue.hasStatus(sent, 'completed');
+  await queue.hasStatus(erased, 'dead');
+  expect(await queue.task(sent)).toMatchObject({ result: { status: 'succeeded', payload: { to: 'ann' } } });
+  expect(await queue.task(erased)).toMatchObject({ error: { name: 'FunctionNotGranted', code: '42501' } });
   worker.kill('SIGTERM');
   expect(await worker.exit).toEqual({ code: 0, signal: null });
 });

@@ -21,6 +21,7 @@
 -- options}: the session of that transaction ({pid, application, role, since}), the number of live workers and how
 -- many of them come before the caller ({of, rank}), and the arguments of taskq.rescue. That is safe beside other
 -- scans: if the row stays locked, workers scan without a turn, one after another.
+-- Arguments: _worker and _held, the caller and the ids of all tasks that it knows it holds.
 -- Granted to: worker.
 create or replace function taskq.begin_rescue(
   _own boolean default false, _gap_ms bigint default 5000, _worker integer default null, _held bigint[] default '{}',

@@ -45,6 +45,8 @@
 -- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
 -- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}]. It
 -- lists there, too, what keeps a slot out of turn because the database refuses to take it back.
+-- Arguments: _worker, as registered; _queues; _types, those that it handles; _start and _ahead, numbers of tasks;
+-- _lease_ms, how long it holds them without a heartbeat, in milliseconds.
 -- Granted to: worker.
 create or replace function taskq.claim(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,

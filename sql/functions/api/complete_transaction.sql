@@ -10,6 +10,7 @@
 -- Sent in one message with the commit, so that no worker that stands still between the two keeps the row locked.
 -- Waits for the row while the caller holds locks of its own, as taskq.settle never does: each wait ends after half a
 -- second, so that a deadlock cannot last.
+-- Arguments: _worker, as registered; options is empty.
 -- Granted to: worker.
 create or replace function taskq.complete_transaction(
   _worker integer, _completed json, _mark text, options jsonb default '{}'

@@ -4,6 +4,7 @@
 -- behind an open breaker, steps that wait for their parents, or tasks that wait for a slot of a stopped group, or of
 -- one whose slots are all held by tasks of other types or behind an open breaker. Reads the whole live table; a worker
 -- asks only when it is idle.
+-- Arguments: _types, those that the caller handles; _queues, those that it serves (null: all).
 -- Granted to: worker.
 create or replace function taskq.count_unfinished(_types text[], _queues text[] default null)
 returns table (unfinished bigint, next_due_ms double precision, left_for_later jsonb)

@@ -2,6 +2,7 @@
 -- are those that begin_rescue returned). Such a worker may have left leases that have not expired yet; they will have
 -- one lease after it was written off, and its row says so (leases_until) until a scan after that. Never waits for a
 -- lock: the next scan handles rows that are locked now.
+-- Arguments: _cost_ms, how long the scan took, in milliseconds.
 -- Granted to: worker.
 create or replace function taskq.end_rescue(_cost_ms double precision, options jsonb default '{}')
 returns void

@@ -21,6 +21,7 @@
 --
 -- Only inserts: it locks no group, no settings, and no task but one that it replaces, so an open transaction delays
 -- only producers of the same key and, if it replaces a task that runs, the record of how that one ends.
+-- Arguments: _tasks, the array; options, an object.
 -- Granted to: producer.
 create or replace function taskq.enqueue_many(_tasks jsonb, options jsonb default '{}')
 returns table (place bigint, id bigint, created boolean, extra jsonb)

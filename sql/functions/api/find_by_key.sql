@@ -1,5 +1,6 @@
 -- Returns the id of the task that holds a key of a queue: a live one, or one that has ended and holds it for a
 -- period. Null: the key is free. `queue || ''` keeps the planner off the claim's index.
+-- Arguments: _queue; _key, as it was given to the task that took it.
 -- Granted to: reader, operator.
 create or replace function taskq.find_by_key(_queue text, _key text)
 returns bigint

@@ -5,6 +5,7 @@
 -- time of death. Reads at most _window rows below _after (the previous next_after; null: from the newest), so that a
 -- filter without matches costs a page, not the table. next_after is where the next page begins; null: this was the last
 -- one.
+-- Arguments: _filter, an object; _limit, the most ids to return; _after and _window, as above.
 -- Granted to: reader, operator.
 create or replace function taskq.find_ids(
   _filter jsonb, _limit integer default 1000, _after text default null, _window integer default 20000

@@ -5,6 +5,7 @@
 -- go back there, but brings nothing now. Claims nothing and locks nothing: a claim from there on brings it. One more
 -- row, whose queue is null, says up to when a level without a cursor was read. It costs as much as there is behind the
 -- cursor, including dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
+-- Arguments: _queues, _types and _cursor, as in taskq.claim.
 -- Granted to: worker.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
 returns table (queue text, priority smallint, available_at_us bigint, id bigint, extra jsonb)

@@ -1,5 +1,6 @@
 -- Returns a page of tasks that match a filter, selected and ordered as by taskq.find_ids: an array of their rows in
 -- taskq.all_tasks, with the ids as text.
+-- Arguments: those of taskq.find_ids.
 -- Granted to: reader, operator.
 create or replace function taskq.find_tasks(
   _filter jsonb, _limit integer, _after text default null, _window integer default 20000

@@ -2,6 +2,7 @@
 -- again meanwhile. Returns {status, progress, lines: [{attempt, at, level, message, fields}], since}: the lines stored
 -- after _since (null: those of its last attempt), and the _since of the next call. Null: no such task. A task has ended
 -- with its last lines stored.
+-- Arguments: _since, as above; options is empty.
 -- Granted to: reader, operator.
 create or replace function taskq.follow_task(_id bigint, _since timestamptz default null, options jsonb default '{}')
 returns jsonb

@@ -1,6 +1,7 @@
 -- Returns the parents of a task that is a step of a workflow: their status (that of a task) and, of those that have
 -- completed, the result, or in result_note why it was not stored. A parent that has ended and was revived since has the
 -- status of its task. No row: the task is no step, or has no parents, or nothing is known of it any longer.
+-- Arguments: _task, its id.
 -- Granted to: worker.
 create or replace function taskq.get_parents(_task bigint)
 returns table (step text, status text, result jsonb, result_note jsonb, extra jsonb)

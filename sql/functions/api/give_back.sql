@@ -5,6 +5,7 @@
 -- for a lock. If the batch fails (a trigger of the application on the history may refuse a row), each task is given
 -- back separately; one that fails then is `busy` too, with its error in extra, {error, code}. The error of a single one
 -- is raised.
+-- Arguments: _ids, _lease_nos and _started, in the same order; options is empty.
 -- Granted to: worker.
 create or replace function taskq.give_back(
   _worker integer, _ids bigint[], _lease_nos integer[], _started boolean[], options jsonb default '{}'

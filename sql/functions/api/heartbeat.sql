@@ -11,6 +11,8 @@
 -- lease_ms (in force from now on: others judge by it whether the worker is alive, and which of its leases end too late.
 -- It may grow before any lease is longer, and shrink once none is), stopping (true: it claims nothing more, as after
 -- taskq.stop_worker).
+-- Arguments: _ids and _lease_nos, all leases that it has, with _started_ms in the same order; _lease_ms, how long
+-- they last from now on, in milliseconds.
 -- Granted to: worker.
 create or replace function taskq.heartbeat(
   _worker integer, _ids bigint[], _lease_nos integer[], _started_ms bigint[], _lease_ms bigint,

@@ -1,6 +1,7 @@
 -- Lists the keys held for a period or forever, by queue and key: at most _limit after the given one (null: from the
 -- first). options: queue, key (only those). status is that of the task that took the key; null: no such task. until is
 -- 'infinity' for forever. (A key held only while its task lives is not listed: see taskq.find_by_key.)
+-- Arguments: _after_queue and _after_key, those of the last row of the page before.
 -- Granted to: reader, operator.
 create or replace function taskq.list_keys(
   _limit integer default 100, _after_queue text default null, _after_key text default null, options jsonb default '{}'

@@ -6,6 +6,7 @@
 -- gives the queues to check where _queues is null, instead of a search; {"due": false} skips the search for the next
 -- due task. Both searches cost as much as there are dead rows held by a snapshot in their way. extra has the schedules
 -- that fire next (see taskq.upcoming_schedules).
+-- Arguments: _queues, those that it serves; _types, those that it handles.
 -- Granted to: worker.
 create or replace function taskq.mark_idle(
   _worker integer, _queues text[], _ms bigint, _types text[] default null, options jsonb default '{}'

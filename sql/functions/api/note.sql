@@ -10,6 +10,7 @@
 -- vacuum full) it waits for about two seconds, however many tasks it has notes of: outcomes come after it. options:
 -- {"repeat": true} says that an answer was lost, so what is stored already is left out; {"wait_for": id}: as in
 -- taskq.settle.
+-- Arguments: _notes, the array.
 -- Granted to: worker.
 create or replace function taskq.note(_worker integer, _notes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)

@@ -2,6 +2,7 @@
 -- Clears its claim cursors: they do not cover types that it did not handle, so no other worker may start from them.
 -- Returns false if other transactions have locked some of it, which is not stored yet: ask again. If there is no such
 -- worker, stores nothing and returns true.
+-- Arguments: _types, an object; options, defaults and queue_settings as in register_worker, if they have changed.
 -- Granted to: worker.
 create or replace function taskq.reload_worker(_worker integer, _types jsonb, options jsonb default '{}')
 returns boolean

@@ -6,6 +6,8 @@
 -- next_at (its first tick, if the caller has computed it), those of taskq.enqueue for its tasks (without at, source and
 -- notify_done, and without key and on_held unless overlap is allow), allow_unknown (true: whatever the type), if_absent
 -- (true: leave a schedule of this name as it is), and by, a name recorded in taskq.actions beside the role.
+-- Arguments: _name, by which a schedule is known; _expression, 5 or 6 cron fields, @daily and its like, or @every
+-- 90s; _type and _payload, those of its tasks.
 -- Granted to: worker that enqueues, operator.
 create or replace function taskq.set_schedule(
   _name text, _expression text, _type text, _payload jsonb default '{}', options jsonb default '{}'

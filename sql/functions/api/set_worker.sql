@@ -4,6 +4,7 @@
 -- applied it to everything it holds; the one in force, by which others judge whether it is alive, is written by the
 -- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.actions beside the role. Returns false if
 -- there is no such worker, or it has ended.
+-- Arguments: _worker, its id; _settings, an object.
 -- Granted to: operator.
 create or replace function taskq.set_worker(_worker integer, _settings jsonb, options jsonb default '{}')
 returns boolean

@@ -18,6 +18,7 @@
 -- All locks use `skip locked`, so settle never waits. options: {"wait_for": id}, of a task that was `busy` before,
 -- waits for its row first, for half a second at most: sessions that replace its key without a pause would keep it
 -- `busy`. Follow-ups (`enqueue`) are refused: a role may have this function, and not taskq.settle_and_enqueue.
+-- Arguments: _worker, as registered; _outcomes, the array.
 -- Granted to: worker.
 create or replace function taskq.settle(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)

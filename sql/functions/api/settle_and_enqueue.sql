@@ -11,6 +11,7 @@
 -- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The call
 -- waits for such a key for 20 ms, and then for 1 ms for each entry, so send few of these in one call, and no others
 -- with them.
+-- Arguments: those of taskq.settle.
 -- Granted to: worker that enqueues.
 create or replace function taskq.settle_and_enqueue(_worker integer, _outcomes json, options jsonb default '{}')
 returns table (id bigint, lease_no integer, answer text, extra jsonb)

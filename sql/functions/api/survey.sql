@@ -2,6 +2,7 @@
 -- none has, but a workflow without steps asks for a claim), and the timeouts that apply to tasks without their own, and
 -- the types of which the log of every attempt is kept. options: {"queues": false} skips the search for the queues (null
 -- then), which costs as much as there are dead rows held by a snapshot before their live ones.
+-- Arguments: _types, those that the caller handles.
 -- Granted to: worker.
 create or replace function taskq.survey(_types text[], options jsonb default '{}')
 returns jsonb

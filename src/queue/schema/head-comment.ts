@@ -8,12 +8,13 @@ export type Kind = (typeof KINDS)[number];
 
 /**
  * Get the comment that opens the file of a function, as `comment on function` stores it: a paragraph is one line, and
- * so are each element of a list and the last line, which names the kinds of roles that call the function.
+ * so are each element of a list, what the arguments are, and the last line, which names the kinds of roles that call the
+ * function.
  */
 export function headComment(text: string): string {
   const head = text.slice(0, text.search(/^create /m));
   const lines = head.trimEnd().replaceAll(/^-- ?/gm, '');
-  return lines.replaceAll(/(?<=[^\n])\n(?!\n| {2}\S|Granted to: ) */g, ' ');
+  return lines.replaceAll(/(?<=[^\n])\n(?!\n| {2}\S|Arguments: |Granted to: ) */g, ' ');
 }
 
 /** Get the kinds of roles that call a function, from its comment. Empty: it names none. */
