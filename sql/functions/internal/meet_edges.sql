@@ -1,7 +1,7 @@
 -- Marks the edges that these ended steps meet (parallel arrays), those of a completed one and those that go on at a
 -- death, and counts them down in the children, 10,000 in one call: the caller has the workflows, and no edge is counted
--- twice. Returns the children that wait for no parent any longer, in arrays (null: none). A child that others have
--- locked is asked for again, in 50 ms, by the name of its parent.
+-- twice. Returns the children that wait for no parent any longer, in arrays (null: none). Where others have locked an
+-- edge or the child, it is asked for again, in 50 ms, by the name of the parent.
 create or replace function taskq.meet_edges(
   _of bigint[], _steps text[], _statuses text[], _ts timestamptz, out ready_of bigint[], out ready text[]
 )
@@ -23,11 +23,12 @@ declare
   missed text[];
 begin
   -- Lock, then write, in a statement of its own: so what is written is the version that was locked.
-  select count(*), array_agg(e.row_at) filter (where s.is_locked),
-    array_agg(c.workflow_id) filter (where s.is_locked is null), array_agg(e.parent) filter (where s.is_locked is null)
+  select count(*), array_agg(e.row_at) filter (where s.is_locked and e.row_at is not null),
+    array_agg(c.workflow_id) filter (where s.is_locked is null or e.row_at is null),
+    array_agg(e.parent) filter (where s.is_locked is null or e.row_at is null)
   into found_count, rows_at, missed_of, missed
   from (
-    select edge.workflow_id, edge.child, array_agg(edge.row_at) as rows_at, array_agg(edge.parent) as parents
+    select edge.workflow_id, edge.child, array_agg(locked.row_at) as rows_at, array_agg(edge.parent) as parents
     from (
       select e.* from unnest(_of, _steps, _statuses) as p (workflow_id, step, status)
       cross join lateral (
@@ -40,6 +41,10 @@ begin
       ) as e
       limit most
     ) as edge
+    left join lateral (
+      select l.ctid as row_at from taskq.workflow_edges l where l.ctid = edge.row_at
+      for no key update skip locked
+    ) as locked on true
     group by edge.workflow_id, edge.child
   ) as c
   left join lateral (

@@ -146,6 +146,31 @@ describe('an application that has locked', () => {
     await expectSettled(id);
   });
 
+  test('what joins a step to its parent delays that one alone, and no claim waits', async () => {
+    const id = await insertWorkflow(queue.admin, fan);
+    const next = await insertWorkflow(queue.admin, [...fan, { step: 'd', after: ['b', 'c'] }]);
+    const me = await worker();
+    const application = await transaction();
+    await application.rows(
+      "select from taskq.workflow_edges where workflow_id = $1 and child = 'b' for update",
+      id,
+    );
+    await settleAll(me, await claimSteps(me));
+    await queue.admin.rows(
+      "alter function taskq.attend_workflows(timestamptz, timestamptz) set lock_timeout = '1ms'",
+    );
+    expect((await claimed(me)).sort()).toEqual(['b', 'c', 'c']);
+    await passTime();
+    expect(await claimed(me)).toEqual([]);
+    expect(await statuses(id)).toEqual({ a: 'completed', b: 'waiting', c: 'released' });
+    expect(await workflow(id)).toMatchObject({ state: 'running', waiting_steps: 1 });
+    expect(await statuses(next)).toMatchObject({ b: 'released', c: 'released', d: 'waiting' });
+    await application.rows('commit');
+    await passTime();
+    expect(await claimed(me)).toEqual(['b']);
+    await expectSettled(id);
+  });
+
   test('a workflow delays its steps, and no other workflow', async () => {
     const id = await insertWorkflow(queue.admin, fan);
     const next = await insertWorkflow(queue.admin, fan);
