@@ -53,7 +53,8 @@ declare
   free integer[];
   chosen bigint[];
   got integer[];
-  hint record;
+  any_foreign boolean;
+  any_expires boolean;
 begin
   -- The slots of each group (0: it is stopped), and how many are given out; a group without a limit needs no count.
   select array_agg(s.most order by s.nth), array_agg(s.held order by s.nth), array_agg(s.swaps order by s.nth),
@@ -190,16 +191,21 @@ begin
       end
     )
     where t.id = any (chosen)
-    returning t.queue, t.group_key
+    returning t.queue, t.group_key, t.type <> all (_types) as is_foreign,
+      t.expires_at < 'infinity' and t.started_at is null as may_expire
   )
-  select array_agg(coalesce(c.got, 0) order by g.nth) into got
+  select array_agg(coalesce(c.got, 0) order by g.nth), bool_or(c.is_foreign), bool_or(c.may_expire)
+  into got, any_foreign, any_expires
   from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
   left join (
-    select given.queue, given.group_key, count(*)::integer as got from given group by 1, 2
+    select given.queue, given.group_key, count(*)::integer as got, bool_or(given.is_foreign) as is_foreign,
+      bool_or(given.may_expire) as may_expire
+    from given group by 1, 2
   ) as c on c.queue = g.queue and c.group_key = g.key;
 
   -- In an order, none that got its slot later, or with it, starts before one that comes first.
-  if exists (select from unnest(limits, ordered) as g (most, ordered) where g.ordered and g.most > 1) then
+  if true = any (ordered)
+    and exists (select from unnest(limits, ordered) as g (most, ordered) where g.ordered and g.most > 1) then
     update taskq.tasks t set available_at = p.available_at
     from (
       select h.id,
@@ -238,9 +244,11 @@ begin
   ));
 
   -- A task may expire with its slot, if no claim takes it, or if it is given back: its group is looked at then.
-  insert into taskq.asks (due_at, queue, key)
-  select distinct t.expires_at, t.queue, t.group_key from taskq.tasks t
-  where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
+  if any_expires then
+    insert into taskq.asks (due_at, queue, key)
+    select distinct t.expires_at, t.queue, t.group_key from taskq.tasks t
+    where t.id = any (chosen) and t.expires_at < 'infinity' and t.started_at is null;
+  end if;
 
   if num_nonnulls(variadic each_us) > 0 then
     perform taskq.spend_group_rates(
@@ -249,13 +257,14 @@ begin
   end if;
 
   -- What this claim will not take is for others.
-  for hint in
-    select t.queue, min(t.available_at) as due from taskq.tasks t
-    where t.id = any (chosen) and (cardinality(chosen) > _most or t.type <> all (_types))
-    group by t.queue
-  loop
-    perform taskq.wake(hint.queue, hint.due);
-  end loop;
+  if any_foreign or cardinality(chosen) > _most then
+    perform taskq.wake(h.queue, h.due)
+    from (
+      select t.queue, min(t.available_at) as due from taskq.tasks t
+      where t.id = any (chosen) and (cardinality(chosen) > _most or t.type <> all (_types))
+      group by t.queue
+    ) as h;
+  end if;
   return chosen;
 end
 $$;

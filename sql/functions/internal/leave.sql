@@ -16,32 +16,37 @@ set enable_nestloop = on
 as $$
 declare
   hint record;
+  asking text[];
   replaced bigint[];
   replacing taskq.tasks[];
 begin
-  for hint in
-    with asked as (
-      insert into taskq.asks (due_at, queue, key)
-      select distinct _ts, t.queue, t.group_key
-      from unnest(_ids) as ending (id)
-      cross join lateral (
-        select l.queue, l.group_key, l.gate from taskq.tasks l where l.id = ending.id limit 1
-      ) as t
-      where t.gate in ('h', 's') and t.group_key is not null
-      returning queue
-    )
-    select distinct asked.queue from asked
-  loop
-    perform taskq.wake(hint.queue, _ts);
-  end loop;
-
-  select array_agg(t.id), array_agg(a.task) filter (where (a.task).id is not null) into replaced, replacing
-  from unnest(_ids) as ending (id)
-  cross join lateral (select l.* from taskq.tasks l where l.id = ending.id and l.again is not null limit 1) as t
-  cross join lateral (select taskq.read_again(t::taskq.tasks, _ts) as task offset 0) as a;
+  with ending as (
+    select t.*
+    from unnest(_ids) as ending (id)
+    cross join lateral (
+      select l.id, l.queue, l.group_key, l.gate in ('h', 's') as has_slot, l.again is not null as is_replaced
+      from taskq.tasks l where l.id = ending.id limit 1
+    ) as t
+  ),
+  asked as (
+    insert into taskq.asks (due_at, queue, key)
+    select distinct _ts, e.queue, e.group_key from ending e where e.has_slot and e.group_key is not null
+    returning queue
+  )
+  select array(select distinct a.queue from asked a), array_agg(e.id) filter (where e.is_replaced)
+  into asking, replaced
+  from ending e;
+  perform taskq.wake(q.name, _ts) from unnest(asking) as q (name);
   if replaced is null then
     return;
   end if;
+  replacing := array(
+    select a.task
+    from unnest(replaced) as r (id)
+    cross join lateral (select l.* from taskq.tasks l where l.id = r.id limit 1) as t
+    cross join lateral (select taskq.read_again(t::taskq.tasks, _ts) as task offset 0) as a
+    where (a.task).id is not null
+  );
   delete from taskq.tasks t where t.id = any (replaced);
   begin
     insert into taskq.tasks select r.* from unnest(replacing) as r;

@@ -92,8 +92,8 @@ export const UNASKED: readonly Mutant[] = [
   {
     name: 'the slot of what ends',
     file: 'leave',
-    from: "t.gate in ('h', 's') and",
-    to: 'false and',
+    from: 'where e.has_slot and',
+    to: 'where false and',
     world: STRICT,
     events: [add(), add(), claim, settle(1, 'completed'), fill],
   },
@@ -439,8 +439,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what has ended is not',
     file: 'leave',
-    from: 'l.again is not null limit 1',
-    to: 'false limit 1',
+    from: 'l.again is not null as is_replaced',
+    to: 'false as is_replaced',
     world: STRICT,
     events: [add(), claim, replace(1), settle(1, 'completed')],
   },
