@@ -265,15 +265,12 @@ describe('max_running', () => {
     const me = await worker();
     // A count stops after 50 ms: one of 300,000 tasks takes longer.
     await queue.admin.rows(
-      `select count(*) from taskq.enqueue_many((
-         select jsonb_agg(jsonb_build_object('type', 'work', 'payload', n, 'priority', 0))
-         from generate_series(1, 300000) as n
-       ))`,
+      `insert into taskq.tasks (type, priority, payload, available_at, not_before, created_at)
+       select 'work', 0, '{}', now(), now(), now() from generate_series(1, 300000)`,
     );
     const first = await claim(me);
     expect(first.tasks).toEqual([]);
-    const inMs = (first.about.limited!.default! - first.about.looked_to_us) / 1000;
-    expect(inMs).toBeLessThan(1000);
+    expect(first.about.limited!.default! - first.about.looked_to_us).toBeLessThanOrEqual(5000);
     expect((await untilOpen(me)).tasks).toHaveLength(2);
   });
 
@@ -392,9 +389,8 @@ describe('max_running', () => {
     const { tasks, about } = await claim(you, { queues: ['default', 'mail'] });
     expect(tasks.map(({ id }) => id)).toEqual([other]);
     expect(about).toMatchObject({ queues: ['mail'], levels: 10 });
-    const inMs = (about.limited!.default! - about.looked_to_us) / 1000;
-    expect(inMs).toBeGreaterThan(0);
-    expect(inMs).toBeLessThan(50);
+    // In both times, the claim's one reading of the clock.
+    expect(about.limited!.default! - about.looked_to_us).toBe(5000);
     await me.session.rows('rollback');
     expect((await claim(you)).tasks).toHaveLength(2);
   });
