@@ -230,7 +230,7 @@ create table taskq.task_types (
   constraint a_log_is_kept_of_failed_attempts_all_or_none check (keep_log in ('failed', 'always', 'none'))
 );
 
--- The breakers of types that have the setting, or had it. Only claims and taskq.resume_type write them.
+-- The breakers of types that have the setting, or had it. Only claims write them.
 create table taskq.breakers (
   type text collate "C" primary key,
   -- Its last failures, oldest first, as many as open it.
@@ -249,14 +249,15 @@ create table taskq.breakers (
 );
 
 -- What claims have to attend to; nearly always empty, so that they need to look at nothing else. Settles leave the
--- failures of types with a breaker (those of a batch are one row), and the success of a probe, for the next claim. The
--- row of a breaker that is open stays.
+-- failures of types with a breaker (those of a batch are one row), and the success of a probe, for the next claim, and
+-- taskq.resume_type what it closes. The row of a breaker that is open stays.
 create table taskq.breaker_events (
   type text collate "C" not null,
   at timestamptz not null,
   failures integer not null default 0,
   probe_id bigint,
-  is_open boolean not null default false
+  is_open boolean not null default false,
+  is_resume boolean not null default false
 );
 
 create function taskq.keep_breaker()

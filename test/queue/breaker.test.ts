@@ -444,6 +444,34 @@ describe('closing', () => {
     ).toHaveLength(1);
   });
 
+  test('by resume, whose transaction holds up no try of the type while it stays open', async () => {
+    await open(3);
+    const operator = await queue.session();
+    await operator.rows('begin');
+    expect(await operator.value("select taskq.resume_type('work')")).toBe(true);
+    await pass(31_000);
+    const probe = await claimOne(worker);
+    expect(await worker.claim({ start: 9 })).toEqual([]);
+    await worker.settle(outcome(probe, 'completed'));
+    expect(await worker.claim({ start: 9 })).toHaveLength(2);
+    await operator.rows('commit');
+    expect(await isOpen()).toBe(false);
+    await worker.claim();
+    expect(await queue.admin.rows('select from taskq.breaker_events')).toEqual([]);
+  });
+
+  test('by resume, whether or not a claim has seen it, and failures after it count', async () => {
+    await open(3);
+    await queue.admin.rows("select taskq.resume_type('work')");
+    expect(await isOpen()).toBe(false);
+    await queue.admin.rows(
+      `insert into taskq.breaker_events (type, at, failures) values ('work', clock_timestamp(), 1)`,
+    );
+    await fail(await claimOne(worker));
+    expect(await worker.claim({ start: 9 })).toEqual([]);
+    expect(await isOpen()).toBe(true);
+  });
+
   test('by removing the setting, and by removing the type', async () => {
     await open(3);
     await setBreaker(null);

@@ -75,6 +75,7 @@ const PURE = [
   'revived_task',
   'settings_of',
   'slot_holders',
+  'standing_breakers',
   'standing_limits',
   'starts_left',
   'step_options',
@@ -94,6 +95,7 @@ const READS_AS_ITS_CALLER = [
   'open_breakers',
   'open_levels',
   'slot_holders',
+  'standing_breakers',
   'standing_limits',
 ];
 /** What domains, triggers and views call: made by the migration that makes those. */

@@ -40,7 +40,7 @@ as $$
         select a.queue, a.key, a.tasks
         from alike a
         where a.gate in ('h', 's') and not a.is_held and (a.type <> all (_types) or exists (
-          select from taskq.breakers o where o.type = a.type and o.opened_at is not null
+          select from taskq.standing_breakers() as o where o.type = a.type
         ))
         union all
         select d.queue, d.group_key, 0
@@ -61,7 +61,7 @@ as $$
     from alike a
     left join taskq.queues q on q.name = a.queue and q.paused_at is not null
       and (q.paused_until is null or q.paused_until > clock_timestamp())
-    left join taskq.breakers b on b.type = a.type and b.opened_at is not null
+    left join taskq.standing_breakers() as b on b.type = a.type
     left join stopped s on s.queue = a.queue and s.key = a.key
   ),
   -- What the next claim does for a workflow may release a step.

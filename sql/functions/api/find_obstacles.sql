@@ -25,7 +25,7 @@ as $$
         where s.name = p.queue and s.paused_at is not null and (s.paused_until is null or s.paused_until > m.ts)
       ) then 'queue_paused'
       when h.reason is not null then h.reason
-      when exists (select from taskq.breakers b where b.type = p.type and b.opened_at is not null) then 'breaker_open'
+      when exists (select from taskq.standing_breakers() as b where b.type = p.type) then 'breaker_open'
     end as reason
   ) as why
   where why.reason is not null

@@ -29,9 +29,9 @@ begin
       'followed', array(select f.task_id::text from taskq.followed f where f.until > ts),
       'open_breakers', coalesce((
         select jsonb_agg(jsonb_build_object('type', b.type) || coalesce(y.breaker, '{}') order by b.type)
-        from taskq.breakers b
+        from taskq.standing_breakers() as b
         left join taskq.task_types y on y.name = b.type
-        where b.opened_at is not null and b.type = any (w.types)
+        where b.type = any (w.types)
       ), '[]'),
       'schedules', taskq.upcoming_schedules()
     )

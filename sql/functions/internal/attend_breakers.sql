@@ -1,8 +1,9 @@
 -- Brings the breakers up to date for a claim, and returns which of these types it may take, those without an open
 -- breaker, and whether a task may try one of the others now (see taskq.choose_probe).
 --
--- Only claims and taskq.resume_type write the breakers; settles leave their failures, and the success of a probe, in
--- taskq.breaker_events. So no failure is missed, however many workers report at once, and none waits for another.
+-- Only claims write the breakers; settles leave their failures, and the success of a probe, in taskq.breaker_events,
+-- and taskq.resume_type what it closes. So no failure is missed, however many workers report at once, none waits for
+-- another, and a transaction that stays open holds up no breaker.
 create or replace function taskq.attend_breakers(
   _types text[], _ts timestamptz, out claimable text[], out may_probe boolean
 )

@@ -16,7 +16,7 @@ as $$
       when last.at > _ts then _ts
       else last.at + make_interval(secs => coalesce(rule.probe_after::text::numeric, 30000) / 1000.0)
     end
-  from taskq.breakers b
+  from taskq.standing_breakers() as b
   left join taskq.task_types y on y.name = b.type
   cross join lateral (
     select (y.breaker ->> 'failures')::numeric::integer as failures, y.breaker -> 'probe_after_ms' as probe_after
@@ -29,5 +29,4 @@ as $$
       coalesce(b.failed_at[cardinality(b.failed_at)], b.opened_at), case when probe.runs is null then b.probed_at end
     ) as at
   ) as last
-  where b.opened_at is not null
 $$;

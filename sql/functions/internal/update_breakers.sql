@@ -1,7 +1,7 @@
 -- Brings the breakers up to date with taskq.breaker_events, which it deletes: opens those whose window has enough
--- failures, and closes those whose probe has succeeded, or whose type has lost the setting; then every claim must look
--- again from the beginning of each queue. A breaker that another claim has locked stays as it is: that claim brings it
--- up to date.
+-- failures, and closes those whose probe has succeeded, that someone has resumed, or whose type has lost the setting;
+-- then every claim must look again from the beginning of each queue. A breaker that another claim has locked stays as
+-- it is: that claim brings it up to date.
 create or replace function taskq.update_breakers(_ts timestamptz)
 returns void
 language plpgsql security definer
@@ -34,17 +34,23 @@ begin
             or not exists (select from taskq.breakers b where b.type = l.type)
           for update skip locked
         ))
-        returning e.type, e.at, e.failures, e.probe_id
+        returning e.type, e.at, e.failures, e.probe_id, e.is_resume
       )
       select b.type, b.opened_at, last.failed_at,
         taskq.opens_breaker(last.failed_at, rule.failures, rule.within_ms) as opens,
-        rule.failures = 0 or exists (select from taken t where t.type = b.type and t.probe_id = b.probe_id) as closes
+        rule.failures = 0 or resumed.at is not null
+          or exists (select from taken t where t.type = b.type and t.probe_id = b.probe_id) as closes,
+        since.failed_at as failed_since,
+        case when taskq.opens_breaker(since.failed_at, rule.failures, rule.within_ms) then _ts end as opens_again_at
       from taskq.breakers b
       left join taskq.task_types y on y.name = b.type
       cross join lateral (
         select coalesce((y.breaker ->> 'failures')::numeric, 0)::integer as failures,
           (y.breaker ->> 'within_ms')::numeric::bigint as within_ms
       ) as rule
+      cross join lateral (
+        select max(t.at) as at from taken t where t.type = b.type and t.is_resume
+      ) as resumed
       cross join lateral (
         select coalesce(array_agg(f.at order by f.at), '{}') as failed_at
         from (
@@ -59,6 +65,9 @@ begin
           limit rule.failures
         ) as f
       ) as last
+      cross join lateral (
+        select array(select f.at from unnest(last.failed_at) as f (at) where f.at > resumed.at) as failed_at
+      ) as since
       where b.type = any (locked)
     loop
       if one.opened_at is null then
@@ -68,9 +77,10 @@ begin
         insert into taskq.breaker_events (type, at, is_open) select one.type, _ts, true where one.opens;
       elsif one.closes then
         are_closed := true;
-        delete from taskq.breaker_events e where e.type = one.type and e.is_open;
+        delete from taskq.breaker_events e where e.type = one.type and e.is_open and one.opens_again_at is null;
         update taskq.breakers b
-        set failed_at = '{}', opened_at = null, probe_id = null, probe_owner = null, probed_at = null, probe_from = null
+        set failed_at = one.failed_since, opened_at = one.opens_again_at, probe_id = null, probe_owner = null,
+          probed_at = null, probe_from = null
         where b.type = one.type;
       else
         update taskq.breakers b set failed_at = one.failed_at where b.type = one.type;

@@ -6,6 +6,6 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
   select array(
     select a.type from unnest(_types) as a (type)
-    where not exists (select from taskq.breakers b where b.type = a.type and b.opened_at is not null)
+    where not exists (select from taskq.standing_breakers() as b where b.type = a.type)
   )
 $$;
