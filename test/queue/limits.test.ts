@@ -77,6 +77,8 @@ describe('max_running', () => {
       const { tasks } = await claim(me, { start: 500 });
       expect(tasks).toHaveLength(500);
       await complete(me, tasks);
+      // A look that took long, as on a busy machine, is not repeated at once.
+      await queue.admin.rows('update taskq.limit_states set look_at = null');
     }
     expect(
       await queue.admin.value<number>('select cardinality(held) from taskq.limit_states'),
