@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { listenTo } from './listening.ts';
 import { enqueue, enqueueSome, lapse, makeDue, refuseChanges, rescueAll, silence } from './rows.ts';
 import { useDatabase } from './session.ts';
+import { patiently, waitUntilBlocked } from './waiting.ts';
 import { type Claimed, LEASE_MS, outcome, type PlainWorker, registerWorker } from './worker.ts';
 
 const queue = useDatabase();
@@ -192,6 +193,40 @@ describe('max_running', () => {
     expect((await claim(you, { start: 0, ahead: 1 })).tasks).toEqual([]);
     await me.rows('commit');
     await countAgain("count_at = count_at - interval '1 h'");
+    expect((await claim(you)).tasks).toEqual([]);
+  });
+
+  test('holds against a claim that saw no limit and stands still before it locks a task', async () => {
+    await enqueueSome(queue.admin, 3);
+    await enqueue(queue.admin, { queue: 'grouped', group: 'g' });
+    const [me, you, holder] = [await worker(), await worker(), await queue.session()];
+    // Between the two, a claim attends to groups.
+    await queue.admin.rows('alter function taskq.attend rename to attend_late');
+    onTestFinished(async () => {
+      await queue.admin.rows('drop function if exists taskq.attend');
+      await queue.admin.rows('alter function taskq.attend_late rename to attend');
+    });
+    await queue.admin.rows(
+      `create function taskq.attend(
+         _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
+         _ts timestamptz, _one_by_one boolean, out left_over jsonb, out given bigint[]
+       )
+       language plpgsql as $$
+       begin
+         perform pg_advisory_xact_lock_shared(14);
+         select a.left_over, a.given into left_over, given
+         from taskq.attend_late(_queues, _open, _types, _look_back_to, _cursor, _most, _ts) as a;
+       end $$`,
+    );
+    await patiently(queue.admin, ['claim'], async () => {
+      await holder.rows('select pg_advisory_lock(14)');
+      const late = claim(me, { queues: ['default', 'grouped'] });
+      await waitUntilBlocked(queue.admin);
+      await setQueue({ max_running: 1 });
+      expect((await claim(you)).tasks).toHaveLength(1);
+      await holder.rows('select pg_sleep(1), pg_advisory_unlock(14)');
+      expect(await late).toMatchObject({ tasks: [], about: { levels: 0 } });
+    });
     expect((await claim(you)).tasks).toEqual([]);
   });
 

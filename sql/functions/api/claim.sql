@@ -101,6 +101,7 @@ declare
   may_probe boolean;
   is_probe boolean := false;
   limits taskq.standing_limit[];
+  limits_read_at timestamptz;
   closed jsonb;
   level_rooms integer[];
   wants_slot boolean := false;
@@ -167,6 +168,7 @@ begin
       ) as one
     );
   end if;
+  limits_read_at := ts;
   -- Nor has this one where no queue was ever limited.
   if pg_relation_size('taskq.queue_limits') > 0 and _start + _ahead > 0 then
     select t.limits, t.closed, t.level_left,
@@ -311,6 +313,16 @@ begin
         on level.queue = t.queue and level.priority = t.priority
       where t.ctid = untried
     ));
+  end if;
+  -- A claim that stood still before it locked a task had no transaction id, which counts wait for (see
+  -- taskq.count_running): leave the tasks of a queue that was limited meanwhile to the next claim.
+  if clock_timestamp() > limits_read_at + interval '1 second' and not is_probe and exists (
+    select from taskq.tasks t
+    join taskq.queue_limits l on l.queue = t.queue
+    where t.ctid = any (chosen) and l.queue <> all (array(select k.queue from unnest(limits) as k))
+  ) then
+    chosen := null;
+    level_left := 1;
   end if;
   if limits is not null then
     select f.fitting, least(level_left, f.unread_level), f.wants_slot into chosen, level_left, wants_slot
