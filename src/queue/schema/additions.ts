@@ -69,12 +69,25 @@ export async function applyAddition(client: Client, addition: Addition, sql: str
   await client.query(await readInstallation(addition, sql));
 }
 
-/** Make the schemas that these objects need and that are absent. */
+/**
+ * Make the schemas that these objects need and that are absent, as those of the role that owns the release. That role
+ * may lack the right to create one, which the session's own may have.
+ */
 export async function createSchemas(client: Client, parts: readonly SqlFunction[]): Promise<void> {
+  const { rows } = await client.query<{ owner: string; creator: string }>(
+    `select quote_ident(current_user) as owner,
+       case when has_database_privilege(current_database(), 'create') then quote_ident(current_user) else 'none' end
+         as creator`,
+  );
+  const { owner, creator } = rows[0]!;
   for (const schema of new Set(parts.map((part) => part.schema))) {
-    const { rows } = await client.query<{ absent: boolean }>('select to_regnamespace($1) is null as absent', [
-      schema,
-    ]);
-    if (rows[0]!.absent) await client.query(`create schema ${schema}`);
+    const { rows: found } = await client.query<{ absent: boolean }>(
+      'select to_regnamespace($1) is null as absent',
+      [schema],
+    );
+    if (!found[0]!.absent) continue;
+    await client.query(`set local role ${creator}`);
+    await client.query(`create schema ${schema} authorization ${owner}`);
+    await client.query(`set local role ${owner}`);
   }
 }

@@ -34,15 +34,19 @@ export function adviseNonOwner({ owner, grant }: Rights): string {
 }
 
 /**
- * Give the functions and views of the installed release that another role owns back to the owner, as which the session
- * acts. Throws `may_not_migrate`, with the statements, where the session may not.
+ * Give the functions and views of the installed release, and the schemas of additions, that another role owns back to
+ * the owner, as which the session acts. Throws `may_not_migrate`, with the statements, where the session may not.
  */
 export async function reclaimObjects(client: Client): Promise<void> {
   const objects = await readObjects(client);
   const signatures = Object.values(objects).map(({ signature }) => signature);
   if (signatures.length === 0) return;
-  const schemas = Object.keys(objects).map((name) => (name.includes('.') ? name.split('.')[0] : 'taskq'));
-  const { rows } = await client.query<ForeignObject>(FOREIGN_OBJECTS, [signatures, [...new Set(schemas)]]);
+  const schemas = [...new Set(Object.keys(objects).map((name) => name.split('.').at(-2) ?? 'taskq'))];
+  const ofAdditions = schemas.filter((schema) => schema !== 'taskq');
+  const { rows } = await client.query<ForeignObject>(FOREIGN_OBJECTS, [
+    [...signatures, ...ofAdditions],
+    schemas,
+  ]);
   if (rows.length === 0) return;
   const { role } = await readRights(client);
   const statements = rows.map(({ object }) => `alter ${object} owner to ${role}`);
@@ -76,6 +80,8 @@ const FOREIGN_OBJECTS = `
     select 'view', c.oid::regclass::text, c.relowner
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.relkind = 'v' and n.nspname = any($2::text[])
+    union all
+    select 'schema', n.nspname, n.nspowner from pg_namespace n where n.nspname = any($2::text[])
   ) as o
   join pg_roles r on r.oid = o.owner
   where o.signature = any($1::text[]) and r.rolname <> current_user

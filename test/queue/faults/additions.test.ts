@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
@@ -100,6 +101,36 @@ test("a function of somebody else's that a later release needs is named, and not
     message: expect.stringContaining('queues.colour(text)'),
   });
   expect(await admin.value("select to_regprocedure('queues.fail_task(bigint,text)') is not null")).toBe(true);
+});
+
+test('its schemas belong to the owner of the release, also where only the role that migrates may create them', async () => {
+  const owner = `owner_${randomBytes(4).toString('hex')}`;
+  await admin.client.query(`
+    create role ${owner};
+    do $$ declare one text; begin
+      for one in
+        select 'alter ' || case relkind when 'v' then 'view ' else 'table ' end || oid::regclass
+        from pg_class where relnamespace = 'taskq'::regnamespace and relkind in ('r', 'p', 'v')
+        union all
+        select 'alter routine ' || oid::regprocedure from pg_proc where pronamespace = 'taskq'::regnamespace
+        union all
+        select 'alter schema taskq'
+      loop execute one || ' owner to ${owner}'; end loop;
+    end $$;`);
+  await install();
+  expect(
+    await admin.rows(
+      "select nspname as name, nspowner::regrole::text as owner from pg_namespace where nspname in ('queues', 'internal') order by 1",
+    ),
+  ).toEqual([
+    { name: 'internal', owner },
+    { name: 'queues', owner },
+  ]);
+  await admin.rows("select queues.enqueue('sms', '{}')");
+  expect(await admin.value('select task_type from queues.dequeue_next_available_task()')).toBe('sms');
+  await admin.client.query(
+    `reassign owned by ${owner} to current_user; drop owned by ${owner}; drop role ${owner};`,
+  );
 });
 
 test('to drop its schema removes it: releases leave it so, until somebody asks for it again', async () => {
