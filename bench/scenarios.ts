@@ -1,4 +1,5 @@
 import type { Scenario } from './lib/scenario.ts';
+import { claimForms } from './scenarios/claim-forms.ts';
 import { depth } from './scenarios/depth.ts';
 import { drain } from './scenarios/drain.ts';
 import { enqueue } from './scenarios/enqueue.ts';
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   slow,
   groups,
   limits,
+  claimForms,
   fair,
   followUps,
   functions,

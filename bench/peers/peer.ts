@@ -31,6 +31,8 @@ export interface WorkOrder {
   readonly concurrency?: number;
   /** The tasks of one claim, where the system lets us choose. */
   readonly batch?: number;
+  /** How taskq claims; absent: as it does by default. */
+  readonly claim?: 'skip-locked' | 'optimistic';
   /** Work without LISTEN, as behind a pooler. */
   readonly polling?: true;
 }

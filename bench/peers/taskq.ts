@@ -64,6 +64,7 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
       handlers: { [TYPE]: order.handler.kind === 'function' ? calling(order.handler, run) : handler },
       concurrency: concurrencyOf(order),
       ...(order.batch !== undefined && { batch: order.batch }),
+      ...(order.claim !== undefined && { claim: order.claim }),
       onEvent: (event) => {
         if (event.level === 'error') console.error('taskq:', event);
       },

@@ -1,3 +1,4 @@
+import { CLAIM_FORMS } from '../domain/claim-form.ts';
 import type { ScheduleInputs } from '../domain/schedule/definition.ts';
 import { QUEUE_SETTINGS, type SettingTable, TYPE_SETTINGS } from '../domain/setting-tables.ts';
 import { LEVELS } from '../lib/level.ts';
@@ -120,6 +121,14 @@ export const SETTINGS = {
     words: ['auto'],
     default: 'auto',
     help: 'tasks per claim; auto adapts to how fast they finish',
+  }),
+  claim: choiceSetting({
+    key: 'claim',
+    env: ['TASKQ_CLAIM'],
+    flag: '--claim',
+    choices: CLAIM_FORMS,
+    default: 'skip-locked',
+    help: 'how to claim beside other workers; optimistic does without SKIP LOCKED, and costs more',
   }),
   leaseMs: durationSetting({
     key: 'lease',

@@ -7,6 +7,7 @@ import {
   type TaskTypeInputs,
 } from '../config/task-settings.ts';
 import type { Backoff } from '../domain/backoff.ts';
+import type { ClaimForm } from '../domain/claim-form.ts';
 import type { HandlerMap } from '../domain/handler-map.ts';
 import { newScheduleOf, type ScheduleInputs } from '../domain/schedule/definition.ts';
 import { badOption } from '../lib/bad-option.ts';
@@ -45,6 +46,8 @@ export interface CreateWorkerOptions {
   readonly isolation?: Isolation;
   /** Tasks per claim; default `auto`, which adapts to how fast they finish. */
   readonly batch?: 'auto' | number;
+  /** How to claim beside other workers; default `skip-locked`. `optimistic` does without SKIP LOCKED, and costs more. */
+  readonly claim?: 'skip-locked' | 'optimistic';
   /** How long a claimed task is held without a heartbeat; default 30 s. */
   readonly lease?: string | number;
   /** Time between heartbeats; default and maximum: a third of the lease. */
@@ -117,6 +120,7 @@ export function settingsOf(options: CreateWorkerOptions): WorkerSettings {
     concurrency: read(options, 'concurrency', 'concurrency') as number,
     queues: read(options, 'queues', 'queues') as readonly string[] | null,
     batch: read(options, 'batch', 'batch') as 'auto' | number,
+    claim: read(options, 'claim', 'claim') as ClaimForm,
     leaseMs,
     heartbeatMs: heartbeatOf(options, leaseMs),
     pollMs: read(options, 'pollMs', 'poll') as number,
@@ -183,6 +187,7 @@ const KEYS: readonly string[] = [
   'types',
   'isolation',
   'batch',
+  'claim',
   'lease',
   'heartbeat',
   'poll',

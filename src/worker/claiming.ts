@@ -19,6 +19,7 @@ export function claimUntilStopped(state: WorkerState): Promise<void> {
     cursor,
     sweeper,
     promised,
+    form: state.options.claim,
     onClaimed: (reservation, tasks) => executor.take(reservation, tasks),
     onRefused: ({ id, type, queue, error, code }) =>
       refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),

@@ -1,3 +1,4 @@
+import type { ClaimForm } from '../domain/claim-form.ts';
 import type { NewSchedule } from '../domain/schedule/definition.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
 import type { QueueSettings } from '../queue/operate/set-queue.ts';
@@ -31,6 +32,8 @@ export interface WorkerOptions {
   readonly queues: readonly string[] | null;
   /** How many tasks to claim at a time; `auto`: as many as will start within the next milliseconds. */
   readonly batch: 'auto' | number;
+  /** How its claims keep out of the way of those of others. */
+  readonly claim: ClaimForm;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
   readonly pollMs: number;

@@ -48,6 +48,7 @@ test('with nothing set, every value is the default', async () => {
     handlers: join(cwd, 'handlers'),
     isolation: 'inline',
     batch: 'auto',
+    claim: 'skip-locked',
     leaseMs: 30_000,
     heartbeatMs: 10_000,
     pollMs: 1000,

@@ -322,16 +322,16 @@ async function completeAll(worker: PlainWorker, tasks: readonly Claimed[]): Prom
     );
 }
 
-describe('beside others', () => {
-  test('rows that another session has locked are skipped at once', async () => {
+describe.each(['skip-locked', 'optimistic'] as const)('beside others, %s', (form) => {
+  test('rows that another session has locked are skipped', async () => {
     const ids = await enqueueSome(queue.admin, 3);
     const other = await queue.session();
     await other.rows('begin');
     await other.rows("update taskq.tasks set tags = '{}' where id = $1", ids[0]);
     const worker = await registerWorker(queue.admin);
-    expect((await worker.claim({ start: 3 })).map((task) => task.id)).toEqual(ids.slice(1));
+    expect((await worker.claim({ form, start: 3 })).map((task) => task.id)).toEqual(ids.slice(1));
     await other.rows('commit');
-    expect(await worker.claim({ start: 3 })).toMatchObject([{ id: ids[0] }]);
+    expect(await worker.claim({ form, start: 3 })).toMatchObject([{ id: ids[0] }]);
   });
 
   test('an edit of a waiting task reaches the worker that claims it after', async () => {
@@ -340,9 +340,9 @@ describe('beside others', () => {
     const worker = await registerWorker(queue.admin);
     await other.rows('begin');
     await other.rows('update taskq.tasks set payload = \'{"version": 2}\' where id = $1', id);
-    expect(await worker.claim()).toEqual([]);
+    expect(await worker.claim({ form })).toEqual([]);
     await other.rows('commit');
-    expect(await worker.claim()).toMatchObject([{ id, payload: { version: 2 } }]);
+    expect(await worker.claim({ form })).toMatchObject([{ id, payload: { version: 2 } }]);
   });
 
   test('eight workers that claim 4,000 tasks at once, some of which are rescued meanwhile, never hold one under one lease twice', async () => {
@@ -352,7 +352,7 @@ describe('beside others', () => {
     const drain = async (options: ClaimOptions) => {
       const worker = await registerWorker(await queue.session());
       for (let empty = 0; empty < 2; ) {
-        const claimed = await worker.claim(options);
+        const claimed = await worker.claim({ form, ...options });
         empty = claimed.length === 0 ? empty + 1 : 0;
         leases.push(...claimed.map((task) => `${task.id}/${task.lease_no}`));
         const [lost, ...kept] = claimed;
@@ -371,6 +371,64 @@ describe('beside others', () => {
     const left = await queue.admin.rows<Row>('select id, status, lease_owner from taskq.tasks');
     expect(left).toEqual([]);
     expect(await queue.admin.value('select count(*)::int from taskq.finished_tasks')).toBe(count);
+  });
+});
+
+describe('an optimistic claim', () => {
+  test('has committed before its second statement reads what is still under its leases', async () => {
+    const ids = await enqueueSome(queue.admin, 3);
+    const worker = await registerWorker(await queue.session());
+    const taken = await worker.session.rows<Claimed>(
+      `select id, lease_no from taskq.claim_optimistic($1, '{default}', '{work}', 2, 1, 30000)`,
+      worker.id,
+    );
+    const seen = 'select id, status::text from taskq.tasks where lease_owner = $1 order by id';
+    expect(await queue.admin.rows(seen, worker.id)).toEqual([
+      { id: ids[0], status: 'running' },
+      { id: ids[1], status: 'running' },
+      { id: ids[2], status: 'leased' },
+    ]);
+    await lapse(queue.admin, [ids[0]!]);
+    await rescueAll(queue.admin, worker.id);
+    const read = await (await queue.session()).rows<Claimed>(
+      'select * from taskq.get_claimed($1, $2, $3) order by id',
+      worker.id,
+      taken.map(({ id }) => id),
+      taken.map(({ lease_no }) => lease_no),
+    );
+    expect(read).toMatchObject([
+      { id: ids[1], payload: { n: 1 }, running: true },
+      { id: ids[2], payload: { n: 2 }, running: false },
+    ]);
+  });
+
+  test('keeps the order of priorities, whatever the ids, and does not count a level as read whose rows it did not get', async () => {
+    const low = await enqueueSome(queue.admin, 3, { priority: 5 });
+    const [high] = await enqueueSome(queue.admin, 1, { priority: 1 });
+    const other = await queue.session();
+    await other.rows('begin');
+    await other.rows("update taskq.tasks set tags = '{}' where id = $1", low[0]);
+    const worker = await registerWorker(queue.admin);
+    const rows = await queue.admin.rows<{ id: string | null; extra: { levels: number } | null }>(
+      `select id, extra from taskq.claim_optimistic($1, '{default}', '{work}', 1, 2, 30000, null, null, '{"looked": true}')`,
+      worker.id,
+    );
+    expect(rows.slice(0, -1).map(({ id }) => id)).toEqual([high, low[1]]);
+    expect(rows.at(-1)!.extra).toMatchObject({ levels: 5 });
+    expect(await queue.admin.value('select status::text from taskq.tasks where id = $1', high)).toBe(
+      'running',
+    );
+  });
+
+  test('counts in limits, and starts the tasks of a group in turn', async () => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"group_limit": 1, "max_running": 2}')`);
+    for (const group of ['a', 'a', 'b', 'b', 'c']) await enqueue(queue.admin, { group });
+    const workers = await Promise.all([1, 2, 3].map(async () => registerWorker(await queue.session())));
+    const claimed = (
+      await Promise.all(workers.map((worker) => worker.claim({ form: 'optimistic', start: 5 })))
+    ).flat() as (Claimed & { group_key: string })[];
+    expect(claimed.length).toBeLessThanOrEqual(2);
+    expect(new Set(claimed.map((task) => task.group_key)).size).toBe(claimed.length);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { ClaimForm } from '../../src/domain/claim-form.ts';
 import type { Session } from './session.ts';
 
 /** A task as `taskq.claim` gives it. */
@@ -39,6 +40,8 @@ export interface ClaimOptions {
   /** 22 numbers per queue; null: from the beginning. */
   readonly cursor?: readonly (number | null)[] | null;
   readonly lookBackMs?: number | null;
+  /** `skip-locked` unless told. */
+  readonly form?: ClaimForm;
 }
 
 /** A worker that is nothing but a session and plain SQL. */
@@ -73,25 +76,32 @@ export function workerOf(session: Session, id: number): PlainWorker {
   return {
     id,
     session,
-    claim: ({
+    claim: async ({
       queues = ['default'],
       types = ['work'],
       start = 1,
       ahead = 0,
       cursor = null,
       lookBackMs = null,
-    } = {}) =>
-      session.rows<Claimed>(
-        'select * from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8) order by id',
+      form = 'skip-locked',
+    } = {}) => {
+      const asked = [id, queues, types, start, ahead, LEASE_MS, cursor, lookBackMs];
+      if (form === 'skip-locked')
+        return session.rows<Claimed>(
+          'select * from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8) order by id',
+          ...asked,
+        );
+      const taken = await session.rows<Lease>(
+        'select id, lease_no from taskq.claim_optimistic($1, $2, $3, $4, $5, $6, $7, $8)',
+        ...asked,
+      );
+      return session.rows<Claimed>(
+        'select * from taskq.get_claimed($1, $2, $3) order by id',
         id,
-        queues,
-        types,
-        start,
-        ahead,
-        LEASE_MS,
-        cursor,
-        lookBackMs,
-      ),
+        taken.map((lease) => lease.id),
+        taken.map((lease) => lease.lease_no),
+      );
+    },
     heartbeat: (leases) =>
       session.rows<Beat>(
         'select * from taskq.heartbeat($1, $2, $3, $4, $5) order by id',

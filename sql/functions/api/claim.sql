@@ -44,7 +44,8 @@
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a
 -- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
 -- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}]. It
--- lists there, too, what keeps a slot out of turn because the database refuses to take it back.
+-- lists there, too, what keeps a slot out of turn because the database refuses to take it back. {"optimistic": true} is
+-- for taskq.claim_optimistic.
 -- Arguments: _worker, as registered; _queues; _types, those that it handles; _start and _ahead, numbers of tasks;
 -- _lease_ms, how long it holds them without a heartbeat, in milliseconds.
 -- Granted to: worker.
@@ -109,9 +110,12 @@ declare
   spare constant integer := case when options @> '{"one_by_one": true}' then 1000 else 0 end;
   refused jsonb;
   untried tid;
+  is_optimistic boolean := false;
+  full_at bigint;
 begin
   if options not in ('{}', '{"looked": true}') then
-    perform taskq.refuse_unknown_options('claim', options, '{looked,one_by_one}');
+    perform taskq.refuse_unknown_options('claim', options, '{looked,one_by_one,optimistic}');
+    is_optimistic := options @> '{"optimistic": true}';
   end if;
   if not coalesce(_lease_ms <= 86400000, false) then
     perform taskq.refuse_option('claim', 'lease_ms', to_jsonb(_lease_ms));
@@ -213,30 +217,41 @@ begin
   if not is_probe then
     for turn in 1 .. 2 loop
       just_given := coalesce(given[1 : 100], '{}');
-      -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip locked`,
-      -- a claim never waits.
-      select array_agg(due.row_at), array_agg(due.place), max(due.lost_ahead), sum(due.weight),
-        bool_or(due.gate in ('h', 's') and due.id <> all (just_given))
-      into chosen, places, most_lost, weighs, has_older_slot
-      from (
-        select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
-        from unnest(level_queues, level_priorities, level_times, level_ids)
-          with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
-        lateral (
-          select t.ctid as row_at, t.lost_ahead, t.gate, t.id,
-            taskq.payload_weight(t.payload_bytes, t.payload) as weight
-          from taskq.tasks t
-          where t.queue = level_of.queue and t.priority = level_of.priority
-            and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
-            and t.lease_owner is null and t.type = any (_types)
-            and taskq.may_start(t.expires_at, t.started_at, ts)
-          order by t.available_at, t.id + 0
-          limit case level_rooms[level_of.place] when 0 then 0
-            else coalesce(level_rooms[level_of.place], _start + _ahead) + spare end
-          for no key update skip locked
-        ) as level
-        limit _start + _ahead + spare
-      ) as due;
+      if is_optimistic then
+        select c.chosen, c.places, c.most_lost, c.weighs, c.has_older_slot, c.full_at
+        into chosen, places, most_lost, weighs, has_older_slot, full_at
+        from taskq.choose_optimistically(
+          level_queues, level_priorities, level_times, level_ids, level_rooms, _types, _start + _ahead, spare,
+          just_given, ts
+        ) as c;
+        -- It may have waited.
+        ts := clock_timestamp();
+      else
+        -- Each level is an index range that ends at now: a million tasks due next week cost nothing. With `skip
+        -- locked`, a claim never waits.
+        select array_agg(due.row_at), array_agg(due.place), max(due.lost_ahead), sum(due.weight),
+          bool_or(due.gate in ('h', 's') and due.id <> all (just_given))
+        into chosen, places, most_lost, weighs, has_older_slot
+        from (
+          select level.row_at, level.lost_ahead, level.weight, level.gate, level.id, level_of.place
+          from unnest(level_queues, level_priorities, level_times, level_ids)
+            with ordinality as level_of (queue, priority, cursor_at, cursor_id, place),
+          lateral (
+            select t.ctid as row_at, t.lost_ahead, t.gate, t.id,
+              taskq.payload_weight(t.payload_bytes, t.payload) as weight
+            from taskq.tasks t
+            where t.queue = level_of.queue and t.priority = level_of.priority
+              and (t.available_at, t.id + 0) > (level_of.cursor_at, level_of.cursor_id) and t.available_at <= ts
+              and t.lease_owner is null and t.type = any (_types)
+              and taskq.may_start(t.expires_at, t.started_at, ts)
+            order by t.available_at, t.id + 0
+            limit case level_rooms[level_of.place] when 0 then 0
+              else coalesce(level_rooms[level_of.place], _start + _ahead) + spare end
+            for no key update skip locked
+          ) as level
+          limit _start + _ahead + spare
+        ) as due;
+      end if;
       out_of_turn := case when has_older_slot then taskq.find_out_of_turn(chosen, given, ts) end;
       exit when out_of_turn is null;
       -- Those whose slot cannot be taken back stay as they are, and are chosen again.
@@ -271,8 +286,8 @@ begin
       from taskq.try_claim(chosen, _start, _start + _ahead, _worker, _lease_ms, ts) as t;
     end if;
     -- The level that filled the claim may have more.
-    if out_of_turn is not null or coalesce(cardinality(chosen), 0) >= _start + _ahead then
-      level_left := least(level_left, coalesce(places[cardinality(places)], 1));
+    if out_of_turn is not null or full_at is not null or coalesce(cardinality(chosen), 0) >= _start + _ahead then
+      level_left := least(level_left, full_at, coalesce(places[cardinality(places)], 1));
     end if;
   end if;
 

@@ -20,7 +20,7 @@ interface WorkOptions extends GlobalOptions {
 /** `taskq work`: the worker daemon. */
 export const work: CliCommand<WorkOptions> = {
   signals: 'own',
-  suggestions: { batch: ['auto'], isolation: ['inline', 'process'] },
+  suggestions: { batch: ['auto'], claim: ['skip-locked', 'optimistic'], isolation: ['inline', 'process'] },
   declare,
   run,
 };
@@ -36,6 +36,7 @@ function declare(command: Command): void {
     .option('--until-idle', 'exit when no task is running, due or waiting for a retry')
     .option('--max-tasks <n>', 'exit after n tasks')
     .option('--batch <auto|n>', 'tasks per claim; auto adapts to how fast they finish')
+    .option('--claim <form>', 'skip-locked, or optimistic: claim without SKIP LOCKED, at a higher cost')
     .option('--lease <duration>', 'how long a claimed task is held without a heartbeat (30s)')
     .option('--poll <duration>', 'how often to look for tasks while idle (1s)')
     .option('--grace <duration>', 'how long running tasks may continue after SIGTERM (25s)')
@@ -143,6 +144,7 @@ function workerSettings({ values }: LoadedConfig) {
     concurrency,
     queues,
     batch: batch as number | 'auto',
+    claim: values.claim,
     leaseMs,
     heartbeatMs,
     pollMs,

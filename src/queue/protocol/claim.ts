@@ -1,3 +1,4 @@
+import type { ClaimForm } from '../../domain/claim-form.ts';
 import { tickOfSource } from '../../domain/schedule/tick-source.ts';
 import type { ClaimedTask, WorkflowPlace } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
@@ -32,6 +33,8 @@ export interface ClaimRequest {
   readonly cursor: Cursor | null;
   /** Null: start exactly at the cursor. */
   readonly lookBackMs: number | null;
+  /** `optimistic`: without SKIP LOCKED, in two statements, of which the first has committed before the second reads. */
+  readonly form?: ClaimForm;
   /** Try each row alone and pass those that the database refuses: for a claim after one that failed. */
   readonly oneByOne?: boolean;
 }
@@ -115,23 +118,7 @@ interface LookedRow {
 
 /** Claim due tasks. Returns them and how far the claim has read. */
 export async function claim(db: Queryable, request: ClaimRequest): Promise<Claimed> {
-  const { queues, cursor, oneByOne = false } = request;
-  const options = oneByOne ? '{"looked": true, "one_by_one": true}' : '{"looked": true}';
-  const rows = await db.query<ClaimRow | LookedRow>({
-    name: oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
-    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${options}')`,
-    values: [
-      request.workerId,
-      queues,
-      request.types,
-      request.start,
-      request.ahead,
-      request.leaseMs,
-      cursor === null ? null : flatten(cursor, queues, NEVER),
-      request.lookBackMs,
-    ],
-    ...(request.deadlineMs !== undefined && { deadlineMs: request.deadlineMs }),
-  });
+  const rows = await (request.form === 'optimistic' ? claimOptimistically : claimRows)(db, request);
   // The row that reports how far the claim read comes last.
   const last = rows.at(-1);
   const looked = last?.id === null ? lookedOf(last) : null;
@@ -146,6 +133,59 @@ export async function claim(db: Queryable, request: ClaimRequest): Promise<Claim
     isProbe,
     refused: (last?.id === null && last.extra.refused) || [],
   };
+}
+
+function claimRows(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
+  return db.query<ClaimRow | LookedRow>({
+    name: request.oneByOne ? 'taskq_claim_one_by_one' : 'taskq_claim',
+    text: `select ${CLAIMED}, extra from taskq.claim($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
+    ...askedOf(request),
+  });
+}
+
+/** The rows of a claim, in which a task is missing whose lease was lost between the two statements. */
+async function claimOptimistically(db: Queryable, request: ClaimRequest): Promise<(ClaimRow | LookedRow)[]> {
+  const taken = await db.query<Pick<ClaimRow, 'id' | 'lease_no'> | LookedRow>({
+    name: request.oneByOne ? 'taskq_claim_optimistic_one_by_one' : 'taskq_claim_optimistic',
+    text: `select id, lease_no, extra
+      from taskq.claim_optimistic($1, $2, $3, $4, $5, $6, $7, $8, '${optionsOf(request)}')`,
+    ...askedOf(request),
+  });
+  const looked = taken.filter((row): row is LookedRow => row.id === null);
+  const leases = taken.filter((row): row is Pick<ClaimRow, 'id' | 'lease_no'> => row.id !== null);
+  if (leases.length === 0) return looked;
+  const tasks = await db.query<ClaimRow>({
+    name: 'taskq_get_claimed',
+    text: `select ${CLAIMED}, extra from taskq.get_claimed($1, $2, $3)`,
+    values: [request.workerId, leases.map(({ id }) => id), leases.map(({ lease_no }) => lease_no)],
+    ...deadlineOf(request),
+  });
+  return [...tasks, ...looked];
+}
+
+function optionsOf({ oneByOne = false }: ClaimRequest): string {
+  return oneByOne ? '{"looked": true, "one_by_one": true}' : '{"looked": true}';
+}
+
+function askedOf(request: ClaimRequest) {
+  const { queues, cursor } = request;
+  return {
+    values: [
+      request.workerId,
+      queues,
+      request.types,
+      request.start,
+      request.ahead,
+      request.leaseMs,
+      cursor === null ? null : flatten(cursor, queues, NEVER),
+      request.lookBackMs,
+    ],
+    ...deadlineOf(request),
+  };
+}
+
+function deadlineOf({ deadlineMs }: ClaimRequest): { readonly deadlineMs?: number } {
+  return deadlineMs === undefined ? {} : { deadlineMs };
 }
 
 function lookedOf({ extra }: LookedRow): Looked {

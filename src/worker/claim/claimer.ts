@@ -1,3 +1,4 @@
+import type { ClaimForm } from '../../domain/claim-form.ts';
 import type { ClaimedTask } from '../../domain/task.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type Claimed, claim, type RefusedClaim } from '../../queue/protocol/claim.ts';
@@ -15,6 +16,7 @@ export interface ClaimerOptions {
   readonly cursor: ClaimCursor;
   readonly sweeper: Sweeper;
   readonly promised: PromisedClaim;
+  readonly form: ClaimForm;
   /** A claim brought these tasks. */
   readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
   /** The database refuses to lease this task. */
@@ -99,7 +101,7 @@ export class Claimer {
     queues: readonly string[],
     leaseMs: number,
   ): Promise<Claimed> {
-    const { worker, ledger, cursor, promised, onClaimed, onRefused } = this.#options;
+    const { worker, ledger, cursor, promised, form, onClaimed, onRefused } = this.#options;
     const { db, workerId, types } = worker;
     const began = performance.now();
     const { isOwed } = promised;
@@ -116,7 +118,7 @@ export class Claimer {
     let claimed: Claimed;
     promised.paid();
     try {
-      claimed = await claim(db, { ...request, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
+      claimed = await claim(db, { ...request, form, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
       this.#oneByOne = false;
     } catch (error) {
       if (isOwed) promised.owe();

@@ -17,22 +17,26 @@ async function enqueueOrders(count: number): Promise<string[]> {
   return enqueued.map(({ id }) => id).sort();
 }
 
-test('4 instances, one database: no duplicate, no error logged', async () => {
-  const openGate = await s5.hold('app.gate');
-  const ids = await enqueueOrders(400);
-  expect(ids).toHaveLength(400);
-  const instances = [1, 2, 3, 4].map(() => s5.work(['--until-idle']));
-  await waitForRunning(s5.admin, 4);
-  await openGate();
+// Its first approach to a check-out by many, and its second.
+test.each(['skip-locked', 'optimistic'])(
+  '4 instances, one database, %s: no duplicate, no error logged',
+  async (form) => {
+    const openGate = await s5.hold('app.gate');
+    const ids = await enqueueOrders(400);
+    expect(ids).toHaveLength(400);
+    const instances = [1, 2, 3, 4].map(() => s5.work(['--until-idle', '--claim', form]));
+    await waitForRunning(s5.admin, 4);
+    await openGate();
 
-  const ends = await Promise.all(instances.map((instance) => instance.exit));
-  expect(ends.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-  expect((await doneIds(s5.admin)).sort()).toEqual(ids);
-  expect(await witnesses(s5.admin)).toHaveLength(2 * ids.length);
-  expect(await processes(s5.admin)).toBe(4);
-  expect(instances.flatMap(complaints)).toEqual([]);
-  expect(instances.map((instance) => instance.stderr())).toEqual(['', '', '', '']);
-});
+    const ends = await Promise.all(instances.map((instance) => instance.exit));
+    expect(ends.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect((await doneIds(s5.admin)).sort()).toEqual(ids);
+    expect(await witnesses(s5.admin)).toHaveLength(2 * ids.length);
+    expect(await processes(s5.admin)).toBe(4);
+    expect(instances.flatMap(complaints)).toEqual([]);
+    expect(instances.map((instance) => instance.stderr())).toEqual(['', '', '', '']);
+  },
+);
 
 test('2 instances, one down with checked-out tasks: the other continues to process, those too', async () => {
   const openGate = await s5.hold('app.gate');
