@@ -15,8 +15,7 @@ begin
     _ts
   )
   from taskq.tasks t
-  join taskq.recorded_queues r on r.queue = t.queue
-  where t.ctid = any (_rows)
+  where t.ctid = any (_rows) and t.queue || '' = any (array(select r.queue from taskq.recorded_queues r))
   having count(*) > 0;
 end
 $$;
