@@ -25,5 +25,5 @@ async function drained(bench: Bench, claim: (typeof FORMS)[number], processes: n
   });
   bench.note(what, 'taskq', tasksPerS, 'tasks/s');
   if (serverCpuMsPerTask !== undefined)
-    bench.note(`${what}, server`, 'taskq', serverCpuMsPerTask * 1000, 'µs CPU/task');
+    bench.note(`${what}, µs of the server`, 'taskq', serverCpuMsPerTask * 1000, 'per task');
 }

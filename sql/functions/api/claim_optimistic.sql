@@ -4,6 +4,7 @@
 -- reads the tasks, over any connection. A row that somebody keeps locked delays it by 50 ms and is left out.
 --
 -- For where `skip locked` is not to be relied on. It costs more, the more workers claim at once.
+-- Arguments: those of taskq.claim.
 -- Granted to: worker.
 create or replace function taskq.claim_optimistic(
   _worker integer, _queues text[], _types text[], _start integer, _ahead integer, _lease_ms bigint,

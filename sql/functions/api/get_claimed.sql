@@ -1,5 +1,6 @@
 -- Returns the tasks that this worker has claimed under these leases, as taskq.claim returns them. No row for a lease
 -- that is over.
+-- Arguments: _worker, as registered; _ids and _lease_nos, of its leases, in the same order.
 -- Granted to: worker.
 create or replace function taskq.get_claimed(_worker integer, _ids bigint[], _lease_nos integer[])
 returns table (

@@ -6,6 +6,7 @@
 --
 -- It runs with the rights of its caller, who can run nothing here that it could not run without it. Never call it from
 -- a function that runs with the rights of its owner: it would run anything that the owner may run.
+-- Arguments: function_name, such as comms.send_email; payload, passed as it is.
 -- Granted to: worker.
 create or replace function internal.run_function(function_name text, payload jsonb)
 returns jsonb

@@ -7,6 +7,7 @@
 --
 -- Errors: 42501, another role or a worker process holds it; 55000, nobody holds it and no session of the role had it
 -- last, or it is a dead letter; 55P03, another transaction keeps it locked; P0002, there is no such task.
+-- Arguments: _task_id, as queues.dequeue_next_available_task returned it.
 -- Granted to: worker.
 create or replace function queues.complete_task(_task_id bigint)
 returns void

@@ -1,5 +1,6 @@
 -- Enqueues a task into the queue `queues`, in the caller's transaction; it does not start before _scheduled_at. An
 -- unknown type is refused: taskq.add_types makes one known.
+-- Arguments: _scheduled_at, a time in the past counts as now.
 -- Granted to: producer.
 create or replace function queues.enqueue(_task_type text, _payload jsonb, _scheduled_at timestamptz default now())
 returns void

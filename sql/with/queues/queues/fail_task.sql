@@ -1,5 +1,6 @@
 -- Records that processing a task has failed, and why. That is all: the task keeps its lease, and is returned again once
 -- that is over, unless queues.complete_task is called. Errors: as of queues.complete_task.
+-- Arguments: _error_message, of which the first 8,000 characters are kept.
 -- Granted to: worker.
 create or replace function queues.fail_task(_task_id bigint, _error_message text)
 returns void
