@@ -15,55 +15,46 @@ as $$
 #variable_conflict use_column
 declare
   most constant integer := 10000;
+  flow record;
   held bigint[];
-  waiting record;
+  waiting bigint[];
   refused bigint[];
   busy bigint[];
   left_over bigint[];
 begin
-  -- The probe of the whole row comes after that of its workflow: those that were asked already are passed unlocked.
-  held := array(
-    select t.id
-    from unnest(_ids) as w (id)
-    cross join lateral (
-      select l.id from taskq.tasks l
-      where l.workflow_id = w.id and l.step is not null and l.lease_owner is not null
-        and l.cancel_requested_at is null
-      limit most
-      for no key update skip locked
-    ) as t
-  );
-  update taskq.tasks t
-  set cancel_requested_at = _ts,
-    cancel_reason = coalesce(
-      w.cancel_reason,
-      case when w.cancel_requested_at is null then 'its workflow failed' else 'its workflow was cancelled' end
-    )
-  from taskq.workflows w
-  where t.id = any (held) and w.id = t.workflow_id;
-  if cardinality(held) > 0 and taskq.may_notify() then
-    perform pg_notify('taskq_cancel', o.lease_owner::text)
-    from (select distinct t.lease_owner from taskq.tasks t where t.id = any (held)) as o;
-  end if;
-
-  for waiting in
+  for flow in
     select w.id, coalesce(
       w.cancel_reason,
       case when w.cancel_requested_at is null then 'its workflow failed' else 'its workflow was cancelled' end
-    ) as reason, array(
-      select l.id from taskq.tasks l
-      where l.workflow_id = w.id and l.step is not null and l.lease_owner is null
-      limit most
-      for update skip locked
-    ) as ids
+    ) as reason
     from taskq.workflows w where w.id = any (_ids)
   loop
-    busy := taskq.lock_steps(waiting.ids);
-    if busy is not null then
-      waiting.ids := array(select o.id from unnest(waiting.ids) as o (id) where o.id <> all (busy));
+    -- The probe of the whole row comes after that of its workflow: those that were asked already are passed unlocked.
+    held := array(
+      select t.id from taskq.tasks t
+      where t.workflow_id = flow.id and t.step is not null and t.lease_owner is not null
+        and t.cancel_requested_at is null
+      limit most
+      for no key update skip locked
+    );
+    update taskq.tasks t set cancel_requested_at = _ts, cancel_reason = flow.reason where t.id = any (held);
+    if held <> '{}' and taskq.may_notify() then
+      perform pg_notify('taskq_cancel', o.lease_owner::text)
+      from (select distinct t.lease_owner from taskq.tasks t where t.id = any (held)) as o;
     end if;
-    if waiting.ids <> '{}' then
-      refused := refused || taskq.cancel_waiting(waiting.ids, waiting.reason, _ts, _each);
+
+    waiting := array(
+      select t.id from taskq.tasks t
+      where t.workflow_id = flow.id and t.step is not null and t.lease_owner is null
+      limit most
+      for update skip locked
+    );
+    busy := taskq.lock_steps(waiting);
+    if busy is not null then
+      waiting := array(select o.id from unnest(waiting) as o (id) where o.id <> all (busy));
+    end if;
+    if waiting <> '{}' then
+      refused := refused || taskq.cancel_waiting(waiting, flow.reason, _ts, _each);
     end if;
   end loop;
   if refused <> '{}' then
