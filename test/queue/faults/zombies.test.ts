@@ -17,6 +17,24 @@ const SAYINGS: Readonly<
   renews: (zombie, task) => zombie.heartbeat([task]),
   'says that it runs': (zombie, task) => zombie.heartbeat([{ ...task, started_ms: 60_000 }]),
   'gives back': (zombie, task) => zombie.giveBack([task]),
+  'completes with a follow-up': (zombie, task) =>
+    zombie.session.rows(
+      'select answer from taskq.settle_and_enqueue($1, $2)',
+      zombie.id,
+      JSON.stringify([{ ...outcome(task, 'completed'), enqueue: [{ type: 'work' }] }]),
+    ),
+  reports: (zombie, { id, lease_no }) =>
+    zombie.session.rows(
+      'select answer from taskq.note($1, $2)',
+      zombie.id,
+      JSON.stringify([
+        {
+          ...{ id, lease_no, progress: { value: 0.5, text: 'of the zombie' } },
+          warnings: [{ n: 1, error: { message: 'of the zombie' } }],
+          log: { first: 1, lines: [{ ago_ms: 0, level: 'info', message: 'of the zombie' }] },
+        },
+      ]),
+    ),
 };
 
 /** What a server may forget that crashed with `synchronous_commit = off`, or whose standby or backup took over. */
