@@ -6,6 +6,7 @@ import { migrate } from '../../../src/queue/schema/migrate.ts';
 import { SQL } from '../../../src/queue/schema/schema-release.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { knowTypes } from '../../support/know-types.ts';
+import { killStartedTaskqs, startTaskq } from '../../support/start-taskq.ts';
 import { enqueue, statusOf } from '../rows.ts';
 import { type Session, sessionOf } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
@@ -51,6 +52,7 @@ beforeEach(async () => {
   admin = sessionOf(await database.client());
   await knowTypes(admin.client, 'work');
 });
+afterEach(killStartedTaskqs);
 afterEach(() => database.drop());
 
 /** A transaction that has read all tasks, and stays open. */
@@ -336,4 +338,45 @@ test('a schema that other migrations have made is refused, whatever is due', asy
     message: expect.stringContaining('2_create-settings.sql'),
   });
   expect(await isNewer()).toBe(false);
+});
+
+test('workflows, schedules and a worker of the release before go on while it is upgraded', async () => {
+  await admin.rows("select taskq.set_schedule('often', '@every 1s', 'work', '{}', '{\"missed\": \"all\"}')");
+  const handlers = await mkdtemp(join(inject('scratchDirectory'), 'handlers-'));
+  await writeFile(join(handlers, 'work.mjs'), 'export default () => {};');
+  const worker = startTaskq(['work', '--handlers', handlers, '--poll', '100ms'], {
+    env: { DATABASE_URL: database.url },
+  });
+  await worker.waitForLog(({ event }) => event === 'worker.started');
+  const steps = Array.from({ length: 40 }, (_, n) => ({
+    ...{ step: `s${n}`, type: 'work' },
+    ...(n > 0 && { after: [`s${n - 1}`] }),
+    ...(n === 1 && { delay_ms: 1500 }),
+  }));
+  const id = await admin.value('select id from taskq.run_workflow($1)', { name: 'chain', steps });
+  const ended = (least: number) => async () =>
+    Number(await admin.value("select count(*) from taskq.workflow_steps where status = 'completed'")) >=
+    least;
+  await waitUntil(ended(1), 'no step ends');
+
+  await migrate({ databaseUrl: database.directUrl, sql: newer });
+  expect(await isNewer()).toBe(true);
+  expect(await ended(steps.length)()).toBe(false);
+  await waitUntil(ended(steps.length), 'the workflow does not go on');
+  const state = () => admin.value('select state from taskq.workflows where id = $1', id);
+  await waitUntil(async () => (await state()) === 'completed', 'the workflow does not end');
+  const ticks = "select count(*)::int from taskq.all_tasks where source like 'schedule:often@%'";
+  const fired = await admin.value<number>(ticks);
+  await waitUntil(async () => (await admin.value<number>(ticks)) > fired, 'the schedule does not go on');
+  worker.kill('SIGTERM');
+  expect(await worker.exit).toMatchObject({ code: 0 });
+  // Each tick from the first to the last has one task.
+  expect(
+    await admin.row(
+      `select count(*) = count(distinct source) and count(*) = extract(epoch from max(at) - min(at)) + 1 as each
+       from (
+         select source, split_part(source, '@', 2)::timestamptz as at from taskq.all_tasks where source like 'schedule:%'
+       ) as t`,
+    ),
+  ).toEqual({ each: true });
 });
