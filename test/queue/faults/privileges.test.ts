@@ -155,6 +155,81 @@ describe('a role that may call the functions', () => {
     );
     await workOff(session);
     for (const call of CALLS) await session.rows(`select ${call}`);
+    await admin.rows('delete from taskq.tasks');
+  });
+});
+
+describe('a role that may call single functions', () => {
+  /** Gives it these, and takes all others. */
+  async function may(...functions: readonly string[]): Promise<void> {
+    await admin.rows(`revoke execute on all functions in schema taskq from ${caller}`);
+    await admin.rows(`grant usage on schema taskq to ${caller}`);
+    const known = await admin.rows<{ name: string }>(
+      `select oid::regprocedure::text as name from pg_proc
+       where pronamespace = 'taskq'::regnamespace and proname = any ($1)`,
+      functions,
+    );
+    expect(known).toHaveLength(functions.length);
+    for (const { name } of known) await admin.rows(`grant execute on function ${name} to ${caller}`);
+  }
+
+  test('starts, grows, works off, cancels and retries a workflow with the one that does it', async () => {
+    const session = await sessionAs(caller);
+    const steps = [
+      { step: 'a', type: 'work' },
+      { step: 'b', type: 'work', after: ['a'], group: 'g' },
+      { step: 'c', type: 'work', after: ['a', 'b'] },
+    ];
+    const next = { type: 'work' };
+    const spec = { name: 'flow', open: true, steps, on_step: next, on_end: next, on_failing: next };
+    await may('run_workflow');
+    const id = await session.value('select id from taskq.run_workflow($1)', spec);
+    await expect(session.rows("select taskq.enqueue('work')")).rejects.toMatchObject({ code: '42501' });
+    await may('enqueue');
+    await session.rows("select taskq.enqueue('work', '{}', $1)", { workflow: id, step: 'd', after: ['c'] });
+
+    const state = () => admin.value('select state from taskq.workflows where id = $1', id);
+    const workAll = async (kind: string) => {
+      await may('register_worker', 'claim', 'settle', 'get_parents');
+      const worker = await registerWorker(session);
+      for (let tasks = await worker.claim({ start: 10 }); tasks.length > 0; ) {
+        await session.rows('select taskq.get_parents($1)', tasks[0]!.id);
+        await worker.settle(...tasks.map((task) => outcome(task, kind)));
+        tasks = await worker.claim({ start: 10 });
+      }
+    };
+    await workAll('dead');
+    await may('close_workflow');
+    await session.rows('select taskq.close_workflow($1)', id);
+    await workAll('completed');
+    expect(await state()).toBe('failed');
+    await may('retry_workflow');
+    await session.rows('select from taskq.retry_workflow($1)', id);
+    await may('cancel_workflow');
+    await session.rows('select from taskq.cancel_workflow($1)', id);
+    expect(await state()).toBe('cancelled');
+    await may('retry_workflow');
+    await session.rows('select from taskq.retry_workflow($1)', id);
+    await workAll('completed');
+    expect(await state()).toBe('completed');
+  });
+
+  test('sets, fires and runs a schedule with the one that does it', async () => {
+    const session = await sessionAs(caller);
+    await admin.rows("select taskq.add_types('{work}', '{}')");
+    await may('set_schedule');
+    await session.rows("select taskq.set_schedule('often', '@every 1s', 'work', '{}', $1)", {
+      next_at: '2020-01-01T00:00:00Z',
+    });
+    await may('fire_schedule');
+    const fire = "select answer from taskq.fire_schedule('often', $1, $2)";
+    expect(await session.value(fire, '2020-01-01T00:00:00Z', '2020-01-01T00:00:01Z')).toBe('fired');
+    await may('run_schedule');
+    await session.rows("select taskq.run_schedule('often')");
+    await may('remove_schedule');
+    await session.rows("select taskq.remove_schedule('often')");
+    expect(await admin.value('select count(*)::int from taskq.tasks')).toBe(2);
+    await admin.rows('delete from taskq.tasks');
   });
 });
 
