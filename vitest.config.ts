@@ -33,9 +33,9 @@ const POOLED = [
   ...SMOKE,
   'test/pgbouncer/**/*.test.ts',
   'test/queue/{housekeeper,partitions,session-settings,two-phase,vacuum}.test.ts',
-  'test/library/{enqueue,keys,server-trouble,testing,wait,worker}.test.ts',
+  'test/library/{enqueue,keys,server-trouble,testing,wait,worker,workflows}.test.ts',
   'test/cli/{cancel,enqueue-file,enqueue-wait,keys,migrate}.test.ts',
-  'test/worker/own-transactions.test.ts',
+  'test/worker/{own-transactions,follow-ups/steps}.test.ts',
 ];
 
 const system = findSystemPostgres(process.env.PATH ?? '');
