@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { byChance } from './draw.ts';
 import type { Found, Killable, Testbed } from './scenario.ts';
 
 /** A stress of tasks of the type `witness`, whose handler records when each of its runs begins and ends. */
@@ -106,7 +107,8 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
 
 const ALWAYS_REACHED = ['killed workers', 'terminated backends', 'rescues', 'rollbacks'];
 
-const WITNESS = `
+/** What every stress has. */
+export const WITNESS = `
   create schema witness;
   create table witness.enqueued (task_id bigint primary key, queue text, task jsonb);
   create table witness.committed (task_id bigint, at timestamptz default clock_timestamp());
@@ -232,8 +234,7 @@ export function startWorker(
 
 const HANDLERS = fileURLToPath(new URL('handlers', import.meta.url));
 
-export const upTo = (most: number) => Math.floor(Math.random() * most);
-export const oneOf = <T>(values: readonly T[]) => values[upTo(values.length)]!;
+export const { upTo, oneOf } = byChance;
 
 export async function connect(url: string, application_name = 'chaos'): Promise<pg.Client> {
   for (let triesLeft = 200; ; triesLeft--) {
@@ -313,7 +314,7 @@ async function untilWorkersClaim(client: pg.Client, workers: number): Promise<vo
 }
 
 /** Waits until nothing is live. Returns what is left when nothing has ended for a minute: it is stuck. */
-async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promise<string[]> {
+export async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promise<string[]> {
   let least = Infinity;
   for (let end = performance.now() + 60_000; performance.now() < end; ) {
     const live = await numberOf(client, 'select count(*) from taskq.tasks');
@@ -335,7 +336,7 @@ async function settleDown(client: pg.Client, windUp: () => Promise<void>): Promi
 }
 
 /** Checks what holds for every stress, and makes the table `witness.spans`: when each run began and ended. */
-async function checkRuns(client: pg.Client, find: Find, reach: Reach): Promise<void> {
+export async function checkRuns(client: pg.Client, find: Find, reach: Reach): Promise<void> {
   // A run without a record of its end ended with its process, with its lease, or with an error: the server may crash
   // after it committed the record of the start and before the handler learned of it.
   await client.query(`

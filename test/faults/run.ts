@@ -36,6 +36,8 @@ try {
   for (const [what, count] of Object.entries(figures)) console.log(`${what}: ${count}`);
   for (const fault of faults) console.error(`fault: ${fault}`);
   if (faults.length === 0) process.exitCode = 0;
+} catch (error) {
+  console.error(error);
 } finally {
   await resetServer({ stateDir });
   await rm(stateDir, { recursive: true, force: true });

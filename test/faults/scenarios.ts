@@ -6,6 +6,7 @@ import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 import { schedules } from './schedules.ts';
 import { transactions } from './transactions.ts';
+import { workflowKills } from './workflow-kills.ts';
 import { workflows } from './workflows.ts';
 
 /** What `npm run faults -- <name>` runs. */
@@ -18,4 +19,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   schedules,
   transactions,
   workflows,
+  // A hundred seeds in a run of 30 seconds' worth.
+  'workflow-kills': (testbed, seconds) => workflowKills(testbed, Math.ceil(seconds / 0.3)),
 };

@@ -9,8 +9,10 @@ const SHORT_WORKERS = 4;
 const ORDINARY_S = 20;
 
 const CHAOS_MS = 250;
-/** How long no worker runs, in the middle. */
+/** How long no worker runs, in the middle; and in a run of ten minutes. */
 const DOWN_MS = 6000;
+const LONG_DOWN_MS = 300_000;
+const LONG_S = 600;
 const REST_MS = 120_000;
 
 /** Each fires every second; those of `every` have to fire all of their ticks. */
@@ -21,6 +23,7 @@ const SCHEDULES: Readonly<
   every2: { expression: '@every 1s', missed: 'all:9999' },
   every3: { expression: '*/1 * * * * *', missed: 'all:9999', jitter_ms: 700 },
   three: { expression: '* * * * * *', missed: 'all:3' },
+  hundred: { expression: '* * * * * *', missed: 'all' },
   latest: { expression: '* * * * * *', missed: 'latest' },
   skip: { expression: '0 0 0 1 1 *', missed: 'skip' },
   alone: { expression: '* * * * * *', missed: 'all:9999', overlap: 'skip' },
@@ -86,7 +89,7 @@ export async function schedules(testbed: Testbed, seconds: number): Promise<Foun
   for (const worker of workers) worker.kill('SIGKILL');
   await Promise.all(workers.map(({ exit }) => exit));
   const [down] = (await admin.query<{ at: Date }>('select clock_timestamp() as at')).rows;
-  await sleep(DOWN_MS);
+  await sleep(seconds >= LONG_S ? LONG_DOWN_MS : DOWN_MS);
   const [up] = (await admin.query<{ at: Date }>('select clock_timestamp() as at')).rows;
   figures.downMs = up!.at.getTime() - down!.at.getTime();
   workers = Array.from({ length: count }, work);
@@ -145,6 +148,7 @@ async function faultsOf(admin: pg.Client, down: Date, up: Date): Promise<string[
     group by 1 having count(distinct tick) > $4::integer`;
   await find("more late ticks than 'latest' allows", late, down, up, 'latest', 1);
   await find("more late ticks than 'all:3' allows", late, down, up, 'three', 3);
+  await find("more late ticks than 'all' allows", late, down, up, 'hundred', 100);
   await find(
     'outcomes lost',
     `select s.name from taskq.schedules s

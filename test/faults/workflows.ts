@@ -32,7 +32,7 @@ export function workflows(testbed: Testbed, seconds: number): Promise<Found> {
 }
 
 const CHAOS: Chaos = {
-  prepare,
+  prepare: prepareWorkflows,
   acts: [
     ...Array.from({ length: PRODUCERS }, () => [150, submitAny] as const),
     ...Array.from({ length: PRODUCERS }, () => [50, grow] as const),
@@ -46,7 +46,7 @@ const CHAOS: Chaos = {
     [300, (client, reach) => comeBack(client, reach, 'step')],
     [1500, keepClaimOpen],
   ],
-  windUp,
+  windUp: windUpWorkflows,
   toReach: [
     ...['workflows', 'added steps', 'closed', 'cancelled steps', 'revived steps', 'cancelled workflows'],
     ...['retried workflows', 'rows kept locked', 'sessions terminated before a release', 'zombies'],
@@ -58,7 +58,8 @@ const CHAOS: Chaos = {
   check: checkWorkflows,
 };
 
-async function prepare(client: pg.Client): Promise<void> {
+/** Makes the tables and triggers that witness the ends and the releases of steps. */
+export async function prepareWorkflows(client: pg.Client): Promise<void> {
   await client.query(`
     create table witness.workflows (id bigint primary key, spec jsonb);
     create table witness.steps (workflow_id bigint, step text, task_id bigint primary key);
@@ -98,6 +99,12 @@ function submitAny(client: pg.Client, reach: Reach): Promise<void> {
 
 async function submit(client: pg.Client, reach: Reach, workflow: Workflow): Promise<void> {
   await client.query('begin');
+  await runWitnessed(client, workflow);
+  await endTransaction(client, reach, 'workflows');
+}
+
+/** Starts a workflow, and notes what it has to do. Returns its id. */
+export async function runWitnessed(client: pg.Client, workflow: Workflow): Promise<string> {
   const { rows } = await client.query<{ id: string; steps: Record<string, string> }>(
     "select id, extra -> 'steps' as steps from taskq.run_workflow($1)",
     [JSON.stringify(workflow)],
@@ -109,7 +116,7 @@ async function submit(client: pg.Client, reach: Reach, workflow: Workflow): Prom
     id,
     workflow.steps.map((step) => ({ ...step, id: steps[step.step]! })),
   );
-  await endTransaction(client, reach, 'workflows');
+  return id;
 }
 
 async function witnessSteps(
@@ -151,7 +158,7 @@ async function grow(client: pg.Client, reach: Reach): Promise<void> {
   const [workflow] = rows;
   if (workflow === undefined) return void (await client.query('rollback'));
   const name = `t${crypto.randomUUID().slice(0, 8)}`;
-  const { type, payload, ...step } = randomStep(name, workflow.steps.slice(0, upTo(4)), true);
+  const { type, payload, ...step } = randomStep(name, workflow.steps.slice(0, upTo(4)), { mayAdd: true });
   const options = { ...step, workflow: workflow.id };
   const values = [type, JSON.stringify(payload), JSON.stringify(options)];
   let added: { readonly id: string }[];
@@ -170,7 +177,13 @@ async function grow(client: pg.Client, reach: Reach): Promise<void> {
 async function close(client: pg.Client, reach: Reach): Promise<void> {
   const { rowCount } = await client.query(
     `select taskq.close_workflow(id)
-     from (select id from taskq.workflows where is_open order by random() limit 1) as open`,
+     from (
+       select w.id from taskq.workflows w
+       where w.is_open and (random() < 0.1 or exists (
+         select from taskq.workflow_steps s where s.workflow_id = w.id and s.status = 'completed'
+       ))
+       order by random() limit 1
+     ) as open`,
   );
   reach('closed', rowCount ?? 0);
 }
@@ -258,7 +271,7 @@ async function terminateBeforeRelease(client: pg.Client, reach: Reach): Promise<
 }
 
 /** Ends the workflows that stay open, and those that wait for someone to revive a step. */
-async function windUp(client: pg.Client, reach: Reach): Promise<void> {
+export async function windUpWorkflows(client: pg.Client, reach: Reach): Promise<void> {
   await client.query('select taskq.close_workflow(id) from taskq.workflows where is_open');
   const { rowCount } = await client.query(
     `with stuck as materialized (select id from taskq.workflows where state = 'stuck'),
