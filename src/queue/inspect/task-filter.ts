@@ -39,16 +39,9 @@ export interface ListFilter {
 }
 
 /** A filter in the form that `taskq.find_ids` takes. */
-export interface TaskFilter {
+export interface TaskFilter
+  extends Pick<ListFilter, 'failed' | 'type' | 'queue' | 'tags' | 'reason' | 'key' | 'group' | 'workflow'> {
   readonly status?: readonly string[];
-  readonly failed?: true;
-  readonly type?: string;
-  readonly queue?: string;
-  readonly tags?: Readonly<Record<string, string>>;
-  readonly reason?: string;
-  readonly key?: string;
-  readonly group?: string;
-  readonly workflow?: string;
   /** 0 to 9. */
   readonly priority?: number;
   /** ISO 8601, like `before`. */

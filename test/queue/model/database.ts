@@ -29,9 +29,10 @@ export async function begin(client: pg.Client, world: World): Promise<void> {
   await client.query('select model.start($1, $2)', [JSON.stringify(world.tasks), world.sharedKey]);
 }
 
-/** An event in the words of `model.act`, and what is to be answered and seen. */
-interface Played {
+/** An event in the words of `model.act`, and the model's answer to it. */
+export interface Played {
   readonly call: object;
+  /** As `model.play` returns it: the answer, then what is seen. */
   readonly expected: string;
 }
 

@@ -1,16 +1,10 @@
+import type { Played } from '../database.ts';
 import { randomSequence } from './events.ts';
 import { type Event, type Outcome, step } from './step.ts';
 import type { Task, World } from './world.ts';
 
-/** An event in the words of `model.act`, and what the model says of it. */
-export interface Play {
-  readonly call: object;
-  /** As `model.play` returns it: the answer, then what is seen. */
-  readonly expected: string;
-}
-
 /** Plays a sequence of events that is drawn at random. */
-export function playAtRandom(root: World, random: () => number): Play[] {
+export function playAtRandom(root: World, random: () => number): Played[] {
   return playsOf(
     root,
     randomSequence(root, random, (before, event) => step(before, event).world),
@@ -18,7 +12,7 @@ export function playAtRandom(root: World, random: () => number): Play[] {
 }
 
 /** Plays events from a beginning. */
-export function playsOf(root: World, events: readonly Event[]): Play[] {
+export function playsOf(root: World, events: readonly Event[]): Played[] {
   let world = root;
   return events.map((event) => {
     const call = { ...callOf(world, event), next: world.nextId };
