@@ -58,7 +58,7 @@ export async function workflowKills(testbed: Testbed, seeds: number): Promise<Fo
       victim === 'outcome'
         ? await killAfterOutcome(admin, url, { draw, workers })
         : await stopInClaim(admin, draw, async ({ pid, workerPid }) => {
-            if (victim === 'claimer') process.kill(workerPid, 'SIGKILL');
+            if (victim === 'claimer') killIfAlive(workerPid);
             else if (victim === 'session' || !crash)
               await admin.query('select pg_terminate_backend($1)', [pid]);
             else {
@@ -146,6 +146,15 @@ async function stopInClaim(
 function drawWorkflow(draw: Draw): Workflow {
   const workflow = randomWorkflow(draw);
   return workflow.steps.some(({ after }) => after.length > 0) ? workflow : drawWorkflow(draw);
+}
+
+/** The claim may be the last one of a worker that was killed before. */
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Looks again and again until there is something. */
