@@ -31,7 +31,6 @@ declare
   steps jsonb;
   ids bigint[];
   news boolean[];
-  added integer;
 begin
   select array_agg(s.workflow_id order by s.place), array_agg(s.step order by s.place) into flows, names
   from (
@@ -83,46 +82,7 @@ begin
       using errcode = 'invalid_parameter_value', constraint = 'a_workflow_has_a_step_once';
   end if;
   if children is not null then
-    select e.parent, e.child into bad
-    from unnest(parent_names, children) as e (parent, child)
-    group by e.child, e.parent having count(*) > 1 limit 1;
-    if bad.parent is not null then
-      raise exception '%: step % names its parent % twice', _of, to_json(names[bad.child]), to_json(bad.parent)
-        using errcode = 'invalid_parameter_value';
-    end if;
-    select array_agg(s.place order by e.nth) into parents
-    from unnest(parent_names, children) with ordinality as e (parent, child, nth)
-    join unnest(flows) with ordinality as c (workflow_id, place) on c.place = e.child
-    left join unnest(flows, names) with ordinality as s (workflow_id, step, place)
-      on s.workflow_id = c.workflow_id and s.step = e.parent;
-    select e.parent, e.child, c.workflow_id into bad
-    from unnest(parent_names, children, parents) as e (parent, child, place)
-    join unnest(flows) with ordinality as c (workflow_id, place) on c.place = e.child
-    where e.place is null and (
-      _new is not null or (
-        select true from taskq.workflow_steps s
-        where s.workflow_id = c.workflow_id and s.step = e.parent limit 1
-      ) is null
-    )
-    limit 1;
-    if bad.parent is not null then
-      raise exception '%: step% waits for %, which is no step of the workflow%', _of,
-        coalesce(' ' || to_json(names[bad.child])::text, ' of task ' || nullif(bad.child, 1), ''),
-        to_json(bad.parent),
-        taskq.did_you_mean(bad.parent, array(
-          select n.step
-          from (
-            select s.step from unnest(flows, names) as s (workflow_id, step)
-            where s.workflow_id = bad.workflow_id and s.step is not null
-            union all
-            select s.step from taskq.workflow_steps s where s.workflow_id = bad.workflow_id and _new is null
-          ) as n
-          limit 10000
-        ))
-        using errcode = 'invalid_parameter_value', constraint = 'a_parent_is_a_step';
-    end if;
-    perform taskq.refuse_cycle(_of, names, array_agg(e.parent), array_agg(e.child))
-    from unnest(parents, children) as e (parent, child) where e.parent is not null having count(*) > 0;
+    parents := taskq.find_parents(_of, flows, names, children, parent_names, _new);
   end if;
 
   select jsonb_agg(
@@ -159,38 +119,7 @@ begin
     end if;
   end if;
 
-  insert into taskq.workflow_steps (workflow_id, task_id, parents_left, step, status, queue, type)
-  select t.workflow_id, t.id, coalesce(w.parents, 0), t.step,
-    case when w.parents is null then 'released' else 'waiting' end, t.queue, t.type
-  from unnest(flows, ids, news) with ordinality as made (workflow_id, id, is_new, place)
-  cross join lateral (
-    select l.id, l.workflow_id, l.step, l.queue, l.type from taskq.tasks l where l.id = made.id limit 1
-  ) as t
-  left join (
-    select c.child, count(*)::integer as parents from unnest(children) as c (child) group by c.child
-  ) as w on w.child = made.place
-  where made.is_new and made.workflow_id is not null
-  -- So that two calls that add the same steps never wait for each other in a ring.
-  order by t.workflow_id, t.step collate "C"
-  on conflict do nothing;
-  get diagnostics added = row_count;
-  if added < (
-    select count(*) from unnest(flows, news) as made (workflow_id, is_new)
-    where made.is_new and made.workflow_id is not null
-  ) then
-    select s.workflow_id, s.step into bad
-    from unnest(flows, names, ids, news) as made (workflow_id, step, id, is_new)
-    cross join lateral (
-      select l.workflow_id, l.step from taskq.workflow_steps l
-      where l.workflow_id = made.workflow_id and l.step = coalesce(made.step, made.id::text) and l.task_id <> made.id
-      limit 1
-    ) as s
-    where made.is_new
-    limit 1;
-    raise exception '%: workflow % has a step % already', _of, bad.workflow_id, to_json(bad.step)
-      using errcode = 'invalid_parameter_value', constraint = 'a_workflow_has_a_step_once';
-  end if;
-
+  perform taskq.note_new_steps(_of, flows, names, ids, news, children);
   insert into taskq.workflow_edges (workflow_id, parent, child, on_death)
   select made.workflow_id, e.parent, coalesce(made.step, made.id::text), e.on_death
   from unnest(children, parent_names, deaths) as e (child, parent, on_death)
