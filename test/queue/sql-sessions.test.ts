@@ -162,6 +162,23 @@ test('a session whose transaction stays open holds up no other one', async () =>
   expect(await dequeue(quick)).toMatchObject({ payload: { n: 1 } });
 });
 
+test('nor does a transaction that has the row of the session, as of an operator who pauses it', async () => {
+  const session = await queue.session();
+  await session.rows("set statement_timeout = '20s'");
+  for (const n of [1, 2]) await enqueue(queue.admin, { n });
+  const { task_id: first } = await dequeue(session);
+  const operator = await queue.session();
+  await operator.rows('begin');
+  await operator.rows('select taskq.pause_worker(id) from taskq.workers');
+  await session.rows('select queues.complete_task($1)', first);
+  const { task_id: second } = await dequeue(session);
+  expect(second).not.toBeNull();
+  await operator.rows('commit');
+  await enqueue(queue.admin);
+  expect(await dequeue(session)).toMatchObject({ task_id: null });
+  await session.rows('select queues.complete_task($1)', second);
+});
+
 test('what a lost connection held is returned again after its lease, any number of times, and at the cost of no attempt', async () => {
   await enqueue(queue.admin);
   for (let turn = 0; turn < 5; turn++) {

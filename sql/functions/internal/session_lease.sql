@@ -10,6 +10,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set lock_timeout = '1s'
 as $$
 declare
   ts constant timestamptz := clock_timestamp();

@@ -30,7 +30,12 @@ begin
       held.owner, array[_task_id], array[held.lease_no], options => jsonb_build_object('wait_for', _task_id)
     ) as c;
     if answer is null then
-      update taskq.workers w set running = 0 where w.id = held.owner and w.pid = pg_backend_pid();
+      update taskq.workers w set running = 0
+      where w.id = (
+        select l.id from taskq.workers l
+        where l.id = held.owner and l.pid = pg_backend_pid() and l.running > 0
+        for no key update skip locked
+      );
       return;
     end if;
     exit when answer = 'busy';

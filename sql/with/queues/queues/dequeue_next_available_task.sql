@@ -58,7 +58,12 @@ begin
     leases_until = case
       when task.task_id is not null then ts + make_interval(secs => length_ms / 1000.0) else w.leases_until
     end
-  where w.id = session_id and (task.task_id is not null or w.heartbeat_at < ts - interval '5 s');
+  -- An operator may have it locked, or a session that looked for leases and keeps its transaction open.
+  where w.id = (
+    select l.id from taskq.workers l
+    where l.id = session_id and (task.task_id is not null or l.heartbeat_at < ts - interval '5 s')
+    for no key update skip locked
+  );
   if task.task_id is null then
     return null;
   end if;
