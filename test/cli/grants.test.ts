@@ -300,7 +300,7 @@ describe('where the role that migrated is no superuser', () => {
       await admin.query(`grant taskq_owner to ${dba}`);
       expect(await run('grants', '--worker', app, '--apply')).toMatchObject({
         code: 0,
-        stdout: `the schema taskq belongs to taskq_owner, and no longer to ${dba}\n${app} may call 31 functions: worker\n`,
+        stdout: `the schema taskq belongs to taskq_owner, and no longer to ${dba}\n${app} may call 33 functions: worker\n`,
       });
       // The owner may create no schema, unless it is allowed to.
       const allow = `grant create on database ${empty.name} to taskq_owner`;

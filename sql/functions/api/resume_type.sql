@@ -1,7 +1,7 @@
 -- Closes the open breaker of a type: its tasks are claimed again, and failures count from zero. Returns false if it was
 -- not open. options: by, a name recorded in taskq.actions beside the role.
 --
--- Locks nothing: the next claim after the commit closes it (taskq.update_breakers).
+-- Locks nothing: the next claim after the commit closes it.
 -- Granted to: operator.
 create or replace function taskq.resume_type(_type text, options jsonb default '{}')
 returns boolean
