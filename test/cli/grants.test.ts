@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TaskQueue } from '../../src/index.ts';
 import { readFunctions } from '../../src/queue/schema/schema-release.ts';
+import { waitUntil } from '../queue/waiting.ts';
 import { emptyDatabase } from '../support/database.ts';
 import { createProject, type Project } from './project.ts';
 
@@ -209,6 +210,20 @@ test('what it prints does the same in psql, and doing it again changes nothing',
   expect(await rights()).toEqual(before);
 });
 
+test('while the schema is migrated, it waits', async () => {
+  const other = await project.connect();
+  await other.query("select pg_advisory_lock(hashtext('taskq.migrate'))");
+  const granted = project.run(['grants', '--reader', roles.reader, '--apply']);
+  // It looks who is in its way once it has found that somebody is.
+  const looks = `select exists (
+    select from pg_stat_activity where datname = current_database() and query like '%unnest(pg_catalog.pg_blocking_pids%'
+      and pid <> pg_backend_pid()
+  )`;
+  await waitUntil(() => value<boolean>(looks), 'it waits for nobody');
+  await other.query('select pg_advisory_unlock_all()');
+  expect(await granted).toMatchObject({ code: 0 });
+});
+
 test('--no-follow-ups leaves a worker nothing with which it could enqueue', async () => {
   const may = () =>
     value<string[]>(
@@ -226,7 +241,7 @@ test('--no-follow-ups leaves a worker nothing with which it could enqueue', asyn
 
 test('--functions grants functions of an application to its workers alone', async () => {
   await project.client.query(`
-    create schema comms; create schema "Files";
+    create schema comms; create schema "Files"; create schema queues;
     create function comms.send() returns int language sql as 'select 1';
     create function comms.note(text) returns int language sql as 'select 2';
     create function "Files".drop() returns int language sql as 'select 3';

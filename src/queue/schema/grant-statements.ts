@@ -84,11 +84,15 @@ function grantsTo({ role, functions }: Grant): string[] {
   ];
 }
 
+/** A schema of that name may be another's: ours is on record. */
 function ifInstalled(addition: string, grant: Grant): string[] {
-  if (grant.functions.length === 0) return [];
-  const statements = grantsTo(grant).join('\n');
+  const [first] = grant.functions;
+  if (first === undefined) return [];
+  const isOurs = `exists (select from taskq.release where objects ? '${first}')`;
   return [
-    `do $$\nbegin\n  if to_regnamespace('${addition}') is not null then\n${statements}\n  end if;\nend\n$$;`,
+    `do $$\nbegin\n  if to_regnamespace('${addition}') is not null and ${isOurs} then`,
+    ...grantsTo(grant),
+    '  end if;\nend\n$$;',
   ];
 }
 
@@ -119,13 +123,17 @@ const ACTING =
  */
 const HAND_OVER = `do $$
 declare
-  former oid := (select relowner from pg_class where oid = to_regclass('taskq.release'));
-  former_name name := (select rolname from pg_roles where oid = former);
+  former oid;
+  former_name name;
   acting text := ${ACTING};
   spaces oid[];
   member name;
   object text;
 begin
+  -- As migrate does, which makes objects that would not be handed over.
+  perform pg_advisory_xact_lock(hashtext('taskq.migrate'));
+  select c.relowner, r.rolname into former, former_name
+  from pg_class c join pg_roles r on r.oid = c.relowner where c.oid = to_regclass('taskq.release');
   if former is null then
     raise exception 'the database has no schema taskq' using errcode = '3F000', hint = 'run taskq migrate';
   end if;
