@@ -35,7 +35,7 @@ try {
 async function demo(): Promise<void> {
   // A project of its own, and so a database of its own.
   await writeFile(join(project, 'package.json'), '{"name": "taskq-demo"}');
-  const settings = { handlers: join(REPOSITORY, 'handlers') };
+  const settings = { handlers: join(REPOSITORY, 'handlers'), types: ['hash-file', 'flaky'] };
   await writeFile(join(project, 'taskq.config.json'), JSON.stringify(settings));
   const run = (args: string[], input?: string) =>
     taskq(args, { cwd: project, ...(input !== undefined && { input }) });

@@ -44,6 +44,7 @@ describe('the package', () => {
     const others = [
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'],
       'bench/results/latest.svg', // which the README shows
+      ...['_webhook', 'file_delete', 'http', 'sms'].map((name) => `handlers/${name}.ts`),
     ];
     expect(paths).toEqual([...declared, ...bundled, ...sql, ...explained, ...others].sort());
   });
