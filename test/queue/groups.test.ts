@@ -213,6 +213,20 @@ describe('a task with a delay', () => {
     expect(due).toBeGreaterThan(50_000);
     expect(due).toBeLessThanOrEqual(60_000);
   });
+
+  test.each(["queue = 'mail'", "group_key = 'bob'", "queue = 'mail', group_key = 'bob'"])(
+    'waits in its turn too where it was moved by hand: %s',
+    async (edit) => {
+      const id = await inGroup('ann', { delay_ms: 60_000 });
+      await queue.admin.rows(`update taskq.tasks set ${edit}`);
+      await age(id);
+      const me = await worker();
+      const taken = [];
+      for (let n = 0; n < 2; n++)
+        taken.push(...(await me.claim({ start: 10, queues: ['default', 'mail'] })).map((task) => task.id));
+      expect(taken).toEqual([id]);
+    },
+  );
 });
 
 describe('a dead letter', () => {

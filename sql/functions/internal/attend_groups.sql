@@ -65,10 +65,14 @@ begin
       from taskq.tasks t where t.id = any (woken) and t.id <> all (able);
       woken := able;
     end if;
-    -- Its time may have been put off since it asked.
+    -- Its time may have been put off since it asked, or its queue or group been changed by hand.
     insert into taskq.asks (due_at, queue, key, task_id)
-    select t.not_before, t.queue, t.group_key, t.id
-    from taskq.tasks t where t.id = any (woken) and t.not_before > _ts;
+    select greatest(t.not_before, _ts), t.queue, t.group_key, case when t.not_before > _ts then t.id end
+    from taskq.tasks t
+    where t.id = any (woken) and t.group_key is not null and (t.not_before > _ts or not exists (
+      select from unnest(group_queues, group_keys) as g (queue, key)
+      where g.queue = t.queue and g.key = t.group_key
+    ));
     update taskq.tasks t set gate = 'w' where t.id = any (woken) and t.not_before <= _ts;
   end if;
   -- An ask of a whole queue (key ''), after a change of its settings: each of its groups asks.
