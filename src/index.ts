@@ -36,6 +36,7 @@ export type {
   UnknownHandlers,
 } from './domain/handler-map.ts';
 export type { KeepLog } from './domain/keep-log.ts';
+export type { OnFailure } from './domain/on-failure.ts';
 export type { Retention } from './domain/retention.ts';
 export type {
   Overlap,
