@@ -58,14 +58,16 @@ test.each([
     file: 'meet_edges',
     from: ' and not l.is_met',
     to: '',
+    // Rare: found by this one.
+    first: 129,
   },
-])('and is seen not to where $what', { timeout: 600_000 }, async ({ file, from, to }) => {
+])('and is seen not to where $what', { timeout: 600_000 }, async ({ file, from, to, first = 0 }) => {
   const { text } = (await readFunctions()).find(({ name }) => name === file)!;
   expect(text).toContain(from);
   await queue.admin.rows(text.replace(from, to));
   try {
     let differs = false;
-    for (let nth = 0; nth < 300 && !differs; nth++) {
+    for (let nth = first; nth < first + 300 && !differs; nth++) {
       const { found, expected } = await interleave(seeded(nth));
       differs = JSON.stringify(found) !== JSON.stringify(expected);
     }
