@@ -174,6 +174,7 @@ export {
   type HandlerDefinition,
   type HandlerOptions,
   type Isolation,
+  type NamedParentEnd,
   type ParentEnd,
   type PrepareContext,
   type RunFunctionOptions,

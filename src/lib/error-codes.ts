@@ -207,6 +207,10 @@ export const ERROR_CODES = described({
     meaning: 'a function of the schema refused what it was given',
     remedy: 'correct it as the message says',
   },
+  parents_too_large: {
+    meaning: '`ctx.parents` is asked for results of more than 16 MB together',
+    remedy: 'name the parents, or read one after another with `ctx.eachParent`',
+  },
   result_not_stored: {
     meaning: '`ctx.parents` is asked for a result that could not be stored',
     remedy: 'return less from the parent, or store it elsewhere and return where',

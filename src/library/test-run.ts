@@ -9,7 +9,7 @@ import type { Queryable } from '../lib/database.ts';
 import { TaskqError } from '../lib/errors.ts';
 import type { OpenTransaction, RunSingle } from '../lib/open-transaction.ts';
 import { packageVersion } from '../lib/package-root.ts';
-import { getParents, type ParentRow } from '../queue/inspect/get-parents.ts';
+import { getParents, type ParentsPage, type ParentsQuery } from '../queue/inspect/get-parents.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
 import { ageTask } from '../queue/operate/age-task.ts';
 import { claimOne } from '../queue/protocol/claim-one.ts';
@@ -140,7 +140,8 @@ export class TestRun {
       const schema = this.#handlers.get(type)?.schema;
       return schema && refuseMisfit(type, schema, value);
     };
-    const parents = async () => givenParents(place) ?? getParents(this.#db, task.id);
+    const parents = async (query: ParentsQuery) =>
+      givenParents(place, query) ?? getParents(this.#db, task.id, query);
     const ctx = new Context(attempt, { output: outputTo(attempt, notes), parents, transactions, check });
     const outcome = await runInline(attempt, handler, ctx);
     callOff();
@@ -166,12 +167,14 @@ export class TestRun {
   }
 }
 
-function givenParents({ parents }: GivenPlace): ParentRow[] | undefined {
+function givenParents({ parents }: GivenPlace, { steps }: ParentsQuery): ParentsPage | undefined {
   if (parents === undefined) return undefined;
-  return Object.entries(parents).map(([step, { status = 'completed', result }]) => {
+  const asked = Object.entries(parents).filter(([step]) => steps?.includes(step) ?? true);
+  const rows = asked.map(([step, { status = 'completed', result }]) => {
     const { json, note } = storableResult(result);
     return { step, status, result: json === null ? null : JSON.parse(json), result_note: note };
   });
+  return { rows, after: null };
 }
 
 /** Notes what a handler reports and logs. */

@@ -180,7 +180,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   }
 
   parentsOf({ task }: StartedTask): ReadParents {
-    return () => getParents(this.#beside, task.id);
+    return (query) => getParents(this.#beside, task.id, query);
   }
 
   outputOf(held: StartedTask): HandlerOutput {

@@ -39,6 +39,23 @@ test.each(['parents', 'parents-apart'])('%s gets its step and how its parents ha
   });
 });
 
+test.each(['many-parents', 'many-parents-apart'])(
+  '%s reads parents of 18 MB by name or one after another, not all at once',
+  async (type) => {
+    const parents = Array.from({ length: 6 }, (_, n) => `p${n}`);
+    const { result } = await run(
+      type,
+      parents.map((step) => ({ step, status: 'completed', result: 'x'.repeat(3_000_000) })),
+    );
+    expect(result).toEqual({
+      all: 'parents_too_large',
+      named: ['p1', 'p3'],
+      unknown: 'the step has no parent "nobody"',
+      each: parents.map((step) => `${step} completed 3000000`),
+    });
+  },
+);
+
 test('a step without parents has none', async () => {
   const { id, result } = await run('parents', []);
   expect(result).toEqual({ workflow: { id, step: 'end' }, parents: [] });

@@ -14,7 +14,9 @@ declare
     when _option = 'priority' then '0 to 9 (0 is the most urgent, 9 the least) or critical, high, medium, low'
     when _option = 'delay_ms' then 'milliseconds, a whole number from 0 to 3155760000000 (100 years)'
     when _option in ('timeout_ms', 'expires_ms', 'ms') then duration
-    when _option = 'wait_for' then 'the id of a task'
+    when _option in ('wait_for', 'after_id') then 'the id of a task'
+    when _option = 'parents' then 'an array of names of steps'
+    when _option = 'max_bytes' then 'a whole number from 0 to 1073741824 (1 GB)'
     when _option = 'lease_ms' then 'milliseconds, a whole number from 100 to 86400000 (a day)'
     when _option = 'poll_ms' then 'milliseconds, a whole number from 10 to 86400000 (a day)'
     when _option in ('max_attempts', 'max_losses') then 'a whole number from 1 to 2147483647 (unlimited)'

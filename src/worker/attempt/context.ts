@@ -11,7 +11,7 @@ import type { TaskContext, TaskLog } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
 import { FollowUpList, type PayloadCheck } from './follow-up-list.ts';
 import type { HandlerOutput } from './handler-output.ts';
-import { parentsOf, type ReadParents } from './parents.ts';
+import { eachParent, parentsOf, type ReadParents } from './parents.ts';
 import { runFunction } from './run-function.ts';
 import { type Transactions, transact } from './transact.ts';
 
@@ -103,7 +103,15 @@ export class Context implements TaskContext {
   }
 
   get parents(): TaskContext['parents'] {
-    return async () => (this.workflow === null ? {} : parentsOf(await this.#parents()));
+    return (steps) => parentsOf(this.#readParents, steps);
+  }
+
+  get eachParent(): TaskContext['eachParent'] {
+    return () => eachParent(this.#readParents);
+  }
+
+  get #readParents(): ReadParents {
+    return this.workflow === null ? async () => ({ rows: [], after: null }) : this.#parents;
   }
 
   get transaction(): TaskContext['transaction'] {

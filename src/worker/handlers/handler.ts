@@ -32,6 +32,11 @@ export interface ParentEnd {
   readonly result: unknown;
 }
 
+/** How the parent of this name has ended. */
+export interface NamedParentEnd extends ParentEnd {
+  readonly step: string;
+}
+
 /** What a handler does in its transaction; the value that it returns is the task's result. */
 export type TransactionWork<T> = (client: TransactionClient) => T | Promise<T>;
 
@@ -70,10 +75,13 @@ export interface TaskContext {
   /** Records an error that does not fail the attempt: stored with the errors of the task, at most 100 an attempt. */
   warn(error: unknown): void;
   /**
-   * Returns how the parents of its step have ended, by their names; `{}` if it is no step, or has no parents. Read anew
-   * by each call. Reading `result` of one that completed with a result that could not be stored throws TaskqError.
+   * Returns how the parents of its step have ended, by their names: those named, or all. `{}` if it is no step, or has
+   * no parents. Read anew by each call. Throws TaskqError if the results are larger than 16 MB together, or if one named
+   * is no parent. So does reading `result` of one that completed with a result that could not be stored.
    */
-  parents(): Promise<Readonly<Record<string, ParentEnd>>>;
+  parents<Step extends string = string>(steps?: readonly Step[]): Promise<Readonly<Record<Step, ParentEnd>>>;
+  /** The same, one after another, however large they are together: `for await (const { step, result } of …)`. */
+  eachParent(): AsyncIterable<NamedParentEnd>;
   /**
    * Runs `work` in a transaction of the task's database whose last statement completes the task: what it has written
    * and the completion are committed together, or neither is. To be returned: what the handler does afterwards changes

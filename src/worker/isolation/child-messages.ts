@@ -3,7 +3,7 @@ import type { StoredPayload } from '../../domain/payload.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
 import type { Level } from '../../lib/level.ts';
-import type { ParentRow } from '../../queue/inspect/get-parents.ts';
+import type { ParentsPage, ParentsQuery } from '../../queue/inspect/get-parents.ts';
 import type { AttemptTask, Completion } from '../attempt/attempt.ts';
 import type { TransactionSettings } from '../attempt/handler-transactions.ts';
 import type { AbortReason } from '../handlers/handler.ts';
@@ -27,7 +27,7 @@ export type ToChild =
   | { readonly kind: 'parents'; readonly ask: number; readonly answer: ParentsAnswer };
 
 /** The parents of the task's step, or why they could not be read. */
-export type ParentsAnswer = { readonly rows: readonly ParentRow[] } | { readonly problem: string };
+export type ParentsAnswer = ParentsPage | { readonly problem: string };
 
 /** What the worker knows of a payload; null: it knows no schema of its type. */
 export interface PayloadAnswer {
@@ -44,7 +44,7 @@ export type FromChild =
   /** Its handler enqueues a task: compare its payload with the schema of its type. */
   | { readonly kind: 'check'; readonly check: number; readonly type: string; readonly payload: StoredPayload }
   /** Its handler asks for the parents of its step. */
-  | { readonly kind: 'parents'; readonly ask: number }
+  | { readonly kind: 'parents'; readonly ask: number; readonly query: ParentsQuery }
   /** An error in it was not caught: run no other task in it. */
   | { readonly kind: 'spoilt' }
   | {

@@ -47,9 +47,9 @@ function outputOf(attempt: Attempt): HandlerOutput {
 function contextOf(attempt: Attempt, itsTransactions: Transactions): Context {
   return new Context(attempt, {
     output: outputOf(attempt),
-    parents: async () => {
+    parents: async (query) => {
       if (attempt !== current) throw refused('the parents cannot be read: the attempt has ended');
-      return parents.read();
+      return parents.read(query);
     },
     transactions: itsTransactions,
     check: checks.ask,
@@ -62,7 +62,7 @@ let current: Attempt | undefined;
 let key = '';
 let transactions: HandlerTransactions;
 let mayCommit = () => {};
-const parents = new AskedParents((ask) => send({ kind: 'parents', ask }));
+const parents = new AskedParents((ask, query) => send({ kind: 'parents', ask, query }));
 const checks = new AskedChecks((check, type, payload) => send({ kind: 'check', check, type, payload }));
 
 process.on('message', (message: ToChild) => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { InvalidPayloadError } from '../../domain/errors.ts';
 import { type Completed, type Outcome, outcomeOf } from '../../domain/outcome.ts';
 import { messageOf } from '../../lib/thrown.ts';
+import type { ParentsQuery } from '../../queue/inspect/get-parents.ts';
 import type { Completion } from '../attempt/attempt.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
@@ -137,7 +138,7 @@ export class HandlerProcess {
         void this.#answer(message);
         break;
       case 'parents':
-        void this.#answerParents(message.ask);
+        void this.#answerParents(message.ask, message.query);
         break;
       case 'spoilt':
         this.#spent = true;
@@ -167,11 +168,10 @@ export class HandlerProcess {
     this.#send({ kind: 'checked', check, answer });
   }
 
-  async #answerParents(ask: number): Promise<void> {
-    const answer = await this.#host!.parents().then(
-      (rows) => ({ rows }),
-      (error: unknown) => ({ problem: messageOf(error) }),
-    );
+  async #answerParents(ask: number, query: ParentsQuery): Promise<void> {
+    const answer = await this.#host!.parents(query).catch((error: unknown) => ({
+      problem: messageOf(error),
+    }));
     this.#send({ kind: 'parents', ask, answer });
   }
 

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { getParents } from '../../../src/queue/inspect/get-parents.ts';
+import { getParents as getPage, type ParentsQuery } from '../../../src/queue/inspect/get-parents.ts';
 import { enqueue } from '../rows.ts';
+import type { Session } from '../session.ts';
 import { useDatabase } from '../session.ts';
 import { registerWorker } from '../worker.ts';
 import { insertWorkflow } from './steps.ts';
 
 const queue = useDatabase();
+
+const getParents = async (session: Session, id: string) =>
+  (await getPage(session, id, { maxBytes: 1e6 })).rows;
 
 const NOTE = { bytes: 300_000, head: '[1,1', reason: 'larger than 262144 bytes' };
 
@@ -24,6 +28,37 @@ test('the parents of a step come with their status and result, in the order of t
     { step: 'a', status: 'completed', result: null, result_note: NOTE },
     { step: 'd', status: 'completed', result: null, result_note: null },
   ]);
+});
+
+test('parents come by name, and in pages of about as many bytes as asked for', async () => {
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const { tasks } = await insertWorkflow(queue.admin, [
+    ...names.map((step) => ({ step, status: 'completed', result: 'x'.repeat(1000) })),
+    { step: 'end', after: names },
+  ]);
+  const page = async (query: ParentsQuery) => {
+    const { rows, after } = await getPage(queue.admin, tasks.end!, query);
+    return { steps: rows.map(({ step }) => step).join(), after };
+  };
+  expect(await page({ maxBytes: 1e6 })).toEqual({ steps: 'a,b,c,d,e', after: null });
+  expect(await page({ maxBytes: 1e6, steps: ['d', 'b', 'z'] })).toEqual({ steps: 'b,d', after: null });
+  expect(await page({ maxBytes: 1e6, steps: [] })).toEqual({ steps: '', after: null });
+  expect(await page({ maxBytes: 0 })).toEqual({ steps: 'a', after: tasks.a });
+  expect(await page({ maxBytes: 2500, after: tasks.a! })).toEqual({ steps: 'b,c', after: tasks.c });
+  expect(await page({ maxBytes: 2500, after: tasks.c! })).toEqual({ steps: 'd,e', after: null });
+});
+
+test('options of get_parents that mean nothing are refused', async () => {
+  for (const options of [
+    { parent: ['a'] },
+    { parents: 'a' },
+    { parents: [1] },
+    { max_bytes: -1 },
+    { after_id: 'b' },
+  ])
+    await expect(
+      queue.admin.rows('select * from taskq.get_parents(1, $1)', JSON.stringify(options)),
+    ).rejects.toMatchObject({ code: '22023' });
 });
 
 test('they are known also once the step has ended', async () => {

@@ -1,0 +1,3 @@
+import run from './_many-parents.mjs';
+
+export default { isolation: 'process', run };
