@@ -227,6 +227,28 @@ describe('a task that names what follows its end', () => {
     }
   });
 
+  test.each(['08006', '40001', '53100', '55P03', '57014', '58030'])(
+    'waits with its end while what follows meets the trouble %s, which passes',
+    async (code) => {
+      const plain = await worker();
+      const id = await enqueue(queue.admin, BOTH);
+      const task = await claimOne(plain);
+      await queue.admin.client.query(`
+        create function public.refuse() returns trigger language plpgsql as
+          $$ begin raise 'not now' using errcode = '${code}'; end $$;
+        create trigger refuse before insert on taskq.tasks for each row execute function public.refuse()`);
+      try {
+        await expect(plain.settle(outcome(task, 'completed'))).rejects.toMatchObject({ code });
+      } finally {
+        await queue.admin.client.query('drop trigger refuse on taskq.tasks; drop function public.refuse()');
+      }
+      expect(await queue.admin.rows('select from taskq.dead_tasks')).toEqual([]);
+      await plain.settle(outcome(task, 'completed'));
+      expect(await finishedRow(queue.admin, id)).toMatchObject({ status: 'completed' });
+      expect(await called('type')).toEqual([{ type: 'report' }]);
+    },
+  );
+
   test.each([
     '{"complete": 5}',
     '5',

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { outcomeOf } from '../../src/domain/outcome.ts';
+import { type Completed, outcomeOf } from '../../src/domain/outcome.ts';
 import type { ClaimedTask } from '../../src/domain/task.ts';
 import { openDatabase, type Queryable } from '../../src/lib/database.ts';
 import { Attempt } from '../../src/worker/attempt/attempt.ts';
@@ -34,10 +34,14 @@ async function holding(db: Queryable = queue.admin, count = 2) {
   );
   ledger.claimed(ledger.reserve(count)!, tasks, 0);
   const ends: string[] = [];
+  const kinds: string[] = [];
   const troubles: unknown[] = [];
   const reporter = new Reporter({ db, workerId: worker.id }, ledger, {
     promised: new PromisedClaim(),
-    onSettled: ({ id }, { answer }) => ends.push(`${answer} ${id}`),
+    onSettled: ({ id, outcome }, { answer }) => {
+      ends.push(`${answer} ${id}`);
+      kinds.push(outcome.kind);
+    },
     onGivenBack: ({ id }) => ends.push(`given back ${id}`),
     onNotStored: ({ id }) => ends.push(`not stored ${id}`),
     onRefused: ({ id }) => ends.push(`refused ${id}`),
@@ -47,7 +51,7 @@ async function holding(db: Queryable = queue.admin, count = 2) {
     onSent: () => {},
   });
   const held = ledger.held();
-  return { worker, ledger, reporter, ends, troubles, held, ids: held.map(({ id }) => id) };
+  return { worker, ledger, reporter, ends, kinds, troubles, held, ids: held.map(({ id }) => id) };
 }
 
 test('outcomes and tasks to be given back go to the database, and the ledger is empty when all are answered', async () => {
@@ -91,6 +95,34 @@ test('a task whose answer was lost is not counted as a lost lease when it is sen
   await ledger.untilEmpty();
   expect(ends.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
 });
+
+test.each(['failed', 'completed'])(
+  'after a ctx.transaction whose commit had no answer, what is sent again is what was recorded: %s',
+  async (recorded) => {
+    let isLost = true;
+    const { worker, ledger, reporter, ends, kinds, held, ids } = await holding({
+      async query(statement) {
+        const rows = await queue.admin.query(statement);
+        if (!isLost) return rows as never;
+        isLost = false;
+        throw new Error('the connection is gone');
+      },
+    });
+    const completed = outcomeOf({ kind: 'returned', value: 1 }) as Completed;
+    for (const task of held) start(ledger, task).attempt.completion = { state: 'sent', outcome: completed };
+    if (recorded === 'completed')
+      await queue.admin.rows(
+        'select * from taskq.complete($1, $2, $3)',
+        ...[worker.id, ids, held.map(({ leaseNo }) => leaseNo)],
+      );
+    const failed = outcomeOf({ kind: 'threw', thrown: new Error('no answer') });
+    for (const task of held) ledger.report(task, failed, 5);
+    void reporter.run(ended.signal);
+    await ledger.untilEmpty();
+    expect(ends.toSorted()).toEqual(ids.map((id) => `already ${id}`).toSorted());
+    expect(kinds).toEqual([recorded, recorded]);
+  },
+);
 
 test('what was never sent, for want of a connection, is lost if its lease is over by then', async () => {
   const nowhere = openDatabase({

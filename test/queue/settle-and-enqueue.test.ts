@@ -260,6 +260,53 @@ describe('a follow-up that is refused', () => {
   });
 });
 
+describe('a trigger of the application that is itself broken', () => {
+  const TRIGGER = `
+    create table public.audit (payload jsonb);
+    create function public.audit() returns trigger language plpgsql as
+      $$ begin if new.type = 'mail' then insert into public.audit values (new.payload); end if; return new; end $$;
+    create trigger audit before insert on taskq.tasks for each row execute function public.audit()`;
+  const undo = () =>
+    queue.admin.client.query('drop function public.audit() cascade; drop table if exists public.audit');
+
+  test.each([
+    ['as its table was dropped', 'drop table public.audit', '42P01'],
+    ['as its table has no such column', 'alter table public.audit drop column payload', '42601'],
+  ])('refuses a follow-up, %s', async (_why, broken, code) => {
+    const { worker, tasks } = await claimed(2);
+    await queue.admin.client.query(TRIGGER);
+    try {
+      await queue.admin.rows(broken);
+      const [one, other] = tasks.map((task, nth) => followed(task, { type: nth === 0 ? 'mail' : 'work' }));
+      expect(await settle(worker, one!, other!)).toMatchObject([
+        { answer: 'recorded', extra: { status: 'dead', reason: 'follow_up_refused', error: { code } } },
+        { answer: 'recorded', extra: null },
+      ]);
+      expect(await enqueued('type')).toEqual([{ type: 'work' }]);
+    } finally {
+      await undo();
+    }
+  });
+
+  test('is not blamed for a fault of these functions', async () => {
+    const { worker, tasks } = await claimed();
+    await queue.admin.client.query(TRIGGER);
+    const insertPlain = 'insert_plain(jsonb, jsonb, bigint[], jsonb[], timestamptz, boolean)';
+    try {
+      await queue.admin.rows(`alter function taskq.${insertPlain} rename to elsewhere`);
+      await expect(settle(worker, followed(tasks[0]!, { type: 'mail' }))).rejects.toMatchObject({
+        code: '42883',
+      });
+    } finally {
+      await queue.admin.rows(
+        `alter function taskq.${insertPlain.replace('insert_plain', 'elsewhere')} rename to insert_plain`,
+      );
+      await undo();
+    }
+    expect(await queue.admin.rows('select from taskq.dead_tasks')).toEqual([]);
+  });
+});
+
 describe('a fault of the functions themselves', () => {
   // Broken, each in a way of its own: what a release does that changes one and not the other.
   test.each([

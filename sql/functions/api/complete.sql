@@ -192,7 +192,7 @@ begin
   end if;
   if locked_count < cardinality(_ids) then
     return query
-    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    select missed.id, missed.lease_no, missed.answer, missed.extra
     from taskq.answer_unheld(_worker, _ids, _lease_nos, done, done_nos) as missed;
   end if;
 end

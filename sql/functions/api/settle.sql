@@ -85,7 +85,7 @@ begin
     noted := taskq.note_again(_worker, ids, lease_nos, agains, ts);
     -- Those it could not lock do not complete without.
     return query
-    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    select missed.id, missed.lease_no, missed.answer, missed.extra
     from unnest(ids, lease_nos, agains) as o (id, lease_no, again)
     cross join lateral taskq.answer_unheld(_worker, array[o.id], array[o.lease_no], '{}', '{}') as missed
     where o.again is not null and o.id <> all (noted);
@@ -96,7 +96,7 @@ begin
   end if;
   if ids is not null then
     return query
-    select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), null::jsonb
+    select o.id, o.lease_no, coalesce(missed.answer, 'recorded'), missed.extra
     from taskq.complete(_worker, ids, lease_nos, ran_ms, results, notes) as missed
     right join unnest(ids, lease_nos) as o (id, lease_no) on missed.id = o.id and missed.lease_no = o.lease_no;
   end if;

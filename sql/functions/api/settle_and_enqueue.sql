@@ -6,7 +6,7 @@
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
 -- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error
--- that is no refusal of theirs (a lost connection, a lock, a full disk) is raised, and nothing is recorded.
+-- that is no refusal of theirs (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing is recorded.
 --
 -- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The call
 -- waits for such a key for 20 ms, and then for 1 ms for each entry, so send few of these in one call, and no others
@@ -69,7 +69,9 @@ begin
       get stacked diagnostics breach = constraint_name;
       if have_keys and sqlstate = '55P03' then
         wait_ms := 1;
-      elsif not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue' then
+      elsif not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue'
+        and not taskq.is_of_trigger(sqlstate)
+      then
         raise;
       end if;
     end;
@@ -84,7 +86,9 @@ begin
         continue;
       end if;
       get stacked diagnostics breach = constraint_name;
-      if not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue' then
+      if not taskq.is_refusal(sqlstate) and breach <> 'a_queue_names_where_its_handlers_enqueue'
+        and not taskq.is_of_trigger(sqlstate)
+      then
         raise;
       end if;
       refused := jsonb_build_object(

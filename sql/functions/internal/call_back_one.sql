@@ -1,5 +1,6 @@
 -- Enqueues one task of taskq.enqueue_callbacks, after an insert of all of them has failed. If it cannot be inserted, it
--- becomes a dead letter with the error as its reason. Returns what to wake, as taskq.insert_plain does; null: nothing.
+-- becomes a dead letter with the error as its reason; a passing trouble of the server or of these functions is raised.
+-- Returns what to wake, as taskq.insert_plain does; null: nothing.
 create or replace function taskq.call_back_one(_task jsonb, _settings jsonb[], _ts timestamptz)
 returns jsonb
 language plpgsql security definer
@@ -14,7 +15,9 @@ begin
   set constraints all immediate;
   return wakes;
 exception when others then
-  if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+  if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('08', '40', '55')
+    or (left(sqlstate, 2) = '42' and not taskq.is_of_trigger(sqlstate))
+  then
     raise;
   end if;
   insert into taskq.dead_tasks

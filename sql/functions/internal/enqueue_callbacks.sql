@@ -15,7 +15,9 @@ begin
     select i.wakes into wakes from taskq.insert_plain(_tasks, '{}', null, settings, _ts, true) as i;
     set constraints all immediate;
   exception when others then
-    if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('40', '55') then
+    if taskq.is_server_fault(sqlstate) or left(sqlstate, 2) in ('08', '40', '55')
+      or (left(sqlstate, 2) = '42' and not taskq.is_of_trigger(sqlstate))
+    then
       raise;
     end if;
     wakes := '{}';

@@ -251,7 +251,7 @@ begin
   -- The rest is not held under that lease. An id whose attempt already has an outcome is a repeat, not a loss.
   if coalesce(cardinality(held), 0) < cardinality(ids) then
     return query
-    select missed.id, missed.lease_no, missed.answer, null::jsonb
+    select missed.id, missed.lease_no, missed.answer, missed.extra
     from taskq.answer_unheld(_worker, ids, lease_nos, held, held_nos) as missed;
   end if;
 end

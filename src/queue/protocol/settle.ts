@@ -1,6 +1,6 @@
 import type { Completed, Outcome, RunAgain } from '../../domain/outcome.ts';
 import type { StoredError } from '../../domain/storable-error.ts';
-import { type Lease, leaseKey } from '../../domain/task.ts';
+import { type Lease, leaseKey, type TaskStatus } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
 
 export interface Settlement extends Lease {
@@ -28,6 +28,8 @@ export interface SettleAnswer {
   readonly answer: 'recorded' | 'already' | 'lost' | 'busy';
   /** Null for a task that has completed. */
   readonly consequence: Consequence | null;
+  /** After a repeat or a loss, what the task is now; absent: it is gone. */
+  readonly status?: TaskStatus;
 }
 
 interface Row {
@@ -130,7 +132,9 @@ function inOrder(leases: readonly Lease[], rows: readonly Row[], absent: SettleA
   const answers = new Map(
     rows.map(({ id, lease_no: leaseNo, answer, extra }) => [
       leaseKey({ id, leaseNo }),
-      { answer, consequence: extra },
+      answer === 'recorded'
+        ? { answer, consequence: extra }
+        : { answer, consequence: null, ...(extra && { status: extra.status }) },
     ]),
   );
   return leases.map((lease) => answers.get(leaseKey(lease)) ?? absent);

@@ -157,12 +157,18 @@ export class OutcomeRecorder {
   #finish(held: EndedTask, answer: SettleAnswer): void {
     const { hooks } = this.#options;
     const { delivery, attempt } = held;
-    // The handler's own transaction may have recorded it, and its answer was lost.
+    const { status } = answer;
+    const isGone = answer.answer === 'lost' && status === undefined;
+    // The handler's own transaction may have completed it, and its answer was lost; or this outcome, sent before.
     const completion = attempt?.completion.state === 'sent' ? attempt.completion : undefined;
-    const isRepeat = answer.answer === 'lost' && (delivery?.isRepeat === true || completion !== undefined);
+    const isCommitted =
+      completion !== undefined && (isGone || (answer.answer === 'already' && status === 'completed'));
+    const isRepeat = isCommitted || (answer.answer === 'lost' && delivery?.isRepeat === true);
     const known = isRepeat ? { ...answer, answer: 'already' as const } : answer;
-    const isCommitted = completion !== undefined && known.answer === 'already';
-    hooks.onSettled(isCommitted ? { ...held, outcome: completion.outcome } : held, known);
+    hooks.onSettled(
+      isCommitted ? { ...held, outcome: completion.outcome } : held,
+      isCommitted ? { answer: 'already', consequence: null } : known,
+    );
     if (delivery?.refusal !== undefined && (isRepeat || answer.answer !== 'lost'))
       hooks.onNotStored(held, delivery.refusal);
   }

@@ -1,0 +1,23 @@
+-- Returns whether an error of class 42 (a name is unknown, or a right is missing), raised where tasks were inserted, is
+-- that of a trigger which the application has on them, as one that writes to a table dropped since: it refuses a task.
+-- Otherwise it is a fault of these functions, which says nothing of the task: they fail without any task, too.
+create or replace function taskq.is_of_trigger(_sqlstate text)
+returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+as $$
+begin
+  if left(_sqlstate, 2) <> '42' or not exists (
+    select from pg_trigger g where g.tgrelid = 'taskq.tasks'::regclass and not g.tgisinternal
+  ) then
+    return false;
+  end if;
+  perform from taskq.insert_plain('[]', '{}', null, taskq.enqueue_settings(), clock_timestamp(), true) as none;
+  perform from taskq.enqueue_many('[]');
+  perform from taskq.settle_followed(0, '[]', 1000);
+  return true;
+exception when others then
+  return false;
+end
+$$;
