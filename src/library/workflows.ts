@@ -53,7 +53,11 @@ export interface WorkflowsHost {
   knownTypes(): readonly string[];
 }
 
-/** The workflows of a queue: tasks that wait for each other. */
+/**
+ * The workflows of a queue: tasks that wait for each other. Of an id that no workflow has, because there never was one or
+ * it outlived its retention, `show` returns undefined; `close`, `cancel`, `retry` and `wait` throw TaskqError
+ * `no_such_workflow`.
+ */
 export interface Workflows {
   /**
    * Starts an open workflow without steps; `enqueue` adds them, with the option `workflow`. Returns its id. Throws
@@ -70,12 +74,12 @@ export interface Workflows {
   /** Iterates over workflows, newest first. */
   list(filter?: WorkflowFilter): AsyncIterable<WorkflowRecord>;
 
-  /** Returns a workflow with its steps; undefined: there is none, or it outlived its retention. */
+  /** Returns a workflow with its steps; undefined: there is none. */
   show(id: string): Promise<WorkflowDetails | undefined>;
 
   /**
    * Cancels a workflow: ends the steps that no worker holds, notifies the workers of the others, and refuses further
-   * steps. Returns `cancelled`; `requested` while steps still run; `not_live` if it has ended, or there is none.
+   * steps. Returns `cancelled`; `requested` while steps still run; `not_live` if it has ended.
    */
   cancel(
     id: string,
@@ -91,7 +95,7 @@ export interface Workflows {
 
   /**
    * Waits until a workflow has ended and returns how; one that is stuck has not. Throws WaitDeadlineError after
-   * `timeout` (the workflow continues), TaskqError `no_such_workflow`, or the signal's reason.
+   * `timeout` (the workflow continues), or the signal's reason.
    */
   wait(id: string, options?: WaitOptions): Promise<WorkflowEnd>;
 }
@@ -119,7 +123,14 @@ export class QueueWorkflows implements Workflows {
   async close(id: string, { by }: { readonly by?: string } = {}): Promise<boolean> {
     checkedWorkflowId(id);
     const { closeWorkflow } = await import('../queue/operate/close-workflow.ts');
-    return this.#host.withDatabase((db) => closeWorkflow(db, id, { by }));
+    return this.#host
+      .withDatabase((db) => closeWorkflow(db, id, { by }))
+      .catch((error: unknown) => {
+        const { constraint } = Object(error instanceof TaskqError ? error.cause : error) as {
+          constraint?: unknown;
+        };
+        throw constraint === 'the_workflow_exists' ? noSuchWorkflow(id) : error;
+      });
   }
 
   /** Starts a workflow that was built. */
@@ -157,13 +168,16 @@ export class QueueWorkflows implements Workflows {
   ): Promise<CancelWorkflowAnswer> {
     checkedWorkflowId(id);
     const { cancelWorkflow } = await import('../queue/operate/cancel-workflow.ts');
-    return this.#host.withDatabase((db) => cancelWorkflow(db, id, { reason, by }));
+    const answer = await this.#host.withDatabase((db) => cancelWorkflow(db, id, { reason, by }));
+    if (answer.answer === 'not_live' && answer.state === null) throw noSuchWorkflow(id);
+    return answer;
   }
 
   async retry(id: string, { by }: { readonly by?: string } = {}): Promise<readonly RetriedStepRecord[]> {
     checkedWorkflowId(id);
     const { retryWorkflow } = await import('../queue/operate/retry-workflow.ts');
     const steps = await this.#host.withDatabase((db) => retryWorkflow(db, id, { by }));
+    if (steps.length === 0 && (await this.show(id)) === undefined) throw noSuchWorkflow(id);
     return steps.map(({ task_id: taskId, ...step }) => ({ ...step, taskId }));
   }
 
@@ -172,11 +186,14 @@ export class QueueWorkflows implements Workflows {
     const timeoutMs = timeout === undefined ? undefined : toDurationMs(timeout, 'timeout');
     const waited = await this.#host.waitFor(id, { signal, ...(timeoutMs !== undefined && { timeoutMs }) });
     if (waited.kind === 'deadline') throw new WaitDeadlineError(id, 'workflow');
-    if (waited.kind === 'gone')
-      throw new TaskqError('no_such_workflow', `no workflow ${id}: it never was, or outlived its retention`);
+    if (waited.kind === 'gone') throw noSuchWorkflow(id);
     const { name, state, steps } = waited.end;
     return { id, name, state, steps: steps ?? {} };
   }
+}
+
+function noSuchWorkflow(id: string): TaskqError {
+  return new TaskqError('no_such_workflow', `no workflow ${id}: it never was, or outlived its retention`);
 }
 
 const PAGE = 100;

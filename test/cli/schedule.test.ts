@@ -44,7 +44,7 @@ describe('taskq schedule add', () => {
         ],
         ...['--jitter', '30s', '--queue', 'q', '--priority', 'low', '--tag', 'a=b', '--max-attempts', '5'],
       ),
-    ).toMatch(/^schedule nightly is added: it fires next at \S+ \S+ \(in .*\)$/);
+    ).toMatch(/^schedule nightly is added: it fires next at \S+ \S+ local time \(in .*\)$/);
     const [schedule] = await stored();
     expect(schedule).toMatchObject({
       ...{ expression: '30 2 * * MON-FRI', tz: 'Europe/Berlin', type: 'double', payload: { n: 1 } },
@@ -63,6 +63,13 @@ describe('taskq schedule add', () => {
 
   test.each([
     ['an unknown time zone', ['x', '@daily', 'double', '--tz', 'Mars'], '--tz "Mars": unknown time zone'],
+    [
+      'a misspelt time zone',
+      ['x', '@daily', 'double', '--tz', 'Europe/Berln'],
+      '(did you mean "Europe/Berlin"?)',
+    ],
+    ['a misspelt policy', ['x', '@daily', 'double', '--missed', 'latst'], '(did you mean "latest"?)'],
+    ['a misspelt interval', ['x', '@evry 90s', 'double'], '(did you mean "@every"?)'],
     ['30 February', ['x', '0 0 30 2 *', 'double'], 'never fires'],
     ['an interval below a second', ['x', '@every 999ms', 'double'], 'at least 1s'],
     ['a name of 201 bytes', ['x'.repeat(201), '@daily', 'double'], 'expected at most 200 bytes'],

@@ -231,7 +231,7 @@ test('the record says how it goes, and leaves out what does not apply', () => {
   ]);
   const stuck = [step('a'), step('b', [], { status: 'dead' }), step('c', ['a', 'b'], { status: 'blocked' })];
   expect(record({ state: 'stuck', max_dead: 0 }, stuck)).toContainEqual(
-    '  stuck    what is left waits for b (dead): taskq workflow retry 7',
+    `  stuck    what is left waits for b (dead, task ${stuck[1]!.task_id}): taskq workflow retry 7`,
   );
   expect(record({ max_dead: 0 })).toContainEqual('  fails    after the first death');
 });

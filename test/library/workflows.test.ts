@@ -85,7 +85,9 @@ describe('cancel and retry', () => {
       state: null,
     });
     expect(await workflows.cancel(id)).toEqual({ answer: 'not_live', state: 'cancelled' });
-    expect(await workflows.cancel('999999999')).toEqual({ answer: 'not_live', state: null });
+    for (const verb of ['close', 'cancel', 'retry', 'wait'] as const)
+      await expect(workflows[verb]('999999999')).rejects.toMatchObject({ code: 'no_such_workflow' });
+    expect(await workflows.show('999999999')).toBeUndefined();
     const answer = { answer: 'retried', key: null, holder: null, error: null, taskId: expect.any(String) };
     expect(await workflows.retry(id, { by: 'ann' })).toEqual([
       { step: 'a', ...answer },

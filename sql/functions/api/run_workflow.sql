@@ -63,7 +63,7 @@ begin
     select o.value ->> 'type' from jsonb_each(_workflow) as o (name, value)
     where o.name in ('on_step', 'on_failing', 'on_end') and o.value <> 'null'
   ), options);
-  tasks := taskq.checked_steps(tasks, null);
+  tasks := taskq.checked_steps(tasks, null, true);
   select e.place, case when e.task ->> 'step' is null then 'has no name' else 'names a workflow' end as fault into bad
   from jsonb_array_elements(tasks) with ordinality as e (task, place)
   where e.task ->> 'step' is null or e.task ->> 'workflow' is not null

@@ -5,8 +5,9 @@
 -- traceparent or source gets the traceparent of its task, and `follow-up of <id>`.
 --
 -- A task whose follow-ups are refused (an unknown type, a bad option, a trigger of the application) becomes a dead
--- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error
--- that is no refusal of theirs (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing is recorded.
+-- letter, `follow_up_refused`; the others are recorded. extra is then that of settle, and has the error. An error that
+-- is no refusal of theirs (a lost connection, a lock, a full disk, a missing function of ours) is raised, and nothing
+-- is recorded.
 --
 -- If follow-ups have keys, an entry whose key a producer has in an open transaction answers `busy`: ask again. The call
 -- waits for such a key for 20 ms, and then for 1 ms for each entry, so send few of these in one call, and no others

@@ -101,7 +101,7 @@ begin
     begin
       select i.* into ids, news from taskq.insert_steps(_tasks, options, nulls, settings, _ts) as i;
     exception when data_exception or check_violation then
-      perform taskq.checked_tasks(_tasks, options ->> 'type');
+      perform taskq.checked_tasks(_tasks, options ->> 'type', _new is not null);
       raise;
     end;
   end if;

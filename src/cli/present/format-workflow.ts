@@ -82,11 +82,12 @@ const ORDER = [
 ];
 
 function stuckText({ id, steps }: ShownWorkflow): string {
-  const statuses = new Map(steps.map(({ step, status }) => [step, status]));
+  const byName = new Map(steps.map((step) => [step.step, step]));
   const deaths = steps
     .filter(({ waits }) => waits)
-    .flatMap(({ parents }) => parents.filter(({ step, is_met }) => !is_met && isDeath(statuses.get(step))))
-    .map(({ step }) => printable(`${step} (${statuses.get(step)})`));
+    .flatMap(({ parents }) => parents.filter(({ is_met }) => !is_met).map(({ step }) => byName.get(step)))
+    .filter((parent) => parent !== undefined && isDeath(parent.status))
+    .map((parent) => printable(`${parent!.step} (${parent!.status}, task ${parent!.task_id})`));
   return `what is left waits for ${listed([...new Set(deaths)])}: taskq workflow retry ${id}`;
 }
 

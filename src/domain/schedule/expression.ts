@@ -64,7 +64,7 @@ const NAMED: Readonly<Record<string, string>> = {
 function namedFields(name: string, what: string, input: unknown): string {
   if (Object.hasOwn(NAMED, name)) return NAMED[name]!;
   const names = [...Object.keys(NAMED), '@every'];
-  throw refused(what, input, `expected ${names.join(', ')}${didYouMean(name, names)}`);
+  throw refused(what, input, `expected ${names.join(', ')}${didYouMean(name.split(' ')[0]!, names)}`);
 }
 
 function intervalOf(text: string, what: string, input: unknown): IntervalExpression {

@@ -1,4 +1,5 @@
 import { badOption } from '../../lib/bad-option.ts';
+import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 
 /**
@@ -13,7 +14,10 @@ export function parseMissed(input: unknown, what = 'missed'): Missed {
   if (input === 'all') return `all:${MOST_LATE}`;
   const all = typeof input === 'string' ? /^all:([1-9]\d{0,3})$/.exec(input) : null;
   if (all !== null) return `all:${Number(all[1])}`;
-  throw badOption(`${what} ${shown(input)}: expected skip, latest, all, or all:n with n from 1 to 9999`);
+  const meant = typeof input === 'string' ? didYouMean(input, ['skip', 'latest', 'all']) : '';
+  throw badOption(
+    `${what} ${shown(input)}: expected skip, latest, all, or all:n with n from 1 to 9999${meant}`,
+  );
 }
 
 /** How many late ticks `all` fires. */

@@ -1,4 +1,5 @@
 import { badOption } from '../../lib/bad-option.ts';
+import { didYouMean } from '../../lib/nearest.ts';
 import { shown } from '../../lib/shown.ts';
 
 /**
@@ -7,7 +8,10 @@ import { shown } from '../../lib/shown.ts';
  */
 export function checkedZone(zone: unknown, what = 'tz'): string {
   if (typeof zone === 'string' && /^[A-Za-z]/.test(zone) && isKnown(zone)) return zone;
-  throw badOption(`${what} ${shown(zone)}: unknown time zone; expected a name such as Europe/Berlin or UTC`);
+  const meant = typeof zone === 'string' ? didYouMean(zone, Intl.supportedValuesOf('timeZone')) : '';
+  throw badOption(
+    `${what} ${shown(zone)}: unknown time zone; expected a name such as Europe/Berlin or UTC${meant}`,
+  );
 }
 
 function isKnown(zone: string): boolean {

@@ -164,17 +164,17 @@ describe('refused, with nothing stored:', () => {
     [
       'a parent that is no name',
       [step('a'), step('b', 3)],
-      'task 2 cannot be enqueued: after [3]: expected an array of names of steps (text of 1 to 200 bytes), or of objects such as {"step": "a", "on_death": "wait"}: on_death cancel, continue or wait',
+      'step "b" cannot be enqueued: after [3]: expected an array of names of steps (text of 1 to 200 bytes), or of objects such as {"step": "a", "on_death": "wait"}: on_death cancel, continue or wait',
     ],
     [
       'another on_death',
       [step('a'), { ...step('b', 'a'), on_death: 'contine' }],
-      'task 2 cannot be enqueued: on_death "contine": expected cancel, continue or wait (did you mean "continue"?)',
+      'step "b" cannot be enqueued: on_death "contine": expected cancel, continue or wait (did you mean "continue"?)',
     ],
     [
       'an unknown option',
       [{ ...step('a'), aftre: ['b'] }],
-      'task 1 cannot be enqueued: unknown option "aftre" (did you mean "after"?)',
+      'step "a" cannot be enqueued: unknown option "aftre" (did you mean "after"?)',
     ],
     [
       'an unknown type',
@@ -197,7 +197,7 @@ describe('refused, with nothing stored:', () => {
     [
       'an invalid key',
       [{ ...step('a'), key: '' }],
-      'task 1 cannot be enqueued: key "": expected text of 1 to 500 bytes',
+      'step "a" cannot be enqueued: key "": expected text of 1 to 500 bytes',
     ],
   ];
   test.each(REFUSED)('%s', async (_why, steps, message) => {

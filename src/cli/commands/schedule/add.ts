@@ -50,7 +50,7 @@ export const scheduleAdd: CliCommand<AddOptions> = {
     await context.output.answer({ name, created, next_at: nextAt }, ({ now }) => {
       const what = `schedule ${printable(name)} is ${created ? 'added' : 'changed'}`;
       if (nextAt === null) return what;
-      return `${what}: it fires next at ${localTime(nextAt)} (${relativeTime(nextAt, now)})`;
+      return `${what}: it fires next at ${localTime(nextAt)} local time (${relativeTime(nextAt, now)})`;
     });
   },
 };
