@@ -98,7 +98,7 @@ begin
       return query
       select
         s.id, s.lease_no, s.answer,
-        case s.answer when 'recorded' then s.extra || jsonb_build_object('error', refused) end
+        case s.answer when 'recorded' then s.extra || jsonb_build_object('error', refused) else s.extra end
       from taskq.settle(_worker, json_build_array(
         (entry::jsonb - '{enqueue,again}'::text[])
           || jsonb_build_object('outcome', 'dead', 'reason', 'follow_up_refused', 'error', refused)

@@ -15,6 +15,7 @@ declare
   ids bigint[];
   lease_nos integer[];
   answers text[];
+  extras jsonb[];
   tasks jsonb;
   allowed jsonb;
   holder record;
@@ -51,7 +52,8 @@ begin
         hint = 'see taskq queues set --may-enqueue';
   end if;
 
-  select array_agg(s.id), array_agg(s.lease_no), array_agg(s.answer) into ids, lease_nos, answers
+  select array_agg(s.id), array_agg(s.lease_no), array_agg(s.answer), array_agg(s.extra)
+  into ids, lease_nos, answers, extras
   from taskq.settle(
     _worker, (select json_agg(e.entry::jsonb - 'enqueue') from json_array_elements(_outcomes) as e (entry))
   ) as s;
@@ -92,6 +94,6 @@ begin
   -- Deferred triggers refuse here, not at the commit.
   set constraints all immediate;
   return query
-  select r.id, r.lease_no, r.answer, null::jsonb from unnest(ids, lease_nos, answers) as r (id, lease_no, answer);
+  select r.* from unnest(ids, lease_nos, answers, extras) as r;
 end
 $$;

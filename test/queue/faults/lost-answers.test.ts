@@ -30,26 +30,29 @@ async function sameWorkerElsewhere(worker: PlainWorker): Promise<PlainWorker> {
 }
 
 test.each([
-  ['completed', 'finished_tasks'],
-  ['cancelled', 'finished_tasks'],
-  ['failed', 'task_errors'],
-  ['dead', 'dead_tasks'],
-])('a %s outcome whose answer was lost is answered "already" when sent again', async (kind, table) => {
-  const id = await enqueue(queue.admin);
-  const worker = await registerWorker(await queue.session());
-  const task = await claimOne(worker);
-  const settlement = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
-  const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
-  await loseAnswer(worker, (it) => it.settle(settlement), isDone);
-  const before = await queue.admin.rows('select * from taskq.all_tasks');
-  const again = await sameWorkerElsewhere(worker);
-  for (let n = 0; n < 3; n++)
-    expect(await again.settle(settlement)).toMatchObject([{ id, answer: 'already', extra: null }]);
-  expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
-  expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
-    ['failed', 'dead'].includes(kind) ? 1 : 0,
-  );
-});
+  ['completed', 'finished_tasks', 'completed'],
+  ['cancelled', 'finished_tasks', 'cancelled'],
+  ['failed', 'task_errors', 'pending'],
+  ['dead', 'dead_tasks', 'dead'],
+])(
+  'a %s outcome whose answer was lost is answered "already" when sent again',
+  async (kind, table, status) => {
+    const id = await enqueue(queue.admin);
+    const worker = await registerWorker(await queue.session());
+    const task = await claimOne(worker);
+    const settlement = outcome(task, kind, { error: { message: 'once' }, reason: 'once' });
+    const isDone = () => queue.admin.value<boolean>(`select exists (select from taskq.${table})`);
+    await loseAnswer(worker, (it) => it.settle(settlement), isDone);
+    const before = await queue.admin.rows('select * from taskq.all_tasks');
+    const again = await sameWorkerElsewhere(worker);
+    for (let n = 0; n < 3; n++)
+      expect(await again.settle(settlement)).toMatchObject([{ id, answer: 'already', extra: { status } }]);
+    expect(await queue.admin.rows('select * from taskq.all_tasks')).toEqual(before);
+    expect(await queue.admin.value('select count(*)::int from taskq.task_errors')).toBe(
+      ['failed', 'dead'].includes(kind) ? 1 : 0,
+    );
+  },
+);
 
 test('a repeat that comes after the task runs again is lost: the new lease alone may write', async () => {
   const id = await enqueue(queue.admin);

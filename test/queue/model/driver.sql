@@ -85,7 +85,7 @@ begin
       );
     when 'settle' then
       return (
-        select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, extra ->> 'status')), ', ' order by id, lease_no)
+        select string_agg(format('%s:%s %s', id, lease_no, concat_ws(' ', answer, case when answer <> 'lost' then extra ->> 'status' end)), ', ' order by id, lease_no)
         from taskq.settle_and_enqueue(worker, model.followed(e -> 'outcomes'))
       );
     when 'give_back' then

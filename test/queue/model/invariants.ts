@@ -44,7 +44,9 @@ export const INVARIANTS: readonly Invariant[] = [
     rule: 'a lease has at most one outcome, and `already` is told only of one that has it',
     holds: ({ action, after, answer }) =>
       after.leases.every(({ outcomes }) => outcomes <= 1) &&
-      (action.verb !== 'settle' || answer !== 'already' || lease(after, action.lease).outcomes === 1),
+      (action.verb !== 'settle' ||
+        !answer.startsWith('already') ||
+        lease(after, action.lease).outcomes === 1),
   },
   {
     promise: 'P3',
@@ -69,14 +71,14 @@ export const INVARIANTS: readonly Invariant[] = [
     holds: ({ before, action, after, answer }) => {
       if (!('lease' in action) || action.verb === 'start') return true;
       if (holds(before, action)) return true;
-      return sameRow(before, after) && ['lost', 'already'].includes(answer);
+      return sameRow(before, after) && isRefusal(answer);
     },
   },
   {
     promise: 'P4',
     rule: 'who holds the task is never refused, not even on a lease that ran out',
     holds: ({ before, action, answer }) =>
-      !('lease' in action) || !holds(before, action) || !['lost', 'already'].includes(answer),
+      !('lease' in action) || !holds(before, action) || !isRefusal(answer),
   },
   {
     promise: 'P5',
@@ -136,6 +138,8 @@ export const INVARIANTS: readonly Invariant[] = [
 
 const holds = (task: Task, action: Action & { readonly lease: number }) =>
   isHeld(task) && task.leaseNo === action.lease && !('by' in action);
+
+const isRefusal = (answer: string) => answer === 'lost' || answer.startsWith('already');
 
 const lease = (task: Task, no: number) => task.leases.find((one) => one.no === no)!;
 

@@ -156,7 +156,7 @@ function settle(task: Task, { lease, outcome }: { lease: number; outcome: Outcom
 
 /** What a settle is answered for a lease that does not hold the task. */
 function answerToRepeat(task: Task, lease: number): string {
-  return task.status !== 'gone' && task.leaseNo === lease ? 'already' : 'lost';
+  return task.status !== 'gone' && task.leaseNo === lease ? `already ${task.status}` : 'lost';
 }
 
 function giveBack(task: Task, ran: boolean): Stepped {
