@@ -194,6 +194,10 @@ export const ERROR_CODES = described({
     meaning: 'a file could not be written',
     remedy: 'check the permissions and the space of its directory',
   },
+  parents_too_large: {
+    meaning: '`ctx.parents` is asked for results of more than 16 MB together',
+    remedy: 'name the parents, or read one after another with `ctx.eachParent`',
+  },
   partly_enqueued: {
     meaning: 'an enqueue of many tasks failed midway; those of earlier transactions remain',
     remedy: 'continue after the number or line that the error names',
@@ -206,10 +210,6 @@ export const ERROR_CODES = described({
   refused: {
     meaning: 'a function of the schema refused what it was given',
     remedy: 'correct it as the message says',
-  },
-  parents_too_large: {
-    meaning: '`ctx.parents` is asked for results of more than 16 MB together',
-    remedy: 'name the parents, or read one after another with `ctx.eachParent`',
   },
   result_not_stored: {
     meaning: '`ctx.parents` is asked for a result that could not be stored',

@@ -14,7 +14,8 @@ export function parseMissed(input: unknown, what = 'missed'): Missed {
   if (input === 'all') return `all:${MOST_LATE}`;
   const all = typeof input === 'string' ? /^all:([1-9]\d{0,3})$/.exec(input) : null;
   if (all !== null) return `all:${Number(all[1])}`;
-  const meant = typeof input === 'string' ? didYouMean(input, ['skip', 'latest', 'all']) : '';
+  const meant =
+    typeof input === 'string' && !input.includes(':') ? didYouMean(input, ['skip', 'latest', 'all']) : '';
   throw badOption(
     `${what} ${shown(input)}: expected skip, latest, all, or all:n with n from 1 to 9999${meant}`,
   );
