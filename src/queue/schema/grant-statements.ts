@@ -2,7 +2,7 @@ import { withLiterals } from '../../lib/literal.ts';
 import { type Kind, kindsIn } from './head-comment.ts';
 import { type Addition, commentOf, type SqlFunction } from './schema-release.ts';
 
-/** The role that owns the schema: it may do nothing else, and nobody logs in as it. */
+/** The role that owns the schema. It cannot log in, and may do nothing else. */
 export const OWNER = 'taskq_owner';
 
 /** Which roles are to have which rights. */
