@@ -25,6 +25,9 @@ function useEffects(per: 'test' | 'file' = 'test') {
       (await queue.rows<{ run: number }>('select run from effects where task_id = $1 order by n', id)).map(
         ({ run }) => run,
       ),
+    /** What its attempts have recorded, in their order. */
+    errorsOf: (id: string) =>
+      queue.rows('select error from taskq.task_errors where task_id = $1 order by failed_at', id),
     /** Connections of handlers' transactions. */
     connections: () =>
       queue.value<number>(
@@ -34,7 +37,7 @@ function useEffects(per: 'test' | 'file' = 'test') {
 }
 
 describe('on a worker that goes on', () => {
-  const { queue, effectsOf } = useEffects('file');
+  const { queue, effectsOf, errorsOf } = useEffects('file');
   let worker: RunningTaskq;
   beforeAll(() => {
     worker = queue.work();
@@ -46,7 +49,7 @@ describe('on a worker that goes on', () => {
       await queue.hasStatus(id, 'completed');
       expect(await effectsOf(id)).toEqual([3]);
       expect(await queue.task(id)).toMatchObject({ attempts: 1 });
-      const errors = await queue.rows('select error from taskq.task_errors where task_id = $1', id);
+      const errors = await errorsOf(id);
       expect(errors).toMatchObject([{ error: { name: 'TypeError', message: 'not today' } }]);
     });
 
@@ -56,10 +59,7 @@ describe('on a worker that goes on', () => {
       });
       await queue.hasStatus(id, 'completed');
       expect(await effectsOf(id)).toEqual([3]);
-      const errors = await queue.rows(
-        'select error from taskq.task_errors where task_id = $1 order by failed_at',
-        id,
-      );
+      const errors = await errorsOf(id);
       expect(errors).toMatchObject([
         { error: { code: '23505' } },
         {
@@ -77,10 +77,7 @@ describe('on a worker that goes on', () => {
       });
       await queue.hasStatus(id, 'completed');
       expect(await effectsOf(id)).toEqual([3]);
-      const errors = await queue.rows(
-        'select error from taskq.task_errors where task_id = $1 order by failed_at',
-        id,
-      );
+      const errors = await errorsOf(id);
       expect(errors).toMatchObject([
         { error: { code: 'transaction_misused', message: expect.stringMatching(/savepoints/) } },
         { error: { code: '25000' } },
