@@ -143,7 +143,7 @@ describe('by roles without a right on any table of the queue,', () => {
   });
 });
 
-test('every example is run here', () => {
-  const names = ['application.mjs', 'enqueue.mjs', 'trigger.sql', 'worker.py', 'worker.sql'];
+test('every example is run, here or, the supervisors, in test/queue/supervisors', () => {
+  const names = ['application.mjs', 'enqueue.mjs', 'supervisors', 'trigger.sql', 'worker.py', 'worker.sql'];
   expect(readdirSync(EXAMPLES)).toEqual(names);
 });
