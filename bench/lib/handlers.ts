@@ -5,6 +5,8 @@ import type { Payload } from './payload.ts';
 /** What a task does besides reading its payload: nothing, take its time, or sometimes fail first. */
 export type HandlerKind =
   | { readonly kind: 'noop' }
+  /** Logs a line: taskq alone. */
+  | { readonly kind: 'log' }
   /** Calls the SQL function that the payload names: taskq alone. */
   | { readonly kind: 'function'; readonly atomic: boolean }
   /** Reports to the parent when each task started. */
@@ -51,6 +53,7 @@ export function makeHandler(handler: HandlerKind): { run: Run; counted: Counted 
   };
   const runs: Record<HandlerKind['kind'], Run> = {
     noop: end,
+    log: end,
     function: end,
     stamp,
     async flaky(payload, attempt) {

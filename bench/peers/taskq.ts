@@ -45,15 +45,18 @@ async function openProducer(address: StoreAddress, connections: number): Promise
 
 interface Context {
   readonly attempt: number;
+  readonly log: Pick<TaskContext['log'], 'info'>;
   enqueue(type: string, payload: Payload): Promise<unknown>;
 }
 
 /** The worker that an application runs; `taskq work` is the same behind a command. */
 async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Working>> {
+  const logs = order.handler.kind === 'log';
   const handler = {
     ...(!order.history && { retention: 'none' }),
     ...(order.handler.kind === 'flaky' && { backoff: { kind: 'fixed', base: '5s', jitter: 0 } as const }),
     run: (payload: Payload, ctx: Context) => {
+      if (logs) ctx.log.info('done', { n: payload.n });
       if (payload.follow === undefined) return run(payload, ctx.attempt);
       return ctx.enqueue(TYPE, { n: payload.n }).then(() => run(payload, ctx.attempt));
     },

@@ -16,11 +16,13 @@ interface Contestant {
   readonly system: SystemName;
   readonly tuning: Tuning;
   readonly history: boolean;
+  readonly logs?: true;
 }
 
 /** pg-boss always keeps finished jobs, graphile-worker never does; taskq and BullMQ are configurable. */
 const BEST: readonly Contestant[] = [
   { who: 'taskq', system: 'taskq', tuning: 'best', history: false },
+  { who: 'taskq, a line each', system: 'taskq', tuning: 'best', history: false, logs: true },
   { who: 'floor', system: 'floor', tuning: 'best', history: false },
   { who: 'taskq, history', system: 'taskq', tuning: 'best', history: true },
   { who: 'floor, history', system: 'floor', tuning: 'best', history: true },
@@ -66,13 +68,13 @@ interface Run {
 }
 
 async function measure(bench: Bench, { contestant, processes, tasks, bytes }: Run): Promise<void> {
-  const { who, system, tuning, history } = contestant;
+  const { who, system, tuning, history, logs } = contestant;
   if (!bench.has(system)) return;
   const what = nameOf(contestant, processes, bytes);
   bench.progress(`${what}: ${who}`);
   const isSlow = SLOW.includes(system);
   const limitMs = bench.quick ? 3000 : tuning === 'defaults' || isSlow ? DEFAULTS_MS : BEST_MS;
-  const order = { system, tuning, history, handler: { kind: 'noop' as const } };
+  const order = { system, tuning, history, handler: { kind: logs ? ('log' as const) : ('noop' as const) } };
   const result = await workOff(bench, {
     order,
     processes,

@@ -21,8 +21,8 @@ export function listenerLog(listener: (event: WorkerEvent) => unknown, lowest: L
     hasThrown = true;
     process.emitWarning(`the listener of a taskq worker threw: ${messageOf(thrown)}`, 'TaskqWarning');
   };
+  const passing = new Set(LEVELS.slice(LEVELS.indexOf(lowest)));
   const call = (event: WorkerEvent) => {
-    if (LEVELS.indexOf(event.level) < LEVELS.indexOf(lowest)) return;
     try {
       const answer = listener(event);
       if (answer instanceof Promise) answer.catch(complain);
@@ -34,8 +34,11 @@ export function listenerLog(listener: (event: WorkerEvent) => unknown, lowest: L
     isDebugEnabled: lowest === 'debug',
     event(name, fields = {}) {
       const [level, message] = EVENTS[name];
-      call({ ...fields, event: name, level, message });
+      if (passing.has(level)) call({ ...fields, event: name, level, message });
     },
-    write: (level, message, line) => call({ ...line, event: 'task.log', level, message }),
+    // No spread: on Node 20 it costs more than all else that becomes of a line.
+    write(level, message, { task_id, type, attempt, fields }) {
+      if (passing.has(level)) call({ task_id, type, attempt, fields, event: 'task.log', level, message });
+    },
   };
 }

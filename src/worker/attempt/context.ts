@@ -81,11 +81,15 @@ export class Context implements TaskContext {
   }
 
   get log(): TaskLog {
-    const about = { task_id: this.id, type: this.type, attempt: this.attempt };
     const at =
       (level: Level): TaskLog['info'] =>
-      (message, fields = {}) =>
-        this.#output.write(level, messageText(message), { ...about, fields: copyReadable(fields) });
+      (message, fields) =>
+        this.#output.write(level, messageText(message), {
+          task_id: this.id,
+          type: this.type,
+          attempt: this.attempt,
+          fields: copyReadable(fields),
+        });
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   }
 
@@ -162,6 +166,14 @@ function messageText(message: unknown): string {
 
 /** Leave out unreadable fields: a log line must not fail the attempt. */
 function copyReadable(fields: unknown): Record<string, unknown> {
+  try {
+    return { ...(fields as object | undefined) };
+  } catch {
+    return copyEach(fields);
+  }
+}
+
+function copyEach(fields: unknown): Record<string, unknown> {
   try {
     return Object.fromEntries(Object.keys(Object(fields)).map((name) => [name, read(fields, name)]));
   } catch {

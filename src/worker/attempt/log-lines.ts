@@ -56,11 +56,38 @@ export function loggedLine(
   return { at: performance.now(), level, message: text, fields: fieldsOf(fields, text) };
 }
 
+/** The fields as they are stored. Most are few and short, cannot change, and stay as they are: few lines are stored. */
 function fieldsOf(fields: Readonly<Record<string, unknown>>, message: string): unknown {
-  for (const _ in fields) {
-    const room = Math.max(MAX_LINE_BYTES - Buffer.byteLength(message), 3);
-    const { json, note } = storableResult(fields, { ...STORABLE_LIMITS, resultBytes: room });
-    return json === null ? shortBytes(`${note?.head ?? ''}…`, room) : JSON.parse(json);
+  let units = message.length;
+  let isPlain = true;
+  let isEmpty = true;
+  for (const name in fields) {
+    isEmpty = false;
+    const value = fields[name];
+    units += name.length + AROUND_UNITS + (typeof value === 'string' ? value.length : 0);
+    isPlain &&= isStorable(name) && isPlainValue(value);
   }
-  return undefined;
+  if (isEmpty) return undefined;
+  return isPlain && units <= MAX_LINE_BYTES / MOST_UNIT_BYTES ? fields : judged(fields, message);
+}
+
+/** Of a name with its colon and quotes, and a number. */
+const AROUND_UNITS = 32;
+/** Bytes that JSON needs for a UTF-16 unit at most: `\u0001`. */
+const MOST_UNIT_BYTES = 6;
+
+function isPlainValue(value: unknown): boolean {
+  return typeof value === 'string'
+    ? isStorable(value)
+    : Number.isFinite(value) || typeof value === 'boolean' || value === null;
+}
+
+function isStorable(text: string): boolean {
+  return storableText(text) === text;
+}
+
+function judged(fields: Readonly<Record<string, unknown>>, message: string): unknown {
+  const room = Math.max(MAX_LINE_BYTES - Buffer.byteLength(message), 3);
+  const { json, note } = storableResult(fields, { ...STORABLE_LIMITS, resultBytes: room });
+  return json === null ? shortBytes(`${note?.head ?? ''}…`, room) : JSON.parse(json);
 }

@@ -30,8 +30,8 @@ export function createLog({ level, about }: LogOptions, stream: DestinationStrea
       const [level, message] = EVENTS[name];
       logger[level]({ event: name, ...fields }, message);
     },
-    write(level, message, line) {
-      logger[level]({ event: 'task.log', ...line }, message);
+    write(level, message, { task_id, type, attempt, fields }) {
+      logger[level]({ event: 'task.log', task_id, type, attempt, fields }, message);
     },
   };
 }
