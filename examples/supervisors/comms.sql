@@ -1,5 +1,5 @@
--- E-mails and text messages under supervisors: each message is sent by attempts, and a supervisor decides about the next
--- one from the facts that the last ones have left.
+-- E-mails under a supervisor: each is sent by attempts, and the supervisor decides about the next one from the facts
+-- that the last ones have left.
 --
 --   taskq migrate --with queues
 --   psql "$DATABASE_URL" -1 -v ON_ERROR_STOP=1 -f examples/supervisors/comms.sql
@@ -7,8 +7,8 @@
 -- The flow of an e-mail, whose text stands in comms.email_message:
 --
 --   comms.kickoff_send_email        makes the root, comms.send_email_task, and enqueues its supervisor
---   comms.send_email_supervisor     makes an attempt, comms.send_email_attempt, if none is outstanding; enqueues the task
---                                   of type `email` for it, and itself again for later; ends when the facts say so
+--   comms.send_email_supervisor     makes an attempt, comms.send_email_attempt, if none is outstanding; enqueues the
+--                                   task of type `email` for it, and itself for later; ends when the facts say so
 --   comms.get_email_payload         is called before the provider (before_handler)
 --   comms.record_email_success      is called after it (success_handler): comms.send_email_attempt_succeeded
 --   comms.record_email_failure      or else this one is (error_handler): comms.send_email_attempt_failed
@@ -89,18 +89,22 @@ as $$
   select count(*)::integer from comms.send_email_attempt a where a.send_email_task_id = _send_email_task_id
 $$;
 
--- Whether it has failed as often as it may.
-create function comms.is_send_email_stuck(_send_email_task_id bigint)
+-- Whether the attempts to send a message have failed as often as they may.
+create function comms.is_send_email_stuck(_email_message_id bigint)
 returns boolean
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-  select comms.count_send_email_failed_attempts(_send_email_task_id) >= 5
-    and not comms.has_send_email_succeeded_attempt(_send_email_task_id)
+  select exists (
+    select from comms.send_email_task t
+    where t.email_message_id = _email_message_id
+      and comms.count_send_email_failed_attempts(t.send_email_task_id) >= 5
+      and not comms.has_send_email_succeeded_attempt(t.send_email_task_id)
+  )
 $$;
 
--- Starts to send a message, at _scheduled_at; does nothing if that was done before. A validation_failure_message says
--- what is wrong with the arguments; null: nothing.
+-- Starts to send a message, at _scheduled_at; does nothing if that was done before. A
+-- validation_failure_message says what is wrong with the arguments; null: nothing.
 create function comms.kickoff_send_email(
   _email_message_id bigint, _scheduled_at timestamptz default now(), out validation_failure_message text
 )
@@ -115,7 +119,7 @@ begin
     return;
   end if;
   if not exists (select from comms.email_message m where m.email_message_id = _email_message_id) then
-    validation_failure_message := format('there is no e-mail message %s', _email_message_id);
+    validation_failure_message := format('there is no e-mail %s', _email_message_id);
     return;
   end if;
   insert into comms.send_email_task (email_message_id) values (_email_message_id)
@@ -149,6 +153,7 @@ set lock_timeout = '10s'
 as $$
 declare
   _send_email_task_id constant bigint := _payload ->> 'send_email_task_id';
+  _email_message_id bigint;
   _check integer;
   _num_failures integer;
   _send_email_attempt_id bigint;
@@ -157,7 +162,7 @@ begin
   if _send_email_task_id is null then
     return '{"status": "missing_send_email_task_id"}';
   end if;
-  select t.next_check into _check
+  select t.email_message_id, t.next_check into _email_message_id, _check
   from comms.send_email_task t where t.send_email_task_id = _send_email_task_id
   for update;
   if not found then
@@ -166,8 +171,8 @@ begin
   if (_payload ->> 'check')::integer <> _check then
     return '{"status": "superseded"}';
   end if;
-  -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome it would be outstanding for ever.
-  -- Within the day an operator can revive it.
+  -- The task of an attempt may be lost: dead, cancelled or deleted. Without an outcome, the attempt would be
+  -- outstanding for ever. Within the day an operator can revive the task.
   insert into comms.send_email_attempt_failed (send_email_attempt_id, error_message)
   select a.send_email_attempt_id, 'no outcome within a day'
   from comms.send_email_attempt a
@@ -180,7 +185,7 @@ begin
   if comms.has_send_email_succeeded_attempt(_send_email_task_id) then
     return '{"status": "succeeded"}';
   end if;
-  if comms.is_send_email_stuck(_send_email_task_id) then
+  if comms.is_send_email_stuck(_email_message_id) then
     return '{"status": "max_attempts_reached"}';
   end if;
   _num_failures := comms.count_send_email_failed_attempts(_send_email_task_id);
@@ -300,8 +305,11 @@ $$;
 -- As `taskq grants --worker worker_service_user --functions comms.send_email_supervisor …` grants them.
 do $$
 begin
-  create role worker_service_user nologin;
+  if to_regrole('worker_service_user') is null then
+    create role worker_service_user nologin;
+  end if;
 exception
+  -- Roles belong to the server: made for another database meanwhile.
   when duplicate_object or unique_violation then null;
 end
 $$;

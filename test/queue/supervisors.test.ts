@@ -16,7 +16,7 @@ let install: string;
 beforeAll(async () => {
   await migrate({ databaseUrl: queue.directUrl, with: ['queues'] });
   install = await readFile(join(SQL, 'with', 'queues', 'install.sql'), 'utf8');
-  for (const name of ['comms']) {
+  for (const name of ['comms', 'comms_sms', 'files', 'accounts', 'api']) {
     await queue.admin.client.query(await readFile(join(EXAMPLES, `${name}.sql`), 'utf8'));
   }
 });
@@ -95,8 +95,58 @@ const PROCESSES: readonly Process[] = [
       returning email_message_id`,
     type: 'email',
     prepared: { to_address: 'ann@example.org', subject: 'Hello', text: 'How are you?' },
-    unknown: 'there is no e-mail message 999',
+    unknown: 'there is no e-mail 999',
     missing: 'email_message_id is missing',
+    maxAttempts: 5,
+  },
+  {
+    schema: 'comms',
+    name: 'send_sms',
+    kickoff: 'comms.kickoff_send_sms',
+    supervisor: 'comms.send_sms_supervisor',
+    rootId: 'send_sms_task_id',
+    attemptId: 'send_sms_attempt_id',
+    handlers: {
+      before_handler: 'comms.get_sms_payload',
+      success_handler: 'comms.record_sms_success',
+      error_handler: 'comms.record_sms_failure',
+    },
+    tables: {
+      root: 'comms.send_sms_task',
+      attempt: 'comms.send_sms_attempt',
+      succeeded: 'comms.send_sms_attempt_succeeded',
+      failed: 'comms.send_sms_attempt_failed',
+    },
+    seed: `insert into comms.sms_message (to_number, body) values ('+4915550100', 'Hello') returning sms_message_id`,
+    type: 'sms',
+    prepared: { to_number: '+4915550100', body: 'Hello' },
+    unknown: 'there is no text message 999',
+    missing: 'sms_message_id is missing',
+    maxAttempts: 5,
+  },
+  {
+    schema: 'files',
+    name: 'file_deletion',
+    kickoff: 'files.kickoff_file_deletion',
+    supervisor: 'files.file_deletion_supervisor',
+    rootId: 'file_deletion_task_id',
+    attemptId: 'file_deletion_attempt_id',
+    handlers: {
+      before_handler: 'files.get_file_delete_payload',
+      success_handler: 'files.record_file_delete_success',
+      error_handler: 'files.record_file_delete_failure',
+    },
+    tables: {
+      root: 'files.file_deletion_task',
+      attempt: 'files.file_deletion_attempt',
+      succeeded: 'files.file_deletion_task_succeeded',
+      failed: 'files.file_deletion_task_failed',
+    },
+    seed: `insert into files.file (bucket, object_key) values ('recordings', 'ann/1.wav') returning file_id`,
+    type: 'file_delete',
+    prepared: { bucket: 'recordings', object_key: 'ann/1.wav' },
+    unknown: 'there is no file 999',
+    missing: 'file_id is missing',
     maxAttempts: 5,
   },
 ];
@@ -275,6 +325,130 @@ describe.each(PROCESSES)('$schema.$name', (process) => {
   });
 });
 
+describe('accounts', () => {
+  beforeEach(() => queue.admin.rows('truncate accounts.account, files.file cascade'));
+
+  /** Makes an account with this many files, and returns its id. */
+  const makeAccount = (files: number) =>
+    queue.admin.value<string>(
+      `with account as (
+         insert into accounts.account (email_address, display_name) values ('ann@example.org', 'Ann') returning account_id
+       ), recording as (
+         insert into files.file (bucket, object_key) select 'recordings', n from generate_series(1, $1) as n returning file_id
+       ), file as (
+         insert into accounts.account_file select account_id, file_id from account, recording
+       )
+       select account_id from account`,
+      files,
+    );
+  const request = (id: unknown) =>
+    queue.admin.value<string | null>('select api.request_account_deletion($1)', id);
+
+  /** Runs what waits until nothing does, as workers would, without the pauses. */
+  async function runAll(
+    deletes: 'success_handler' | 'error_handler' = 'success_handler',
+  ): Promise<unknown[]> {
+    const answers: unknown[] = [];
+    for (;;) {
+      const taken = await takeAll();
+      if (taken.length === 0) return answers;
+      for (const { type, payload } of taken) {
+        if (type === 'db_function') answers.push(await call(payload.db_function, payload));
+        else await call(payload[deletes], { original_payload: payload, error: '403 Forbidden' });
+      }
+    }
+  }
+
+  const outcome = async () => ({
+    ...(await queue.admin.row<Record<string, unknown>>(
+      `select (select count(*)::integer from accounts.account_deletion_task_succeeded) as succeeded,
+         array(select error_message from accounts.account_deletion_task_failed) as failed,
+         array(select flag from accounts.account_flag order by flag) as flags,
+         (select count(*)::integer from files.file_metadata where metadata @> '{"deleted": true}') as deleted,
+         (select email_address from accounts.account) as email_address`,
+    )),
+  });
+
+  test.each([0, 2])('an account with %i files is deleted once they are, and anonymized', async (files) => {
+    const id = await makeAccount(files);
+    expect([await request(id), await request(id)]).toEqual([null, null]);
+    await runAll();
+    expect(await outcome()).toEqual({
+      ...{ succeeded: 1, failed: [], flags: ['anonymized', 'deleted'], deleted: files, email_address: null },
+    });
+  });
+
+  test('a file that cannot be deleted ends the deletion, and the account is not anonymized', async () => {
+    await request(await makeAccount(2));
+    expect((await runAll('error_handler')).at(-1)).toEqual({ status: 'account_deletion_failed' });
+    const first = await queue.admin.value<string>('select min(file_id) from files.file');
+    expect(await outcome()).toEqual({
+      ...{ succeeded: 0, failed: [`deletion of file ${first} is stuck`], flags: ['deleted'], deleted: 0 },
+      email_address: 'ann@example.org',
+    });
+    expect(await queue.admin.value('select count(*)::integer from files.file_deletion_task_failed')).toBe(10);
+  });
+
+  test('an anonymization that fails again and again ends the deletion, with each failure on record', async () => {
+    await queue.admin.rows(
+      'alter table accounts.account add constraint the_address_stays check (email_address is not null)',
+    );
+    await request(await makeAccount(1));
+    await runAll();
+    expect(await outcome()).toEqual({
+      ...{ succeeded: 0, failed: ['account anonymization is stuck'], flags: ['deleted'], deleted: 1 },
+      email_address: 'ann@example.org',
+    });
+    const failures = await queue.admin.rows<{ error_message: string }>(
+      'select error_message from accounts.account_anonymization_task_failed',
+    );
+    expect(failures).toHaveLength(5);
+    for (const { error_message } of failures) expect(error_message).toMatch(/the_address_stays/);
+    await queue.admin.rows('alter table accounts.account drop constraint the_address_stays');
+  });
+
+  test('kickoffs say what is wrong with their ids, and do nothing', async () => {
+    expect([await request(999), await request(null)]).toEqual([
+      'there is no account 999',
+      'account_id is missing',
+    ]);
+    const anonymize = 'select accounts.kickoff_account_anonymization($1)';
+    expect(await queue.admin.value(anonymize, 999)).toBe('there is no account 999');
+    expect(await queue.admin.value(anonymize, null)).toBe('account_id is missing');
+    expect(await takeAll()).toEqual([]);
+  });
+
+  test.each(['account_deletion', 'account_anonymization'])(
+    'two runs of %s_supervisor at once, or one after the other, act once',
+    async (name) => {
+      const id = await makeAccount(1);
+      expect(await queue.admin.value(`select accounts.kickoff_${name}($1)`, id)).toBeNull();
+      const { payload } = await takeOne('db_function');
+      const [one, other] = [await queue.session(), await queue.session()];
+      await queue.admin.rows(
+        'alter table accounts.account add constraint the_address_stays check (email_address is not null)',
+      );
+      await one.rows('begin');
+      await call(payload.db_function, payload, one);
+      const waiting = call(payload.db_function, payload, other);
+      await waitUntilBlocked(queue.admin);
+      await one.rows('commit');
+      expect(await waiting).toEqual({ status: 'superseded' });
+      expect(await call(payload.db_function, payload)).toEqual({ status: 'superseded' });
+      const next = (await takeAll()).filter(
+        ({ payload: { db_function } }) => db_function === payload.db_function,
+      );
+      expect(next).toMatchObject([{ payload: { ...payload, check: 2 } }]);
+      await queue.admin.rows('alter table accounts.account drop constraint the_address_stays');
+      for (const [given, status] of [
+        [{}, `missing_${name}_task_id`],
+        [{ [`${name}_task_id`]: 999_999 }, `${name}_task_not_found`],
+      ] as const)
+        expect(await call(payload.db_function, given)).toEqual({ status });
+    },
+  );
+});
+
 test('every function runs as its owner, with a fixed search path, and is granted to the worker alone or to none', async () => {
   const functions = await queue.admin.rows<{ name: string; definer: boolean; path: string; callers: string }>(
     `select p.oid::regproc::text as name, p.prosecdef as definer,
@@ -292,5 +466,5 @@ test('every function runs as its owner, with a fixed search path, and is granted
       callers: isCalled.test(name) ? 'worker_service_user' : '',
     })),
   );
-  expect(functions.filter(({ name }) => isCalled.test(name)).length).toBeGreaterThan(3);
+  expect(functions.filter(({ name }) => isCalled.test(name))).toHaveLength(14);
 });
