@@ -143,7 +143,7 @@ describe('by roles without a right on any table of the queue,', () => {
   });
 });
 
-test('every example is run, here or, the supervisors, in test/queue/supervisors', () => {
+test('every example is run, here or, the supervisors, in test/examples', () => {
   const names = ['application.mjs', 'enqueue.mjs', 'supervisors', 'trigger.sql', 'worker.py', 'worker.sql'];
   expect(readdirSync(EXAMPLES)).toEqual(names);
 });

@@ -45,7 +45,9 @@ describe('the package', () => {
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'bin/taskq.js', 'package.json'],
       'handlers/package.json',
       'bench/results/latest.svg', // which the README shows
-      ...['_webhook', 'email', 'file_delete', 'http', 'sms'].map((name) => `handlers/${name}.ts`),
+      ...['_webhook', 'db_function', 'email', 'file_delete', 'http', 'sms'].map(
+        (name) => `handlers/${name}.ts`,
+      ),
     ];
     expect(paths).toEqual([...declared, ...bundled, ...sql, ...explained, ...others].sort());
   });
