@@ -122,6 +122,8 @@ describe('a task of a channel', () => {
           .catch(() => null),
       )
       .toMatch(/^1[012]\d$/);
+    // It would be tried again beside a later test.
+    expect(await queue.run('cancel', id)).toMatchObject({ code: 0 });
     const { facts } = await run('http', to('/busy'));
     expect(facts).toMatchObject([{ fact: 'failed', payload: { retry_after_s: 120 } }]);
   });
@@ -162,6 +164,20 @@ describe('a task of a channel', () => {
     expect(received).toHaveLength(1);
     expect(facts).toEqual([]);
   });
+
+  test.each([
+    ['before', '/ok', 'succeeded'],
+    ['success', '/ok', 'succeeded'],
+    ['error', '/broken', 'failed'],
+  ])(
+    'calls a function again, %s, that was in conflict, and the provider once',
+    async (conflict, path, status) => {
+      const { task, facts, received } = await run('http', to(path, { conflict }));
+      expect(task).toMatchObject({ status: 'completed', attempts: 0, result: { status } });
+      expect(facts).toMatchObject([{ fact: status }]);
+      expect(received).toHaveLength(1);
+    },
+  );
 
   test.each([[], 'http', null, { before_handler: 7 }, { error_handler: '' }])(
     'is a dead letter at once with the payload %j',

@@ -96,9 +96,9 @@ async function preparedBy(
   if (name === undefined) return { value: payload };
   let answer: FunctionAnswer;
   try {
-    answer = await ctx.runFunction(name);
+    answer = await callUntilAnswered(name, ctx);
   } catch (error) {
-    if (isPassing(error) || !isFunctionError(error)) throw error;
+    if (ctx.signal.aborted || !isFunctionError(error)) throw error;
     return new Refusal(FAILED, messageOf(error), error);
   }
   const { status, message } = answer;
@@ -120,7 +120,7 @@ async function fail(
     if (typeof retryAfterMs === 'number') throw new Retry({ delay: retryAfterMs, message, cause });
     throw cause;
   }
-  await callUntilAnswered(name, ctx, {
+  await record(name, ctx, {
     original_payload: parseExact(ctx.payloadText),
     error: message,
     ...(typeof retryAfterMs === 'number' && { retry_after_s: Math.ceil(retryAfterMs / 1000) }),
@@ -134,7 +134,7 @@ async function recordSuccess(payload: ChannelPayload, ctx: TaskContext, answer: 
   const { success_handler: name } = payload;
   if (name === undefined) return;
   try {
-    await callUntilAnswered(name, ctx, {
+    await record(name, ctx, {
       original_payload: parseExact(ctx.payloadText),
       worker_payload: answer,
     });
@@ -145,14 +145,17 @@ async function recordSuccess(payload: ChannelPayload, ctx: TaskContext, answer: 
   }
 }
 
-/** Calls it again while the database is away, or in each other's way. */
-async function callUntilAnswered(name: string, ctx: TaskContext, payload: object): Promise<void> {
+async function record(name: string, ctx: TaskContext, payload: object): Promise<void> {
+  const { status, message } = await callUntilAnswered(name, ctx, payload);
+  if (status === FAILED)
+    throw new FunctionError('FunctionFailed', message ?? `${name} answered without success`);
+}
+
+/** Calls it again while the database is away, or in each other's way. Without a payload, with that of the task. */
+async function callUntilAnswered(name: string, ctx: TaskContext, payload?: object): Promise<FunctionAnswer> {
   for (let failures = 1; ; failures++) {
     try {
-      const { status, message } = await ctx.runFunction(name, payload);
-      if (status === FAILED)
-        throw new FunctionError('FunctionFailed', message ?? `${name} answered without success`);
-      return;
+      return await ctx.runFunction(name, payload);
     } catch (error) {
       if (ctx.signal.aborted || !isPassing(error)) throw error;
       await new Wakeup().wait(backingOffMs(failures, Math.random()), ctx.signal);
