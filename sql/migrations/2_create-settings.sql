@@ -250,15 +250,21 @@ create table taskq.breakers (
 
 -- What claims have to attend to; nearly always empty, so that they need to look at nothing else. Settles leave the
 -- failures of types with a breaker (those of a batch are one row), and the success of a probe, for the next claim, and
--- taskq.resume_type what it closes. The row of a breaker that is open stays.
+-- taskq.resume_type what it closes. The row of a breaker that is open stays, at infinity.
 create table taskq.breaker_events (
   type text collate "C" not null,
   at timestamptz not null,
   failures integer not null default 0,
   probe_id bigint,
   is_open boolean not null default false,
-  is_resume boolean not null default false
+  is_resume boolean not null default false,
+  constraint the_row_of_an_open_breaker_stays_in_reach check (not is_open or at = 'infinity')
 );
+
+-- Claims read it from a place on, as they do asks: dead rows that an open snapshot holds lie before.
+create index breaker_events_by_time on taskq.breaker_events (at);
+
+create index resumes_by_type on taskq.breaker_events (type) where is_resume;
 
 create function taskq.keep_breaker()
 returns trigger

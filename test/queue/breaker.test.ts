@@ -175,6 +175,51 @@ test('beside an open breaker, a claim of others reads at most half as many pages
   expect(await pagesOfClaims()).toBeLessThanOrEqual(1.5 * before);
 });
 
+test('reported failures that an open snapshot holds slow down no claim, nor the count of new ones', async () => {
+  const EVENTS = 20_000;
+  const claimer = workerOf(await queue.directSession(), worker.id);
+  await reportPlans(claimer.session);
+  const snapshot = await queue.session();
+  await snapshot.rows('begin isolation level repeatable read');
+  await snapshot.rows('select from taskq.breaker_events');
+  await queue.admin.rows(
+    "insert into taskq.breaker_events (type, at, failures) select 'work', now() - interval '1 h', 1 from generate_series(1, $1)",
+    EVENTS,
+  );
+  await queue.admin.rows('delete from taskq.breaker_events');
+  const now = Number(await queue.admin.value('select taskq.epoch_us(clock_timestamp())'));
+  const cursor = Array.from({ length: 22 }, (_, n) => (n % 2 === 0 ? now : 0));
+  const pagesOfClaim = async () => {
+    const pages: number[] = [];
+    // The first ones make plans.
+    for (let n = 0; n < 3; n++)
+      pages.push((await explained(claimer.session, () => claimer.claim({ cursor }))).pages);
+    return Math.min(...pages);
+  };
+  // It has 150 pages of such rows.
+  expect(await pagesOfClaim()).toBeLessThan(100);
+  const ids = await enqueueSome(queue.admin, 3);
+  for (let n = 0; n < 2; n++) await fail(await claimOne(worker));
+  expect(await pagesOfClaim()).toBeLessThan(100);
+  expect(await isOpen()).toBe(true);
+  expect(await liveRow(queue.admin, ids[2]!)).toMatchObject({ status: 'pending' });
+});
+
+test('a failure that was committed long after its time is counted by the next sweep', async () => {
+  const claimer = claimerOf(queue.admin, worker, { costMs: 1000 });
+  await claimer.sweep();
+  await claimer.claim(1);
+  await queue.admin.rows(
+    "insert into taskq.breaker_events (type, at, failures) values ('work', clock_timestamp() - interval '1 min', 2)",
+  );
+  await claimer.claim(1);
+  expect(await isOpen()).toBe(false);
+  claimer.pass(3_600_000);
+  expect(await claimer.sweep()).toBe(1);
+  await claimer.claim(1);
+  expect(await isOpen()).toBe(true);
+});
+
 describe('a probe', () => {
   test('is one task, once the time after the last failure has passed', async () => {
     const ids = await open(3);

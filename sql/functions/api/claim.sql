@@ -77,7 +77,9 @@ declare
   asking text[];
   asked_to timestamptz;
   asks_left jsonb;
-  steps_from timestamptz;
+  -- The least place of all queues: what workflows ask for, and breakers, belong to none.
+  asks_from timestamptz;
+  has_steps boolean;
   steps_left timestamptz;
   released bigint[];
   given bigint[];
@@ -99,6 +101,7 @@ declare
   cut_level integer;
   looked_to timestamptz;
   has_breakers boolean;
+  events_from timestamptz;
   may_probe boolean;
   is_probe boolean := false;
   limits taskq.standing_limit[];
@@ -138,23 +141,30 @@ begin
   look_back_to := ts - make_interval(secs => _look_back_ms / 1000.0);
   -- One array each: two set-returning items in the statement below would be joined queue first, and an `order by` above
   -- it would lock rows that it does not take.
-  select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id),
-    exists (select from taskq.breaker_events)
-  into level_queues, level_priorities, level_times, level_ids, has_breakers
+  select array_agg(level.queue), array_agg(level.priority), array_agg(level.after_at), array_agg(level.after_id)
+  into level_queues, level_priorities, level_times, level_ids
   from taskq.open_levels(_worker, _queues, _cursor, look_back_to, ts) as level;
+  has_breakers := pg_relation_size('taskq.breaker_events') > 0;
+  has_steps := pg_relation_size('taskq.workflow_asks') > 0;
+  if has_breakers or has_steps then
+    select least(look_back_to, coalesce(min(coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity')), '-infinity'))
+    into asks_from
+    from generate_series(1, cardinality(_queues)) as q (place);
+  end if;
+  -- It counts the failures that were reported last, even those that were committed after the claim before this one.
   if has_breakers then
-    select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, ts) as b;
-    may_probe := may_probe and _start + _ahead > 0 and spare = 0;
+    events_from := least(asks_from, ts - interval '2 seconds');
+    if exists (select from taskq.breaker_events e where e.at >= events_from) then
+      select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, events_from, ts) as b;
+      may_probe := may_probe and _start + _ahead > 0 and spare = 0;
+    end if;
   end if;
   -- Where no workflow was ever asked for, the table has no page. Before groups: a released step may wait for a slot.
-  if pg_relation_size('taskq.workflow_asks') > 0 then
-    select least(look_back_to, coalesce(min(coalesce(taskq.cursor_at(_cursor, q.place, 10), '-infinity')), '-infinity'))
-    into steps_from
-    from generate_series(1, cardinality(_queues)) as q (place);
+  if has_steps then
     -- What is asked for from here on is for the next claim.
     asked_to := ts - interval '1 microsecond';
-    if exists (select from taskq.workflow_asks a where a.due_at <= ts and a.due_at >= steps_from) then
-      select a.left_at, a.released into steps_left, released from taskq.attend_workflows(steps_from, ts) as a;
+    if exists (select from taskq.workflow_asks a where a.due_at <= ts and a.due_at >= asks_from) then
+      select a.left_at, a.released into steps_left, released from taskq.attend_workflows(asks_from, ts) as a;
       ts := clock_timestamp();
     end if;
   end if;
@@ -212,7 +222,9 @@ begin
 
   if may_probe then
     select array[p.row_at], p.row_at is not null, p.refused into chosen, is_probe, refused
-    from taskq.choose_probe(_worker, handled, level_queues, level_priorities, _start, _lease_ms, ts) as p;
+    from taskq.choose_probe(
+      _worker, handled, level_queues, level_priorities, events_from, _start, _lease_ms, ts
+    ) as p;
   end if;
   if not is_probe then
     for turn in 1 .. 2 loop

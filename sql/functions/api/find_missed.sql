@@ -1,10 +1,11 @@
 -- Finds the tasks that claims have passed: for each queue and priority the first due task of these types at or before
 -- the claim cursor (as in taskq.claim; null: anywhere), which was committed late, was locked when they passed, or waits
--- again at its old place; and likewise, as priority 10, the first ask of a group or of a workflow. Types whose breaker
--- is open are left out. extra has {"limited": true} where the queue is full, or waits for its next start: a claim may
--- go back there, but brings nothing now. Claims nothing and locks nothing: a claim from there on brings it. One more
--- row, whose queue is null, says up to when a level without a cursor was read. It costs as much as there is behind the
--- cursor, including dead rows held by a snapshot: a worker runs it beside its claims, and paces it by that cost.
+-- again at its old place; and likewise, as priority 10, the first ask of a group or of a workflow, or failure that no
+-- breaker has counted. Types whose breaker is open are left out. extra has {"limited": true} where the queue is full,
+-- or waits for its next start: a claim may go back there, but brings nothing now. Claims nothing and locks nothing: a
+-- claim from there on brings it. One more row, whose queue is null, says up to when a level without a cursor was read.
+-- It costs as much as there is behind the cursor, including dead rows held by a snapshot: a worker runs it beside its
+-- claims, and paces it by that cost.
 -- Arguments: _queues, _types and _cursor, as in taskq.claim.
 -- Granted to: worker.
 create or replace function taskq.find_missed(_queues text[], _types text[], _cursor bigint[] default null)
@@ -59,7 +60,7 @@ begin
       limit 1
     ) as first
     union all
-    -- What workflows ask for is looked for from the least of the places of all queues.
+    -- What workflows ask for, and what breakers have to count, is of no queue: it is looked for from the least place.
     select _queues[1], 10::smallint, first.due_at, 0::bigint
     from (
       select a.due_at
@@ -69,6 +70,19 @@ begin
         ts
       )
       order by a.due_at
+      limit 1
+    ) as first
+    where _queues[1] is not null
+    union all
+    select _queues[1], 10::smallint, first.at, 0::bigint
+    from (
+      select e.at
+      from taskq.breaker_events e
+      where e.at <= coalesce(
+        (select min(taskq.cursor_at(_cursor, q.place, 10)) from generate_series(1, cardinality(_queues)) as q (place)),
+        ts
+      )
+      order by e.at
       limit 1
     ) as first
     where _queues[1] is not null

@@ -1,11 +1,12 @@
--- Brings the breakers up to date for a claim, and returns which of these types it may take, those without an open
--- breaker, and whether a task may try one of the others now (see taskq.choose_probe).
+-- Brings the breakers up to date for a claim, with the events from the place _from on, and returns which of these types
+-- it may take, those without an open breaker, and whether a task may try one of the others now (see
+-- taskq.choose_probe).
 --
 -- Only claims write the breakers; settles leave their failures, and the success of a probe, in taskq.breaker_events,
 -- and taskq.resume_type what it closes. So no failure is missed, however many workers report at once, none waits for
 -- another, and a transaction that stays open holds up no breaker.
 create or replace function taskq.attend_breakers(
-  _types text[], _ts timestamptz, out claimable text[], out may_probe boolean
+  _types text[], _from timestamptz, _ts timestamptz, out claimable text[], out may_probe boolean
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -15,8 +16,9 @@ declare
   are_open text[];
   lost_setting boolean;
 begin
-  if exists (select from taskq.breaker_events e where not e.is_open) then
-    perform taskq.update_breakers(_ts);
+  if exists (select from taskq.breaker_events e where e.at >= _from and not e.is_open)
+    or exists (select from taskq.breaker_events e where e.is_resume) then
+    perform taskq.update_breakers(_from, _ts);
   end if;
   -- One read of them all, in a plan that is kept: each claim beside an open breaker pays for it [a claim of ten: 71
   -- pages instead of 54, and twice the CPU, with a function for each question; this way 60 pages, and 1.2 times].
@@ -24,7 +26,7 @@ begin
   into are_open, may_probe, lost_setting
   from taskq.open_breakers(_ts) as o;
   if lost_setting then
-    perform taskq.update_breakers(_ts);
+    perform taskq.update_breakers(_from, _ts);
     are_open := array(select b.type from taskq.breakers b where b.opened_at is not null);
   end if;
   claimable := array(select a.type from unnest(_types) as a (type) where (a.type = any (are_open)) is not true);

@@ -8,8 +8,8 @@
 -- search walks the tasks of others before it; where that is slow, it takes at most a twentieth of the time. It tries up
 -- to a thousand tasks of a type, for 5 s at most; if all are refused, it looks again after a second.
 create or replace function taskq.choose_probe(
-  _worker integer, _types text[], _level_queues text[], _level_priorities smallint[], _start integer, _lease_ms bigint,
-  _ts timestamptz, out row_at tid, out refused jsonb
+  _worker integer, _types text[], _level_queues text[], _level_priorities smallint[], _events_from timestamptz,
+  _start integer, _lease_ms bigint, _ts timestamptz, out row_at tid, out refused jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -51,7 +51,9 @@ begin
     -- attended to: it has left the live table.
     continue when not found
       or not exists (select from taskq.open_breakers(_ts) as o where o.type = due and o.probe_at <= _ts)
-      or exists (select from taskq.breaker_events e where e.type = due and not e.is_open);
+      or exists (
+        select from taskq.breaker_events e where e.type = due and e.at >= _events_from and not e.is_open
+      );
     open waiting (due);
     loop
       fetch waiting into next_at;

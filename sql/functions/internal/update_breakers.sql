@@ -1,28 +1,33 @@
--- Brings the breakers up to date with taskq.breaker_events, which it deletes: opens those whose window has enough
--- failures, and closes those whose probe has succeeded, that someone has resumed, or whose type has lost the setting;
--- then every claim must look again from the beginning of each queue. A breaker that another claim has locked stays as
--- it is: that claim brings it up to date.
-create or replace function taskq.update_breakers(_ts timestamptz)
+-- Brings the breakers up to date with taskq.breaker_events from the place _from on, which it deletes: opens those whose
+-- window has enough failures, and closes those whose probe has succeeded, that someone has resumed, or whose type has
+-- lost the setting; then every claim must look again from the beginning of each queue. A breaker that another claim has
+-- locked stays as it is: that claim brings it up to date.
+create or replace function taskq.update_breakers(_from timestamptz, _ts timestamptz)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
 declare
+  reported text[];
   locked text[];
   one record;
   are_opened boolean := false;
   are_closed boolean := false;
 begin
+  reported := array(
+    select e.type from taskq.breaker_events e where e.at >= _from and not e.is_open
+    union
+    select e.type from taskq.breaker_events e where e.is_resume
+  );
   locked := array(
     select b.type from taskq.breakers b
     left join taskq.task_types y on y.name = b.type
-    where exists (select from taskq.breaker_events e where e.type = b.type and not e.is_open)
-      or (b.opened_at is not null and y.breaker is null)
+    where b.type = any (reported) or (b.opened_at is not null and y.breaker is null)
     order by b.type
     for no key update of b skip locked
   );
-  if cardinality(locked) > 0 or exists (select from taskq.breaker_events e where not e.is_open) then
+  if cardinality(locked) > 0 or cardinality(reported) > 0 then
     -- A statement of its own, which sees what was committed before the lock. Events of a type without a row are left by
     -- hand, or by a settle that outlived its type.
     for one in
@@ -30,8 +35,10 @@ begin
         delete from taskq.breaker_events e
         where e.ctid = any (array(
           select l.ctid from taskq.breaker_events l
-          where (l.type = any (locked) and not l.is_open)
-            or not exists (select from taskq.breakers b where b.type = l.type)
+          where (l.at >= _from or l.is_resume) and (
+            (l.type = any (locked) and not l.is_open)
+              or not exists (select from taskq.breakers b where b.type = l.type)
+          )
           for update skip locked
         ))
         returning e.type, e.at, e.failures, e.probe_id, e.is_resume
@@ -74,7 +81,7 @@ begin
         are_opened := are_opened or one.opens;
         update taskq.breakers b set failed_at = one.failed_at, opened_at = case when one.opens then _ts end
         where b.type = one.type;
-        insert into taskq.breaker_events (type, at, is_open) select one.type, _ts, true where one.opens;
+        insert into taskq.breaker_events (type, at, is_open) select one.type, 'infinity', true where one.opens;
       elsif one.closes then
         are_closed := true;
         delete from taskq.breaker_events e where e.type = one.type and e.is_open and one.opens_again_at is null;
