@@ -53,6 +53,26 @@ test('the workers learn which tasks are followed, and each call returns what is 
   expect((await follow(queue.admin, id))!.lines).toMatchObject([{ attempt: 2 }]);
 });
 
+test('lines that come after the clock has gone back are new as well, those of the next attempt too', async () => {
+  const id = await enqueue(queue.admin);
+  const worker = await registerWorker(queue.admin);
+  await follow(queue.admin, id);
+  const { lease_no } = await claimOne(worker);
+  await log(worker, { id, lease_no }, 1);
+  await queue.admin.rows("update taskq.task_logs set logged_at = logged_at + interval '1 h'");
+  let { since } = (await follow(queue.admin, id))!;
+  const next = async () => {
+    const now = (await follow(queue.admin, id, since))!;
+    since = now.since;
+    return now.lines.map(({ attempt, message }) => `${attempt}: ${message}`);
+  };
+  await log(worker, { id, lease_no }, 2);
+  expect(await next()).toEqual(['1: line 2']);
+  await worker.settle(outcome({ id, lease_no }, 'failed', { delay_ms: 0 }));
+  await log(worker, { id, lease_no: (await claimOne(worker)).lease_no }, 1);
+  expect(await next()).toEqual(['2: line 1']);
+});
+
 test('who begins to follow an attempt that has logged nothing sees no line of those before it', async () => {
   const id = await enqueue(queue.admin);
   const worker = await registerWorker(queue.admin);
