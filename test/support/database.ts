@@ -23,6 +23,11 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return createFrom('taskq_template');
 }
 
+/** Creates a copy of a database in which there is no session. */
+export function cloneOf(database: TestDatabase): Promise<TestDatabase> {
+  return createFrom(database.name);
+}
+
 /** Creates a database without our schema. */
 export function emptyDatabase(): Promise<TestDatabase> {
   return createFrom('template0');

@@ -1,29 +1,25 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type MigrateOptions, migrate } from '../../../src/queue/schema/migrate.ts';
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts';
+import { cloneOf, emptyDatabase, type TestDatabase } from '../../support/database.ts';
 import { type Session, sessionOf } from '../session.ts';
 import { describeSchema, functionOf, releaseWith } from './migrators.ts';
 
 describe('what a release adds and replaces belongs to the owner of the schema, whoever upgrades', () => {
   const plain = functionOf('painted() returns bigint', 'select 0::bigint');
+  let release: string;
+  let next: string;
+  let migrated: TestDatabase;
   let shared: TestDatabase;
   let superuser: Session;
-  let next: string;
   let owner: string;
-  let deployer: string;
   let caller: string;
+  let deployer: string;
 
-  beforeEach(async () => {
-    shared = await emptyDatabase();
-    superuser = sessionOf(await shared.client());
-    [owner, deployer, caller] = ['owner', 'deployer', 'caller'].map((role) => `${role}_${shared.name}`) as [
-      string,
-      string,
-      string,
-    ];
-    for (const role of [owner, deployer, caller]) await superuser.rows(`create role ${role} login noinherit`);
+  // What the tests begin with is made once: to migrate costs twenty times what a clone does.
+  beforeAll(async () => {
+    release = await releaseWith(1, { painted: plain });
     next = await releaseWith(2, {
       painted: functionOf('painted() returns bigint', 'select taskq.paint_count()'),
       paint_count: functionOf('paint_count() returns bigint', 'select count(*) from taskq.paints'),
@@ -34,23 +30,51 @@ describe('what a release adds and replaces belongs to the owner of the schema, w
       join(next, 'migrations', '3_create-paints.sql'),
       'create table taskq.paints (id bigint generated always as identity, name text);',
     );
+    migrated = await emptyDatabase();
+    [owner, caller] = [`owner_${migrated.name}`, `caller_${migrated.name}`];
+    superuser = sessionOf(await migrated.client());
+    for (const role of [owner, caller]) await makeRole(role);
+    await ownerMigrates(migrated);
+    // A database with a session in it cannot be cloned.
+    await superuser.client.end();
   });
+  afterAll(async () => {
+    superuser = sessionOf(await migrated.client());
+    for (const role of [owner, caller]) await dropRole(role);
+    await migrated.drop();
+  });
+
   afterEach(async () => {
     await superuser.rows('reset role');
-    for (const role of [owner, deployer, caller])
-      await superuser.client.query(`drop owned by ${role} cascade; drop role ${role}`);
+    for (const role of [owner, caller]) await superuser.client.query(`drop owned by ${role} cascade`);
+    await dropRole(deployer);
     await shared.drop();
   });
 
+  /** A test's own database, and its deployer. */
+  async function begin(database: Promise<TestDatabase>): Promise<void> {
+    shared = await database;
+    superuser = sessionOf(await shared.client());
+    deployer = `deployer_${shared.name}`;
+    await makeRole(deployer);
+  }
+
+  const makeRole = (role: string) => superuser.rows(`create role ${role} login noinherit`);
+  const dropRole = (role: string) =>
+    superuser.client.query(`drop owned by ${role} cascade; drop role ${role}`);
+
+  const migrateIn = (database: TestDatabase, role: string, options: Partial<MigrateOptions>) =>
+    migrate({ databaseUrl: database.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`), ...options });
   const migrateAs = (role: string, sql: string, options: Partial<MigrateOptions> = {}) =>
-    migrate({ databaseUrl: shared.directUrl.replace(/\/\/[^@/]*@/, `//${role}@`), sql, ...options });
+    migrateIn(shared, role, { sql, ...options });
 
   /** The owner migrates the release before, into a schema that somebody made, or into none. */
   async function ownerMigrates(
-    prepare = `grant create on database ${shared.name} to ${owner}`,
+    database: TestDatabase,
+    prepare = `grant create on database ${database.name} to ${owner}`,
   ): Promise<void> {
     await superuser.client.query(prepare);
-    await migrateAs(owner, await releaseWith(1, { painted: plain }));
+    await migrateIn(database, owner, { sql: release });
     await superuser.client.query(`
       grant usage on schema taskq to ${caller};
       set role ${owner};
@@ -59,6 +83,16 @@ describe('what a release adds and replaces belongs to the owner of the schema, w
       reset role;
     `);
   }
+
+  /** The same, into none, as it was done once. */
+  const ownerHasMigrated = () => begin(cloneOf(migrated));
+
+  async function ownerMigratesInto(prepare: () => string): Promise<void> {
+    await begin(emptyDatabase());
+    await ownerMigrates(shared, prepare());
+  }
+
+  const administratorsSchema = () => `create schema taskq; grant usage, create on schema taskq to ${owner}`;
 
   async function expectUpgraded(): Promise<void> {
     const others = `
@@ -80,28 +114,25 @@ describe('what a release adds and replaces belongs to the owner of the schema, w
   }
 
   test.each([
-    ['into a database', () => undefined],
-    ['into a schema of its own', () => `create schema taskq authorization ${owner}`],
-    [
-      'into a schema of an administrator',
-      () => `create schema taskq; grant usage, create on schema taskq to ${owner}`,
-    ],
-  ])('a superuser, where the owner had migrated %s', async (_, prepare) => {
-    await ownerMigrates(prepare());
+    ['into a database', ownerHasMigrated],
+    ['into a schema of its own', () => ownerMigratesInto(() => `create schema taskq authorization ${owner}`)],
+    ['into a schema of an administrator', () => ownerMigratesInto(administratorsSchema)],
+  ])('a superuser, where the owner had migrated %s', async (_, hasMigrated) => {
+    await hasMigrated();
     await migrateAs('postgres', next, { dryRun: true });
     await migrateAs('postgres', next);
     await expectUpgraded();
   });
 
   test('a role that may act as the owner, and has none of its rights otherwise', async () => {
-    await ownerMigrates();
+    await ownerHasMigrated();
     await superuser.rows(`grant ${owner} to ${deployer}`);
     await migrateAs(deployer, next);
     await expectUpgraded();
   });
 
   test('a role that may not act as the owner is refused, and told what to do', async () => {
-    await ownerMigrates();
+    await ownerHasMigrated();
     const isAfter15 = await superuser.value<boolean>(
       "select current_setting('server_version_num')::integer >= 160000",
     );
@@ -125,7 +156,7 @@ describe('what a release adds and replaces belongs to the owner of the schema, w
   });
 
   test('an owner that may no longer create in the schema is told so', async () => {
-    await ownerMigrates(`create schema taskq; grant usage, create on schema taskq to ${owner}`);
+    await ownerMigratesInto(administratorsSchema);
     await superuser.rows(`revoke create on schema taskq from ${owner}`);
     const before = await describeSchema(superuser);
     for (const role of [owner, 'postgres']) {
@@ -140,7 +171,7 @@ describe('what a release adds and replaces belongs to the owner of the schema, w
 
   describe('where another role owns one of its functions', () => {
     beforeEach(async () => {
-      await ownerMigrates();
+      await ownerHasMigrated();
       await superuser.rows('alter function taskq.painted() owner to postgres');
     });
 
