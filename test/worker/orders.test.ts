@@ -215,6 +215,12 @@ describe('taskq workers set --lease, on a running worker,', () => {
     await worker.waitForLog(event('worker.changed'));
     const [task] = await queue.enqueueSome(1, 'wait', { until: 'go' });
     await queue.hasStatus(task!, 'running');
+    const expiry = () => queue.value<string>('select lease_expires_at::text from taskq.tasks');
+    const claimed = await expiry();
+    await until(
+      async () => (await expiry()) !== claimed,
+      async () => 'its lease is not renewed',
+    );
     const { longest } = await leases();
     const known = await queue.value<number>('select lease_ms::int from taskq.workers');
     expect(longest).toBeLessThanOrEqual(known + 1000);

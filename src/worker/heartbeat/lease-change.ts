@@ -1,5 +1,7 @@
 /** The lease lengths that a heartbeat sends. */
 export interface LeaseLengths {
+  /** The length that is wanted in the end. */
+  readonly wantedMs: number;
   /** How long it renews held leases for. */
   readonly leaseMs: number;
   /** The length in force, by which others judge whether this worker lives, and which of its leases end too late. */
@@ -32,21 +34,26 @@ export function heartbeatFor(leaseMs: number, from: LeaseTimes): number {
  */
 export class LeaseChange {
   readonly #from: LeaseTimes;
-  #leaseMs: number;
+  #wantedMs: number;
   #inForceMs: number;
   #shortestMs: number;
   #stage: Stage = 'settled';
 
   constructor(from: LeaseTimes) {
     this.#from = from;
-    this.#leaseMs = from.leaseMs;
+    this.#wantedMs = from.leaseMs;
     this.#inForceMs = from.leaseMs;
     this.#shortestMs = from.leaseMs;
   }
 
   /** The values for the next heartbeat. */
   get next(): LeaseLengths {
-    return { leaseMs: this.#leaseMs, inForceMs: this.#inForceMs, stage: this.#stage };
+    return {
+      wantedMs: this.#wantedMs,
+      leaseMs: this.isUnrecorded ? this.#shortestMs : this.#wantedMs,
+      inForceMs: this.#inForceMs,
+      stage: this.#stage,
+    };
   }
 
   /** The longest wait until the next heartbeat. */
@@ -61,8 +68,8 @@ export class LeaseChange {
 
   /** An operator requests this length. True: it is a new one, and a heartbeat is due. */
   request(leaseMs: number): boolean {
-    if (leaseMs === this.#leaseMs) return false;
-    this.#leaseMs = leaseMs;
+    if (leaseMs === this.#wantedMs) return false;
+    this.#wantedMs = leaseMs;
     this.#inForceMs = Math.max(this.#inForceMs, leaseMs);
     this.#shortestMs = Math.min(this.#shortestMs, leaseMs);
     this.#stage = 'recording';
@@ -71,7 +78,7 @@ export class LeaseChange {
 
   /** The main thread claims with this length, and no other is in flight. True: a heartbeat is due. */
   switched(leaseMs: number): boolean {
-    if (this.#stage !== 'switching' || leaseMs !== this.#leaseMs) return false;
+    if (this.#stage !== 'switching' || leaseMs !== this.#wantedMs) return false;
     this.#stage = 'renewing';
     return true;
   }
@@ -91,20 +98,20 @@ export class LeaseChange {
    * next heartbeat, which is due.
    */
   answered(
-    { leaseMs, stage }: LeaseLengths,
+    { wantedMs, stage }: LeaseLengths,
     all: boolean,
     judgedByMs: number,
   ): 'switch' | 'settled' | undefined {
-    if (leaseMs !== this.#leaseMs) return undefined;
+    if (wantedMs !== this.#wantedMs) return undefined;
     if (stage === 'recording') {
-      if (judgedByMs < leaseMs) return undefined;
+      if (judgedByMs < wantedMs) return undefined;
       this.#stage = 'switching';
       return 'switch';
     }
     if (stage !== 'renewing' || !all) return undefined;
     this.#stage = 'settled';
-    this.#inForceMs = leaseMs;
-    this.#shortestMs = leaseMs;
+    this.#inForceMs = wantedMs;
+    this.#shortestMs = wantedMs;
     return 'settled';
   }
 }

@@ -129,7 +129,7 @@ export class LeaseRenewal {
 
   #continueChange(lengths: LeaseLengths, isAllRenewed: boolean, judgedByMs: number): void {
     const { setup, wakeup, send } = this.#options;
-    const { leaseMs } = lengths;
+    const { wantedMs: leaseMs } = lengths;
     const step = this.#lengths.answered(lengths, isAllRenewed, judgedByMs);
     if (step === 'switch') send({ kind: 'lease', leaseMs, heartbeatMs: heartbeatFor(leaseMs, setup) });
     if (step !== 'settled') return;

@@ -19,11 +19,14 @@ describe('a longer lease', () => {
   test('is in force, and read back, before the main thread claims for it', () => {
     const change = new LeaseChange(FROM);
     expect(change.request(60_000)).toBe(true);
-    expect(change.next).toEqual({ leaseMs: 60_000, inForceMs: 60_000, stage: 'recording' });
+    const recording = { wantedMs: 60_000, leaseMs: 30_000, inForceMs: 60_000, stage: 'recording' };
+    expect(change.next).toEqual(recording);
     // The worker's row is locked: others still judge by the shorter length.
     expect(beat(change, 30_000)).toBeUndefined();
+    expect(change.next).toEqual(recording);
     expect(change.isUnrecorded).toBe(true);
     expect(beat(change, 60_000)).toBe('switch');
+    expect(change.next.leaseMs).toBe(60_000);
     expect(change.switched(60_000)).toBe(true);
     expect(change.heartbeatMs).toBe(10_000);
     expect(beat(change, 60_000)).toBe('settled');
@@ -44,7 +47,7 @@ describe('a shorter lease', () => {
     expect(beat(change, 30_000, false)).toBeUndefined();
     expect(change.next.inForceMs).toBe(30_000);
     expect(beat(change, 30_000)).toBe('settled');
-    expect(change.next).toEqual({ leaseMs: 9000, inForceMs: 9000, stage: 'settled' });
+    expect(change.next).toEqual({ wantedMs: 9000, leaseMs: 9000, inForceMs: 9000, stage: 'settled' });
   });
 });
 
@@ -56,5 +59,10 @@ test('a request for the same length is no change, and a new request replaces the
   change.request(9000);
   expect(change.answered(late, true, 60_000)).toBeUndefined();
   expect(change.switched(60_000)).toBe(false);
-  expect(change.next).toEqual({ leaseMs: 9000, inForceMs: 60_000, stage: 'recording' });
+  expect(change.next).toEqual({
+    wantedMs: 9000,
+    leaseMs: 9000,
+    inForceMs: 60_000,
+    stage: 'recording',
+  });
 });
