@@ -109,7 +109,7 @@ test('list and show say what there is, when it fires next and what it last did',
   );
   expect(second).toMatch(/^poll +@every 1m30s +UTC +double +paused +- +- +-$/);
   const shown = await printed('show', 'poll');
-  expect(shown).toMatch(/pause +paused by \S+ \(ann\), now, until it is resumed: moving/);
+  expect(shown).toMatch(/pause +paused by \S+ \(ann\), (now|\d+s ago), until it is resumed: moving/);
   expect(await printed('show', 'nightly')).toMatch(new RegExp(`last task +${id} \\(pending\\)`));
 });
 

@@ -1,13 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { Latest } from '../../src/lib/latest.ts';
 
-test('the first value is passed on at once, of those that follow the last one, once the time has passed', async () => {
+afterEach(() => void vi.useRealTimers());
+
+test('the first value is passed on at once, of those that follow the last one, once the time has passed', () => {
+  vi.useFakeTimers();
   const passed: number[] = [];
   const latest = new Latest<number>(30, (value) => passed.push(value));
   for (let value = 1; value <= 1000; value++) latest.put(value);
   expect(passed).toEqual([1]);
-  while (passed.length < 2) await sleep(5);
+  vi.advanceTimersByTime(29);
+  expect(passed).toEqual([1]);
+  vi.advanceTimersByTime(1);
   expect(passed).toEqual([1, 1000]);
 });
 

@@ -152,8 +152,11 @@ describe('the list', () => {
     await queue.admin.rows('delete from taskq.tasks');
     await queue.admin.rows('vacuum taskq.tasks');
     await enqueueSome(queue.admin, 2);
-    expect(await listQueues(queue.admin)).toMatchObject([{ waiting: 2, at_least: false }]);
-    expect((await listTypes(queue.admin))[0]).toMatchObject({ waiting: 2, at_least: false });
+    const counted = { timeout: 60_000 };
+    await expect
+      .poll(() => listQueues(queue.admin), counted)
+      .toMatchObject([{ waiting: 2, at_least: false }]);
+    await expect.poll(() => listTypes(queue.admin), counted).toMatchObject([{ waiting: 2, at_least: false }]);
   });
 
   test('says "at least" where there is no time to count', async () => {
