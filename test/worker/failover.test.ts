@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { TaskQueue } from 'taskq';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { EmbeddedServer } from '../../src/embedded/server.ts';
 import { startEmbedded } from '../../src/embedded/start.ts';
 import { stopEmbedded } from '../../src/embedded/stop.ts';
@@ -25,6 +25,19 @@ const SETTINGS = { fsync: 'off' };
 let name: { url: string; leadTo(server: EmbeddedServer): Promise<void> };
 let cwd: string;
 let tasks: TaskQueue;
+/** The data of a migrated server that has ended, which every server of a test begins with. */
+let data: string;
+
+beforeAll(async () => {
+  const stateDir = await stateDirectory();
+  const server = await startEmbedded({ stateDir, settings: SETTINGS });
+  await migrate({ databaseUrl: server.url('postgres') });
+  await stopEmbedded({ stateDir });
+  const kept = await temporaryDirectory();
+  await copy(server.dataDir, kept);
+  data = join(kept, basename(server.dataDir));
+  await removeStateDirectories();
+});
 
 beforeEach(async () => {
   cwd = await temporaryDirectory();
@@ -78,8 +91,7 @@ const eventNames = (worker: RunningTaskq) =>
 
 describe('a server that has become read-only', () => {
   test('has lost its workers, once, until it takes them again: nothing runs twice', async () => {
-    const server = await startEmbedded({ stateDir: await stateDirectory(), settings: SETTINGS });
-    await migrate({ databaseUrl: server.url('postgres') });
+    const server = await startEmbedded({ stateDir: await withData(), settings: SETTINGS });
     await name.leadTo(server);
     const worker = work();
     const id = await held('go');
@@ -202,23 +214,23 @@ function allRun(server: EmbeddedServer, ids: readonly string[]): Promise<void> {
   }, 'they do not run');
 }
 
+const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
+
+/** Makes a state directory with a copy of the data. */
+async function withData(): Promise<string> {
+  const stateDir = await stateDirectory();
+  await copy(data, stateDir);
+  return stateDir;
+}
+
 /** A server and its standby, which has all the server's data by the time it is promoted. */
 async function pair() {
-  const stateDir = await stateDirectory();
-  const made = await startEmbedded({ stateDir, settings: SETTINGS });
-  await migrate({ databaseUrl: made.url('postgres') });
-  await stopEmbedded({ stateDir });
-  const copyDir = await stateDirectory();
-  const data = made.dataDir.slice(stateDir.length + 1);
-  await promisify(execFile)('cp', ['-a', made.dataDir, copyDir]);
-  await promisify(execFile)('cp', [
-    '-a',
-    join(copyDir, data, 'PG_VERSION'),
-    join(copyDir, data, 'standby.signal'),
-  ]);
-  const source = `host=${made.socketDir} port=5432 user=postgres`;
-  await appendFile(join(copyDir, data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
+  const [stateDir, copyDir] = [await withData(), await withData()];
   const old = await startEmbedded({ stateDir, settings: SETTINGS });
+  const ofCopy = join(copyDir, basename(data));
+  await copy(join(ofCopy, 'PG_VERSION'), join(ofCopy, 'standby.signal')); // it has the server's owner
+  const source = `host=${old.socketDir} port=5432 user=postgres`;
+  await appendFile(join(ofCopy, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
   const standby = await startEmbedded({ stateDir: copyDir, settings: SETTINGS });
   const promote = async () => {
     const [{ lsn }] = (await query(old, 'select pg_current_wal_flush_lsn()::text as lsn')) as [
