@@ -209,7 +209,7 @@ describe('max_running', () => {
     await queue.admin.rows(
       `create function taskq.attend(
          _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
-         _ts timestamptz, _one_by_one boolean, out left_over jsonb, out given bigint[]
+         _ts timestamptz, _one_by_one boolean, out left_over jsonb, out given bigint[], out refused jsonb
        )
        language plpgsql as $$
        begin

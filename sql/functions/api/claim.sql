@@ -44,8 +44,8 @@
 -- {"one_by_one": true} is for a claim after one that failed: a trigger of the application may refuse a row, or a
 -- payload changed by hand may be too long to be written. It tries each row alone, for 5 s at most, and passes up to a
 -- thousand that fail; these stay as they are, and extra lists them in "refused", [{id, queue, type, error, code}]. It
--- lists there, too, what keeps a slot out of turn because the database refuses to take it back. {"optimistic": true} is
--- for taskq.claim_optimistic.
+-- lists there, too, tasks of groups that the database refuses to give a slot, or to take one from.
+-- {"optimistic": true} is for taskq.claim_optimistic.
 -- Arguments: _worker, as registered; _queues; _types, those that it handles; _start and _ahead, numbers of tasks;
 -- _lease_ms, how long it holds them without a heartbeat, in milliseconds.
 -- Granted to: worker.
@@ -195,7 +195,7 @@ begin
   end if;
   looked_to := ts;
   if asking && level_queues then
-    select a.left_over, a.given into asks_left, given
+    select a.left_over, a.given, a.refused into asks_left, given, slots_kept
     from taskq.attend(
       _queues, level_queues[1 : cardinality(level_queues) / 10], handled, look_back_to, _cursor, _start + _ahead, ts,
       spare > 0
@@ -274,7 +274,10 @@ begin
       ) as r;
       left_out := left_out || out_of_turn;
       given := given || returned.given;
-      slots_kept := nullif(coalesce(slots_kept, '[]') || coalesce(returned.refused, '[]'), '[]');
+      -- It may have been refused before, when its group was attended to.
+      if (slots_kept @> returned.refused) is not true then
+        slots_kept := nullif(coalesce(slots_kept, '[]') || coalesce(returned.refused, '[]'), '[]');
+      end if;
       -- Choose again: a task that comes first may have got a slot.
       exit when turn = 2;
       chosen_first := chosen;

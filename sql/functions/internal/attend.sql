@@ -11,11 +11,11 @@
 -- would find nothing but these.
 --
 -- _queues, _types, _cursor and _look_back_to are those of taskq.claim; _open are the queues that are not paused.
--- Returns the tasks that got slots (given) and, by queue, the place before the first ask that is left, [due_at in epoch
--- microseconds, id] (left_over; null: none is left).
+-- Returns the tasks that got slots (given), those that the database refuses to write (refused) and, by queue, the place
+-- before the first ask that is left, [due_at in epoch microseconds, id] (left_over; null: none is left).
 create or replace function taskq.attend(
   _queues text[], _open text[], _types text[], _look_back_to timestamptz, _cursor bigint[], _most integer,
-  _ts timestamptz, _one_by_one boolean default false, out left_over jsonb, out given bigint[]
+  _ts timestamptz, _one_by_one boolean default false, out left_over jsonb, out given bigint[], out refused jsonb
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -105,7 +105,8 @@ begin
     page := 1000;
   end loop;
   if due is not null then
-    given := taskq.attend_asks(due, mutexes, _queues, _types, _cursor, _most, _ts, _one_by_one);
+    select a.given, a.refused into given, refused
+    from taskq.attend_asks(due, mutexes, _queues, _types, _cursor, _most, _ts, _one_by_one) as a;
   end if;
 end
 $$;

@@ -1,5 +1,5 @@
--- Attends to these asks, which a claim has read or left, by calling taskq.attend_groups. Returns the tasks that got
--- slots. Passes groups whose mutex is not among those that the caller has (_mutexes): their asks stay.
+-- Attends to these asks, which a claim has read or left, by calling taskq.attend_groups. Returns what that does. Passes
+-- groups whose mutex is not among those that the caller has (_mutexes): their asks stay.
 --
 -- With these asks go the later ones of the same groups, a thousand at most. Else each would get its group another turn:
 -- one that was filled by single enqueues would have a turn for each, and where groups have no limit the asks would grow
@@ -9,9 +9,8 @@
 -- group is attended to alone, as it is from the start with _one_by_one. One that fails even so asks again in 5 s.
 create or replace function taskq.attend_asks(
   _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
-  _ts timestamptz, _one_by_one boolean
+  _ts timestamptz, _one_by_one boolean, out given bigint[], out refused jsonb
 )
-returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -20,7 +19,6 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  given bigint[];
   try_until timestamptz;
   put_off_to timestamptz;
   asking record;
@@ -64,7 +62,9 @@ begin
   );
   if not _one_by_one then
     begin
-      return taskq.attend_groups(_asks, _mutexes, _queues, _types, _cursor, _most, _ts);
+      select g.given, g.refused into given, refused
+      from taskq.attend_groups(_asks, _mutexes, _queues, _types, _cursor, _most, _ts) as g;
+      return;
     exception when others then
       if taskq.is_server_fault(sqlstate) then
         raise;
@@ -83,9 +83,12 @@ begin
     put_off_to := case when clock_timestamp() > try_until then _ts end;
     if put_off_to is null then
       begin
-        given := given || taskq.attend_groups(
+        select attend_asks.given || g.given,
+          nullif(coalesce(attend_asks.refused, '[]') || coalesce(g.refused, '[]'), '[]')
+        into given, refused
+        from taskq.attend_groups(
           asking.asks, _mutexes, _queues, _types, _cursor, asking.share, _ts, try_until
-        );
+        ) as g;
         continue;
       exception when others then
         if taskq.is_server_fault(sqlstate) then
@@ -109,6 +112,5 @@ begin
       ) as l
     ));
   end loop;
-  return given;
 end
 $$;

@@ -1,12 +1,11 @@
 -- Attends to these asks, read by taskq.attend, of the groups whose mutexes (_mutexes) it has: deletes them, wakes the
--- tasks whose time has come, and gives out slots. Returns the tasks that got one. Fails as a whole if the database
--- refuses to write one of the tasks, unless it tries each alone (_try_until is not null; the asks are those of one
--- group then): it passes those that are refused, and they are tried again in 5 s.
+-- tasks whose time has come, and gives out slots. Returns the tasks that got one (given). Fails as a whole if the
+-- database refuses to write one of the tasks, unless it tries each alone (_try_until is not null; the asks are those of
+-- one group then): it passes those that are refused (see taskq.try_gate), and they are tried again in 5 s.
 create or replace function taskq.attend_groups(
   _asks taskq.asks[], _mutexes integer[], _queues text[], _types text[], _cursor bigint[], _most integer,
-  _ts timestamptz, _try_until timestamptz default null
+  _ts timestamptz, _try_until timestamptz default null, out given bigint[], out refused jsonb
 )
-returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -17,6 +16,7 @@ as $$
 declare
   woken bigint[];
   able bigint[];
+  unable jsonb;
   group_queues text[];
   group_keys text[];
 begin
@@ -54,12 +54,13 @@ begin
   select array_agg(g.queue), array_agg(g.key) into group_queues, group_keys
   from (select distinct attended.queue, attended.key from attended order by 1, 2) as g;
   if group_queues is null then
-    return null;
+    return;
   end if;
 
   if cardinality(woken) > 0 then
     if _try_until is not null then
-      select t.able into able from taskq.try_gate(woken, 'w', cardinality(woken), _ts, _try_until) as t;
+      select t.able, t.refused into able, unable
+      from taskq.try_gate(woken, 'w', cardinality(woken), _ts, _try_until) as t;
       insert into taskq.asks (due_at, queue, key, task_id)
       select _ts + interval '5 s', t.queue, t.group_key, t.id
       from taskq.tasks t where t.id = any (woken) and t.id <> all (able);
@@ -103,9 +104,12 @@ begin
         and later.task_id is not null
     );
     if group_queues is null then
-      return null;
+      refused := unable;
+      return;
     end if;
   end if;
-  return taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until);
+  select f.given, f.refused into given, refused
+  from taskq.fill_groups(group_queues, group_keys, _queues, _types, _cursor, _most, _ts, _try_until) as f;
+  refused := nullif(coalesce(unable, '[]') || coalesce(refused, '[]'), '[]');
 end
 $$;

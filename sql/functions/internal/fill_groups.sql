@@ -16,12 +16,11 @@
 -- start at once. Where the rate is used up, the group asks again when it allows the next slot.
 --
 -- Under strict order, a task that another session has locked keeps its turn: those after it wait. Returns the tasks
--- that got slots.
+-- that got slots (given), and those that the database refuses to write, as taskq.try_gate does (refused; null: none).
 create or replace function taskq.fill_groups(
   _group_queues text[], _group_keys text[], _queues text[], _types text[], _cursor bigint[], _most integer,
-  _ts timestamptz, _try_until timestamptz default null
+  _ts timestamptz, _try_until timestamptz default null, out given bigint[], out refused jsonb
 )
-returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
@@ -52,6 +51,7 @@ declare
   slots integer[];
   free integer[];
   chosen bigint[];
+  passed jsonb;
   got integer[];
   any_foreign boolean;
   any_expires boolean;
@@ -122,7 +122,8 @@ begin
       where g.swaps
     );
     if _try_until is not null then
-      select t.able into taken from taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until) as t;
+      select t.able, t.refused into taken, refused
+      from taskq.try_gate(taken, 'w', cardinality(taken), _ts, _try_until) as t;
     end if;
     select array_agg(coalesce(l.slots, 0) order by g.nth), array_agg(coalesce(l.unused, 0) order by g.nth)
     into taken_back, unused
@@ -177,9 +178,10 @@ begin
     );
   end if;
   if _try_until is not null then
-    select t.able into chosen from taskq.try_gate(chosen, 'h', free[1], _ts, _try_until) as t;
+    select t.able, t.refused into chosen, passed from taskq.try_gate(chosen, 'h', free[1], _ts, _try_until) as t;
+    refused := nullif(coalesce(refused, '[]') || coalesce(passed, '[]'), '[]');
   end if;
-  with given as (
+  with written as (
     update taskq.tasks t
     set gate = 'h', status = 'pending', available_at = greatest(
       t.not_before,
@@ -198,9 +200,9 @@ begin
   into got, any_foreign, any_expires
   from unnest(_group_queues, _group_keys) with ordinality as g (queue, key, nth)
   left join (
-    select given.queue, given.group_key, count(*)::integer as got, bool_or(given.is_foreign) as is_foreign,
-      bool_or(given.may_expire) as may_expire
-    from given group by 1, 2
+    select w.queue, w.group_key, count(*)::integer as got, bool_or(w.is_foreign) as is_foreign,
+      bool_or(w.may_expire) as may_expire
+    from written w group by 1, 2
   ) as c on c.queue = g.queue and c.group_key = g.key;
 
   -- In an order, none that got its slot later, or with it, starts before one that comes first.
@@ -265,6 +267,6 @@ begin
       group by t.queue
     ) as h;
   end if;
-  return chosen;
+  given := chosen;
 end
 $$;

@@ -17,6 +17,7 @@ declare
   ids constant bigint[] := array(select t.id from taskq.tasks t where t.ctid = any (_rows));
   loose bigint[];
   able bigint[];
+  passed jsonb;
   left_asks taskq.asks[];
 begin
   loose := array(
@@ -41,9 +42,11 @@ begin
     select from taskq.asks a where a.queue || '' = t.queue and a.key = t.group_key and a.task_id is null
   );
   if left_asks is not null then
-    given := taskq.attend_asks(
+    select a.given, a.refused into given, passed
+    from taskq.attend_asks(
       left_asks, taskq.take_mutexes(left_asks), _queues, _types, _cursor, _most, _ts, _one_by_one
-    );
+    ) as a;
+    refused := nullif(coalesce(refused, '[]') || coalesce(passed, '[]'), '[]');
   end if;
 end
 $$;
