@@ -3,22 +3,19 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { migrate } from '../../src/queue/schema/migrate.ts';
 import { SQL } from '../../src/queue/schema/schema-release.ts';
-import { REPOSITORY } from '../support/spawn-taskq.ts';
+import { applySupervisors } from '../examples/apply.ts';
 import { type Session, useDatabase } from './session.ts';
 import { waitUntilBlocked } from './waiting.ts';
 
 /* What the supervisors of examples/supervisors decide, without a worker. */
 
-const EXAMPLES = join(REPOSITORY, 'examples', 'supervisors');
 const queue = useDatabase();
 let install: string;
 
 beforeAll(async () => {
   await migrate({ databaseUrl: queue.directUrl, with: ['queues'] });
   install = await readFile(join(SQL, 'with', 'queues', 'install.sql'), 'utf8');
-  for (const name of ['comms', 'comms_sms', 'files', 'accounts', 'api']) {
-    await queue.admin.client.query(await readFile(join(EXAMPLES, `${name}.sql`), 'utf8'));
-  }
+  await applySupervisors(queue.admin.client);
 });
 // The tables of the queue are emptied before each test.
 beforeEach(() => queue.admin.client.query(install));
