@@ -5,6 +5,7 @@ import { keys } from './keys.ts';
 import { limits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 import { schedules } from './schedules.ts';
+import { supervisors } from './supervisors.ts';
 import { transactions } from './transactions.ts';
 import { workflowKills } from './workflow-kills.ts';
 import { workflows } from './workflows.ts';
@@ -17,8 +18,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   keys,
   limits,
   schedules,
+  // A hundred seeds in a run of 30 seconds' worth.
+  supervisors: (testbed, seconds) => supervisors(testbed, Math.ceil(seconds / 0.3)),
   transactions,
   workflows,
-  // A hundred seeds in a run of 30 seconds' worth.
+  // As many.
   'workflow-kills': (testbed, seconds) => workflowKills(testbed, Math.ceil(seconds / 0.3)),
 };
