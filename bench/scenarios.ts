@@ -14,6 +14,7 @@ import { slots } from './scenarios/slots.ts';
 import { slow } from './scenarios/slow.ts';
 import { snapshot } from './scenarios/snapshot.ts';
 import { steady } from './scenarios/steady.ts';
+import { supervisors } from './scenarios/supervisors.ts';
 import { unclaimable } from './scenarios/unclaimable.ts';
 import { workflow } from './scenarios/workflow.ts';
 
@@ -36,4 +37,5 @@ export const SCENARIOS: readonly Scenario[] = [
   followUps,
   functions,
   workflow,
+  supervisors,
 ];
