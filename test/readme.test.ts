@@ -116,6 +116,8 @@ async function tryBlock(sandbox: Sandbox, block: Block): Promise<void> {
       return isElsewhere(text) ? checkElsewhere(block) : runAll(sandbox, block);
     case 'console':
       return checkTranscript(sandbox, block);
+    case 'diff':
+      return runAll(sandbox, { ...block, text: `git apply <<'END'\n${text}\nEND` });
     case 'sql':
       return void (await (await sandbox.database.client()).query(text));
     case 'json':

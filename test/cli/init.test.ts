@@ -29,14 +29,14 @@ describe('taskq init', () => {
       .map((line) => line.trim());
 
   /** Runs what it printed to go on with, where taskq is installed. */
-  const goOn = async (cwd: string, stdout: string, { url, directUrl }: TestDatabase) => {
+  const goOn = async (cwd: string, commands: readonly string[], { url, directUrl }: TestDatabase) => {
     await mkdir(join(cwd, 'node_modules'));
     for (const [name, to] of [
       ['taskq', '.'],
       ['jiti', 'node_modules/jiti'],
     ] as const)
       await symlink(join(REPOSITORY, to), join(cwd, 'node_modules', name));
-    return promisify(execFile)('bash', ['-euc', commandsOf(stdout).join('\n')], {
+    return promisify(execFile)('bash', ['-euc', commands.join('\n')], {
       cwd,
       env: {
         PATH: `${await binaryOnPath()}:${process.env.PATH}`,
@@ -63,7 +63,7 @@ next:
   taskq list --status completed
   node --test handlers/hello.test.mjs
 `);
-    const ran = await goOn(cwd, stdout, unmigrated);
+    const ran = await goOn(cwd, commandsOf(stdout), unmigrated);
     expect(ran.stdout).toMatch(/ hello +default +completed .*\{"name":"Ann"\}\n/);
     expect(ran.stdout).toMatch(/^[#ℹ] pass 1$/m);
     const client = await unmigrated.client();
@@ -95,7 +95,10 @@ next:
   taskq list --status completed
   node --import jiti/register --test handlers/hello.test.ts
 `);
-    expect((await goOn(cwd, stdout, unmigrated)).stdout).toMatch(/^[#ℹ] pass 1$/m);
+    expect((await goOn(cwd, commandsOf(stdout), unmigrated)).stdout).toMatch(/^[#ℹ] pass 1$/m);
+    expect((await init(cwd, ['--supervisor', 'order-refund'])).stdout).toContain(
+      'created supervisors/order_refund.sql\ncreated handlers/order_refund.ts\ncreated handlers/db_function.ts\n\n',
+    );
     const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc');
     const compiled = await promisify(execFile)(process.execPath, [tsc, '-p', cwd]).catch((error) => error);
     expect(compiled.stdout).toBe('');
@@ -185,5 +188,96 @@ next:
     const { code, stderr } = await init(cwd);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^taskq: cannot write \S+\/handlers\/hello\.mjs: E[A-Z]+\n$/);
+  });
+
+  describe('--supervisor', () => {
+    const supervisor = (cwd: string, name: string, env: Record<string, string> = {}) =>
+      init(cwd, ['--supervisor', name], env);
+
+    test('writes a process that runs: what it prints to go on with ends in an attempt that has succeeded', async () => {
+      const cwd = await temporaryDirectory();
+      const unmigrated = await emptyDatabase();
+      const { stdout } = await supervisor(cwd, 'order-refund', { DATABASE_URL: unmigrated.url });
+      expect(stdout).toBe(`created supervisors/order_refund.sql
+created handlers/order_refund.mjs
+created handlers/db_function.mjs
+
+next:
+  taskq migrate --with queues
+  psql "$DATABASE_URL" -1 -v ON_ERROR_STOP=1 -f supervisors/order_refund.sql
+  psql "$DATABASE_URL" -c 'select supervisors.kickoff_order_refund(1)'
+  taskq work
+`);
+      const commands = commandsOf(stdout).map((line) => line.replace(/work$/, 'work --max-tasks 2'));
+      await goOn(cwd, commands, unmigrated);
+      const client = await unmigrated.client();
+      const { rows } = await client.query(
+        `select supervisors.order_refund_supervisor('{"order_refund_task_id": 1}') ->> 'status' as status,
+          supervisors.has_order_refund_succeeded_attempt(1) as succeeded`,
+      );
+      expect(rows).toEqual([{ status: 'succeeded', succeeded: true }]);
+      await unmigrated.drop();
+    });
+
+    test('overwrites nothing, finds the handlers that there are, and puts all into the schema that it is given', async () => {
+      const cwd = await temporaryDirectory();
+      await mkdir(join(cwd, 'jobs'));
+      await writeFile(join(cwd, 'package.json'), '{"taskq": {"handlers": "./jobs"}}');
+      await writeFile(join(cwd, 'jobs/db_function.js'), 'mine');
+      const { stdout } = await init(cwd, ['--supervisor', 'shop.order_refund', '--json'], {
+        npm_command: 'exec',
+      });
+      expect(JSON.parse(stdout)).toEqual({
+        created: ['supervisors/order_refund.sql', 'jobs/order_refund.mjs'],
+        kept: ['jobs/db_function.js'],
+        next: [
+          'export TASKQ_DATABASE=embedded  # a local PostgreSQL; or set DATABASE_URL',
+          'npx taskq migrate --with queues',
+          'psql "$(npx taskq db url)" -1 -v ON_ERROR_STOP=1 -f supervisors/order_refund.sql',
+          `psql "$(npx taskq db url)" -c 'select shop.kickoff_order_refund(1)'`,
+          'npx taskq work',
+        ],
+      });
+      const sql = await readFile(join(cwd, 'supervisors/order_refund.sql'), 'utf8');
+      expect(sql).toContain('create table shop.order_refund_task (');
+      expect(sql).not.toMatch(/\bdomain\b|foo/);
+      expect(sql.match(/FILL IN/g)).toHaveLength(1);
+      await writeFile(join(cwd, 'supervisors/order_refund.sql'), 'mine');
+      expect((await supervisor(cwd, 'order-refund')).stdout).toContain(
+        'kept    supervisors/order_refund.sql\n',
+      );
+      expect(await readFile(join(cwd, 'supervisors/order_refund.sql'), 'utf8')).toBe('mine');
+    });
+
+    test('prints no command with a URL that only the configuration has', async () => {
+      const cwd = await temporaryDirectory();
+      await writeFile(join(cwd, 'taskq.config.json'), '{"databaseUrl": "postgres://shop:secret@db/shop"}');
+      const { stdout } = await supervisor(cwd, 'order-refund');
+      expect(commandsOf(stdout).slice(0, 3)).toEqual([
+        'export DATABASE_URL=…  # as your configuration has it',
+        'taskq migrate --with queues',
+        'psql "$DATABASE_URL" -1 -v ON_ERROR_STOP=1 -f supervisors/order_refund.sql',
+      ]);
+    });
+
+    test.each([
+      ['', 'expected order-refund or shop.order-refund, of lower-case letters, digits and -'],
+      ["x'; drop schema taskq; --", 'expected order-refund or shop.order-refund'],
+      ['../order', 'expected order-refund or shop.order-refund'],
+      ['shop.order.refund', 'expected order-refund or shop.order-refund'],
+      ['Order', 'expected order-refund or shop.order-refund'],
+      ['a\nb', 'expected order-refund or shop.order-refund'],
+      ['a'.repeat(42), 'expected at most 41 characters: has_<name>_succeeded_attempt must fit into 63'],
+      [`${'a'.repeat(64)}.b`, 'expected at most 63 characters before the dot, for the schema'],
+      ['user.refund', 'user is a reserved word of SQL, and cannot be the schema'],
+      ['pg_shop.refund', 'the schema pg_shop has none of yours'],
+      ['email', 'tasks of type email are handled already — say what the process does, such as send-email'],
+    ])('refuses the name %j in a line, and writes nothing', async (name, why) => {
+      const cwd = await temporaryDirectory();
+      const { code, stdout, stderr } = await supervisor(cwd, name);
+      expect({ code, stdout, lines: stderr.split('\n').length }).toEqual({ code: 2, stdout: '', lines: 2 });
+      expect(stderr).toContain(why);
+      expect(await readdir(cwd)).toEqual([]);
+    });
   });
 });

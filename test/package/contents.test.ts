@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 
@@ -12,8 +12,11 @@ interface Packed {
 
 const read = (path: string) => readFileSync(join(REPOSITORY, path), 'utf8');
 
+/** The paths of all files in a directory. */
 const below = (directory: string) =>
-  readdirSync(join(REPOSITORY, directory), { recursive: true, encoding: 'utf8' });
+  readdirSync(join(REPOSITORY, directory), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name, parentPath }) => relative(join(REPOSITORY, directory), join(parentPath, name)));
 
 describe('the package', () => {
   let packed: Packed;

@@ -48,6 +48,7 @@ export async function makeSandbox(
       // A local PostgreSQL that a section starts is one of its own.
       TASKQ_STATE_DIR: join(directory, '.state'),
       NO_COLOR: '1',
+      PAGER: 'cat',
       TZ: 'UTC',
       ...env,
     },

@@ -22,6 +22,12 @@ export function sampleFiles(
   };
 }
 
+/** The handler that makes the attempts of a supervised process: the channel of its name. */
+export function channelFile(language: Language, process: string): string {
+  const payload = language === 'TypeScript' ? 'payload: { subject_id: number }' : 'payload';
+  return CHANNEL.replaceAll('PROCESS', process).replace('PAYLOAD', payload);
+}
+
 /** The endings of the file names. */
 export const ENDINGS = {
   TypeScript: { config: '.ts', handler: '.ts', test: '.test.ts' },
@@ -84,4 +90,18 @@ test('hello greets by name', () =>
     const task = await runTask(id, { client, handlers: 'handlers' });
     assert.equal(task.result, 'hello Ann');
   }));
+`;
+
+const CHANNEL = `import { defineChannel } from 'taskq';
+
+// Makes an attempt of PROCESS: calls the provider with what get_PROCESS_payload has prepared.
+// What it returns goes to record_PROCESS_success; the message of an error to record_PROCESS_failure.
+export default defineChannel({
+  timeout: '1m',
+  async call(PAYLOAD, ctx) {
+    // FILL IN: call your provider, with ctx.signal, and with ctx.idempotencyKey if it knows such keys.
+    ctx.log.info('no provider is called yet', payload);
+    return { subject_id: payload.subject_id };
+  },
+});
 `;

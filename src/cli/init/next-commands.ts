@@ -2,6 +2,7 @@ import type { Config } from '../../config/settings.ts';
 import type { Environment } from '../run/environment.ts';
 import { whyUnattended } from '../run/is-interactive.ts';
 import { SAMPLE_TYPE, type TestRunner } from './files.ts';
+import type { ProcessName } from './process-name.ts';
 
 /** The next commands, each ready to be typed. */
 export function nextCommands(
@@ -10,14 +11,9 @@ export function nextCommands(
   types: ReadonlySet<string>,
   tests: readonly SampleTest[],
 ): string[] {
-  // Name the binary as it was started: `npx taskq` is not on the PATH.
-  const taskq = env.npm_command === 'exec' ? 'npx taskq' : 'taskq';
-  const isDatabaseMeant =
-    config.databaseUrl !== null ||
-    config.database === 'embedded' ||
-    whyUnattended(env, process) === undefined;
+  const taskq = commandName(env);
   return [
-    ...(isDatabaseMeant ? [] : ['export TASKQ_DATABASE=embedded  # a local PostgreSQL; or set DATABASE_URL']),
+    ...databaseCommands(env, config),
     `${taskq} migrate`,
     ...(types.has(SAMPLE_TYPE)
       ? [
@@ -32,6 +28,40 @@ export function nextCommands(
         )
       : []), // what a test knows is the environment
   ];
+}
+
+/** The same for the SQL of a supervised process. */
+export function supervisorCommands(
+  env: Environment,
+  config: Config,
+  { schema, name }: ProcessName,
+  sql: string,
+): string[] {
+  const taskq = commandName(env);
+  const isInConfiguration = config.databaseUrl !== null && !env.DATABASE_URL;
+  const psql = `psql "${config.databaseUrl === null ? `$(${taskq} db url)` : '$DATABASE_URL'}"`;
+  return [
+    ...databaseCommands(env, config),
+    ...(isInConfiguration ? ['export DATABASE_URL=…  # as your configuration has it'] : []),
+    `${taskq} migrate --with queues`,
+    `${psql} -1 -v ON_ERROR_STOP=1 -f ${sql}`,
+    `${psql} -c 'select ${schema}.kickoff_${name}(1)'`,
+    `${taskq} work`,
+  ];
+}
+
+/** The binary as it was started: `npx taskq` is not on the PATH. */
+function commandName(env: Environment): string {
+  return env.npm_command === 'exec' ? 'npx taskq' : 'taskq';
+}
+
+/** What says which database is meant, where nothing does yet. */
+function databaseCommands(env: Environment, config: Config): string[] {
+  const isMeant =
+    config.databaseUrl !== null ||
+    config.database === 'embedded' ||
+    whyUnattended(env, process) === undefined;
+  return isMeant ? [] : ['export TASKQ_DATABASE=embedded  # a local PostgreSQL; or set DATABASE_URL'];
 }
 
 /** The path of a test that was written. */
