@@ -71,6 +71,7 @@ export type { QueueChanges, TypeChanges } from './library/changed-settings.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
 export type { Deletion, DiscardAnswer, PurgeAnswer, StillHeldKey } from './library/deletion.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
+export type { EventOptions, TaskEvent } from './library/event-records.ts';
 export type { TaskCause, TaskExplanation } from './library/explanation.ts';
 export type { Figures, QueueFigures, TypeFigures } from './library/figures.ts';
 export type {

@@ -429,3 +429,40 @@ create table taskq.leases (
 create sequence taskq.leases_id_seq owned by taskq.leases.id;
 
 create index leases_task on taskq.leases (task_id);
+
+-- A row for each end of a task of a queue that asks for it (record_events), written in the transaction of the end; see
+-- taskq.events_after. xid is that transaction: ids are drawn before their commits, and become visible in any order.
+-- Partitioned like finished_tasks, and kept for seven days.
+create table taskq.events (
+  xid xid8 not null,
+  id bigint not null,
+  at timestamptz not null,
+  task_id bigint not null,
+  workflow_id bigint,
+  attempts integer not null,
+  drop_on date not null,
+  kept_in date not null default '-infinity',
+  status taskq.task_status not null,
+  queue text collate "C" not null,
+  type text collate "C" not null,
+  reason text,
+  unique_key text collate "C",
+  group_key text collate "C",
+  step text collate "C",
+  tags jsonb
+) partition by list (kept_in);
+
+-- Not an identity, which a partition cannot have.
+create sequence taskq.events_id_seq owned by taskq.events.id;
+
+create index events_xid on taskq.events (xid, id);
+
+-- The last event that housekeeping has removed: a reader who has not come so far has missed some.
+create table taskq.dropped_events (
+  only_row boolean primary key default true,
+  xid xid8 not null default '0',
+  id bigint not null default 0,
+  constraint there_is_one_row check (only_row)
+);
+
+insert into taskq.dropped_events default values;

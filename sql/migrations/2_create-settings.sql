@@ -108,6 +108,8 @@ create table taskq.queues (
   on_failure text,
   -- Whether claims by workers are recorded in taskq.leases.
   record_leases boolean,
+  -- Whether the ends of its tasks are recorded in taskq.events.
+  record_events boolean,
   registered jsonb not null default '{}',
   registered_by text,
   operator jsonb not null default '{}',

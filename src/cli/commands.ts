@@ -56,6 +56,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/stats.ts')).stats,
       },
       {
+        name: 'events',
+        summary: 'print the ends of tasks as events, in commit order',
+        load: async () => (await import('./commands/events.ts')).events,
+      },
+      {
         name: 'dead',
         summary: 'list, show, revive and discard dead letters',
         load: async () => (await import('./commands/dead.ts')).dead,

@@ -93,6 +93,8 @@ export interface QueueInput {
   readonly maxLosses?: number | 'unlimited';
   /** Whether each claim by a worker is recorded in `taskq.leases`; default false. */
   readonly recordLeases?: boolean;
+  /** Whether the end of each of its tasks is an event that `TaskQueue.events` yields; default false. */
+  readonly recordEvents?: boolean;
 }
 
 export type QueueInputs = Readonly<Record<string, QueueInput>>;

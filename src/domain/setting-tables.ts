@@ -5,13 +5,13 @@ import { normaliseBreaker } from './breaker.ts';
 import { parseCallback } from './callback.ts';
 import { maxAttemptsOf } from './enqueue-options.ts';
 import { parseGroupBy, parseGroupLimit, parseGroupOnDead, parseGroupOrder } from './group-settings.ts';
+import { parseIsRecorded } from './is-recorded.ts';
 import { parseKeepLog } from './keep-log.ts';
 import { parseMayEnqueue } from './may-enqueue.ts';
 import { checkedName } from './names.ts';
 import { parseOnFailure } from './on-failure.ts';
 import { parsePriority } from './priority.ts';
 import { parseBurst, parseRate } from './queue-limits.ts';
-import { parseRecordLeases } from './record-leases.ts';
 import { parseRetention, type Retention } from './retention.ts';
 
 /** Settings by name, in the order in which people read them. */
@@ -91,7 +91,8 @@ export const QUEUE_SETTINGS = {
   mayEnqueue: setting('may_enqueue', parseMayEnqueue),
   onFailure,
   maxLosses: setting('max_losses', maxAttemptsOf),
-  recordLeases: setting('record_leases', parseRecordLeases),
+  recordLeases: setting('record_leases', parseIsRecorded),
+  recordEvents: setting('record_events', parseIsRecorded),
 };
 
 /** Settings of a group of a queue. */

@@ -111,6 +111,11 @@ export const ERROR_CODES = described({
     remedy: 'give it fewer attempts',
   },
   env_file_unreadable: { meaning: 'the file of `--env-file` cannot be read', remedy: 'check its path' },
+  events_lost: {
+    meaning:
+      'events after a position may be missing: it is older than seven days, or of another server, or of what a server lost in a failover',
+    remedy: 'read from the beginning of what is kept, or from now on, and compare with `taskq list`',
+  },
   handler_broken_link: { meaning: 'a handler is a broken link', remedy: 'correct the link' },
   handler_not_executable: {
     meaning: 'a handler starts with `#!` but is not executable',

@@ -1,6 +1,8 @@
 import { openDatabase, type Queryable } from '../lib/database.ts';
 import { type PgPool, queryableOf } from '../lib/pg-client.ts';
 import type { SynchronousCommit } from '../lib/synchronous-commit.ts';
+import { type EventPagesOptions, eventPages } from '../queue/inspect/event-pages.ts';
+import type { EventRow } from '../queue/inspect/read-events.ts';
 import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
 import type { EndRow } from '../queue/protocol/get-ends.ts';
 import { WORKFLOW_ENDS, type WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
@@ -22,6 +24,8 @@ export interface Connection {
   readonly db: Queryable;
   readonly waiter: EndWaiter<EndRow>;
   readonly workflowWaiter: EndWaiter<WorkflowEndRow>;
+  /** Yields the ends of tasks. */
+  eventPages(options: EventPagesOptions): AsyncGenerator<readonly EventRow[], void, undefined>;
   /** Rejects pending waits with `why` and closes what was opened here; the application's pool stays open. */
   close(why: Error): Promise<void>;
 }
@@ -50,6 +54,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     db: connection.db,
     waiter,
     workflowWaiter,
+    eventPages: (asked) => eventPages(connection.db, asked),
     async close(why) {
       await Promise.all([waiter.close(why), workflowWaiter.close(why)]);
       await connection.close();

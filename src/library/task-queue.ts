@@ -45,6 +45,13 @@ import {
   typeChangesOf,
 } from './changed-settings.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
+import {
+  type CheckedEventOptions,
+  checkedEventOptions,
+  type EventOptions,
+  type TaskEvent,
+  taskEvents,
+} from './event-records.ts';
 import { explanationOf, type TaskExplanation } from './explanation.ts';
 import { type Figures, figuresOf } from './figures.ts';
 import {
@@ -87,7 +94,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   readonly #handlers: HandlerMap;
   readonly #options: ConnectionOptions;
   #connection: Promise<Connection> | undefined;
-  #isClosed = false;
+  readonly #closed = new AbortController();
   /** What workers enqueue again and again. */
   readonly schedules: Schedules<TypeOf<Handlers>> = new QueueSchedules<TypeOf<Handlers>>({
     withDatabase: (work) => this.#withDatabase(work),
@@ -373,7 +380,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
    */
   async migrate(settings: MigrateSettings = {}): Promise<readonly string[]> {
     const patienceMs = toDurationMs(settings.patience ?? '1m', 'patience');
-    if (this.#isClosed) throw closed();
+    if (this.#closed.signal.aborted) throw closed();
     const { migrateFor } = await import('./migrate-for.ts');
     return this.#refusing('', () => migrateFor(this.#options, patienceMs, settings));
   }
@@ -416,16 +423,34 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     return endOf(waited.end) as TaskEndOf<Handlers, Type>;
   }
 
-  /** Closes what this queue has opened and rejects pending waits. The application's pool stays open. */
+  /**
+   * Iterates over the ends of tasks, in commit order and for ever, of queues whose `recordEvents` is set: each at least
+   * once, if the next iteration begins after the `position` of the last event that was processed. Survives a lost
+   * connection; ends when the signal is aborted or the queue is closed. Throws TaskqError: `events_lost` where events
+   * after the position may be missing, `refused` for text that is no position.
+   */
+  events(options: EventOptions = {}): AsyncIterable<TaskEvent> {
+    return this.#events(checkedEventOptions(options));
+  }
+
+  async *#events(options: CheckedEventOptions): AsyncGenerator<TaskEvent, void, undefined> {
+    try {
+      yield* taskEvents(await this.#open(), options, this.#closed.signal);
+    } catch (error) {
+      throw troubleOf(error, '', this.#databaseUrl);
+    }
+  }
+
+  /** Closes what this queue has opened, rejects pending waits and ends `events`. The application's pool stays open. */
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort();
     const connection = await this.#connection?.catch(() => undefined);
     await connection?.close(closed());
   }
 
   #open(): Promise<Connection> {
-    if (this.#isClosed) return Promise.reject(closed());
+    if (this.#closed.signal.aborted) return Promise.reject(closed());
     // Imported lazily: a handler that imports this package needs no database code.
     this.#connection ??= import('./open-connection.ts')
       .then(({ openConnection }) => openConnection(this.#options))

@@ -143,6 +143,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'workflow retry': [['$workflow']],
   'workflow wait': [['$ended_workflow']],
   'schedule sync': [['--config', '$schedules', '--prune']],
+  events: [[]],
   'keys list': [[], ['--queue', 'default', '--limit', '1']],
   'keys show': [['kept']],
   'keys release': [['kept', 'nowhere']],
@@ -189,6 +190,9 @@ describe('--json', () => {
     };
     await project.enqueue({ key: 'held', delay_ms: 3_600_000 });
     await project.enqueue({ key: 'kept', key_for: 'ever' });
+    await project.client.query(`select taskq.set_queue('ended', '{"record_events": true}')`);
+    const ended = await project.enqueue({ queue: 'ended', delay_ms: 3_600_000, tags: { a: 'b' } });
+    await project.client.query('select taskq.cancel($1)', [[ended]]);
     const about = {
       host: 'other',
       pid: 1,

@@ -44,7 +44,7 @@ describe('taskq queues', () => {
     const listed = await project.run(['queues']);
     const [head, row] = listed.stdout.trimEnd().split('\n');
     expect(head).toMatch(
-      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +FAILURE +LEASES +PAUSE$/,
+      /^QUEUE +WAITING +ATTEMPTS +TIMEOUT +EXPIRES +BACK-OFF +RETENTION +ERRORS +DEAD +LIMITS +GROUPS +ENQUEUES +FAILURE +LEASES +EVENTS +PAUSE$/,
     );
     expect(row).toMatch(/^mail +1 .* paused until \S.* by \w+ \(\S+@\S+\), .*: deploy of ann$/);
     expect(await project.run(['queues', 'resume', 'mail'])).toMatchObject({
@@ -132,7 +132,7 @@ describe('taskq queues', () => {
         '--errors-retention',
         'none',
       ],
-      ...['--expires', 'default', '--max-losses', 'unlimited', '--record-leases'],
+      ...['--expires', 'default', '--max-losses', 'unlimited', '--record-leases', '--record-events'],
     ]);
     expect(stdout.split('\n')[1]!.split(/ {2,}/)).toEqual([
       ...[
@@ -150,6 +150,7 @@ describe('taskq queues', () => {
         '-',
         '-',
         'unlimited losses, recorded',
+        'recorded',
         '-',
       ],
     ]);

@@ -54,7 +54,7 @@ const QUEUE: ListedQueue = {
     group_by: 'type',
   },
   ...{ max_running: 100, rate: '1000/1h', burst: 100, may_enqueue: [LONG, 'mail'] },
-  ...{ max_losses: 2_147_483_647, on_failure: 'complete', record_leases: true },
+  ...{ max_losses: 2_147_483_647, on_failure: 'complete', record_leases: true, record_events: true },
 };
 const TYPE: ListedType = {
   ...{

@@ -67,7 +67,47 @@ test.each(Object.entries(ENDS))('%s asks for nothing where the tasks hold no slo
   await enqueueSome(queue.admin, 2);
   await end(worker, await worker.claim({ start: 2 }));
   expect(await queue.admin.value('select count(*)::integer from taskq.asks')).toBe(0);
+  expect(await queue.admin.rows('select from taskq.events')).toEqual([]);
 });
+
+/** How the tasks of each way out have ended. */
+const RECORDED: Readonly<Record<keyof typeof ENDS, object>> = {
+  complete: { status: 'completed', reason: null },
+  'settle as completed': { status: 'completed', reason: null },
+  'settle as dead': { status: 'dead', reason: 'no' },
+  'settle as cancelled': { status: 'cancelled', reason: null },
+  'the last failed attempt': { status: 'dead', reason: 'attempts_spent', attempts: 1 },
+  'the tenth give-back': { status: 'dead', reason: 'given_back_too_often' },
+  'the third lost worker': { status: 'dead', reason: 'worker_lost' },
+  'cancel of waiting tasks': { status: 'cancelled', reason: null },
+  expire: { status: 'expired', reason: null },
+  add_dead: { status: 'dead', reason: 'by hand' },
+};
+
+test.each(Object.entries(ENDS))(
+  '%s is an event for each task, where the queue records them',
+  async (how, end) => {
+    await queue.admin.rows(`select taskq.set_queue('default', '{"record_events": true}')`);
+    const worker = await registerWorker(await queue.session());
+    const ids = await enqueueSome(queue.admin, 2, { tags: { a: 'b' }, group: 'g' });
+    await queue.admin.rows("select taskq.enqueue('work', '{}', '{\"queue\": \"other\"}')");
+    await queue.admin.rows(
+      "update taskq.tasks set gate = null, status = 'pending', available_at = not_before",
+    );
+    await end(worker, await worker.claim({ queues: ['default', 'other'], start: 3 }));
+    const events = await queue.admin.rows('select * from taskq.events_after() order by id');
+    expect(events).toMatchObject(
+      ids.map((id) => ({
+        id,
+        queue: 'default',
+        type: 'work',
+        group_key: 'g',
+        tags: { a: 'b' },
+        ...RECORDED[how],
+      })),
+    );
+  },
+);
 
 test('the ask is part of the transaction that ends the task', async () => {
   const worker = await registerWorker(await queue.session());

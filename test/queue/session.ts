@@ -92,6 +92,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.task_errors;
     delete from taskq.task_logs;
     delete from taskq.leases;
+    delete from taskq.events;
     delete from taskq.followed;
     delete from taskq.held_keys;
     delete from taskq.asks;

@@ -36,6 +36,7 @@ declare
   tied bigint[];
   called bigint[];
   called_types text[];
+  recorded_queues text[];
   stepped bigint[];
   busy bigint[];
   probes bigint[];
@@ -60,16 +61,21 @@ begin
   -- One statement for all that it needs to know: each costs as much as ten tasks.
   select d.retention,
     y.retention,
-    (select jsonb_object_agg(q.name, q.retention) from taskq.queues q where q.retention is not null),
+    q.retention,
     (select array_agg(b.probe_id) from taskq.breakers b where b.probe_owner = _worker),
-    y.called
-  into default_retention, type_retention, queue_retention, probes, called_types
+    y.called, q.recorded
+  into default_retention, type_retention, queue_retention, probes, called_types, recorded_queues
   from taskq.defaults d
   cross join (
     select jsonb_object_agg(y.name, y.retention) filter (where y.retention is not null) as retention,
       array_agg(y.name) filter (where y.on_complete is not null) as called
     from taskq.task_types y
-  ) as y;
+  ) as y
+  cross join (
+    select jsonb_object_agg(q.name, q.retention) filter (where q.retention is not null) as retention,
+      array_agg(q.name) filter (where q.record_events) as recorded
+    from taskq.queues q
+  ) as q;
   default_drop_on := coalesce(taskq.drop_on(default_retention, ts), awaited_drop_on);
   -- Lock the rows first; separate statements then see the locked versions, including edits committed meanwhile. By
   -- ctid, and joined by hashing: where the planner believes that the table is empty, as after a drain, it would read
@@ -155,6 +161,11 @@ begin
       _ran_ms => o.ran_ms, _result => o.result, _result_note => o.result_note
     ) as f
     where t.ctid = any (kept_at);
+  end if;
+  if recorded_queues is not null then
+    perform taskq.record_ends(array_agg(t.ctid), 'completed', null, ts)
+    from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (recorded_queues)
+    having count(*) > 0;
   end if;
   -- The next claim closes the breakers that these tasks have tried.
   if probes is not null then

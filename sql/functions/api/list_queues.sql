@@ -9,7 +9,7 @@ returns table (
   timeout_ms bigint, expires_ms bigint, backoff jsonb, retention text, errors_retention text, dead_retention text,
   group_limit integer, group_rate text, group_burst integer, group_order text, group_on_dead text, group_by text,
   max_running integer, rate text, burst integer, may_enqueue text[], max_losses integer, on_failure text,
-  record_leases boolean, waiting bigint, extra jsonb
+  record_leases boolean, record_events boolean, waiting bigint, extra jsonb
 )
 language plpgsql stable security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -34,7 +34,8 @@ begin
     q.max_attempts, q.timeout_ms, q.expires_ms, q.backoff::jsonb, q.retention::text, q.errors_retention::text,
     q.dead_retention::text, q.group_limit, q.group_rate, taskq.burst_of(taskq.rate_of(q.group_rate), q.group_burst),
     q.group_order, q.group_on_dead, q.group_by,
-    q.max_running, q.rate, l.burst, q.may_enqueue, q.max_losses, q.on_failure, q.record_leases, coalesce(c.waiting, 0),
+    q.max_running, q.rate, l.burst, q.may_enqueue, q.max_losses, q.on_failure, q.record_leases, q.record_events,
+    coalesce(c.waiting, 0),
     jsonb_build_object('at_least', not tally.is_all)
   from (
     select s.name from taskq.queues s
@@ -42,7 +43,7 @@ begin
       or num_nonnulls(
         s.max_attempts, s.timeout_ms, s.expires_ms, s.backoff, s.retention, s.errors_retention, s.dead_retention,
         s.group_limit, s.group_rate, s.group_order, s.group_on_dead, s.group_by, s.max_running, s.rate,
-        s.may_enqueue, s.max_losses, s.on_failure, s.record_leases
+        s.may_enqueue, s.max_losses, s.on_failure, s.record_leases, s.record_events
       ) > 0
     union
     select found.name from taskq.find_queues() as found (name)

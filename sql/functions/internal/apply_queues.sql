@@ -15,7 +15,7 @@ as $$
       group_order = effective.group_order, group_on_dead = effective.group_on_dead, group_by = effective.group_by,
       max_running = effective.max_running, rate = effective.rate, burst = effective.burst,
       may_enqueue = effective.may_enqueue, max_losses = effective.max_losses, on_failure = effective.on_failure,
-      record_leases = effective.record_leases
+      record_leases = effective.record_leases, record_events = effective.record_events
     from taskq.queues old
     cross join lateral jsonb_populate_record(null::taskq.queues, old.registered || old.operator) as effective
     where q.name = any (_names) and old.name = q.name

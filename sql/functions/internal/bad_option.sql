@@ -39,7 +39,7 @@ declare
     when _option = 'keep_log' then 'failed, always or none'
     when _option = 'on_failure' then 'retry or complete'
     when _option = 'tags' then 'an object whose values are text'
-    when _option in ('notify_done', 'notify', 'by_hand', 'record_leases') then 'true or false'
+    when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'may_enqueue' then 'an array of at most 1000 names of queues'
     when _option = 'queues' then 'an array of names, or null for every queue'

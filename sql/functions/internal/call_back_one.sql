@@ -9,6 +9,7 @@ set jit = off
 as $$
 declare
   wakes jsonb;
+  dead_id bigint;
 begin
   select i.wakes into wakes
   from taskq.insert_plain(jsonb_build_array(_task), '{}', null, _settings, _ts, true) as i;
@@ -28,7 +29,9 @@ exception when others then
     'traceparent', _task -> 'traceparent', 'source', _task -> 'source'
   )) as given
   cross join lateral taskq.new_task(given, _ts, session_user) as t
-  cross join lateral taskq.dead_task(t, t.id, _ts, 'could not be inserted: ' || sqlerrm, false) as d;
+  cross join lateral taskq.dead_task(t, t.id, _ts, 'could not be inserted: ' || sqlerrm, false) as d
+  returning id into dead_id;
+  perform taskq.record_deaths(array[dead_id], _ts);
   return null;
 end
 $$;

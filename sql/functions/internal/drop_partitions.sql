@@ -45,6 +45,13 @@ begin
         and l.relation || ' ' || l.virtualtransaction = any (readers)
     );
     begin
+      if old.parent = 'taskq.events'::regclass then
+        -- In the order in which a drop locks them; whoever still writes one of these events has to end first.
+        execute format('lock table only taskq.events, only %s in access exclusive mode', old.relation);
+        execute format(
+          'select taskq.note_dropped_event(e.xid, e.id) from %s e order by e.xid desc, e.id desc limit 1', old.relation
+        );
+      end if;
       execute format('drop table %s', old.relation);
       dropped := dropped + 1;
     exception

@@ -25,6 +25,7 @@ begin
       end if;
       insert into taskq.dead_tasks
       select d.* from taskq.dead_task(task, task.id, _ts, 'could not be inserted: ' || sqlerrm, false) as d;
+      perform taskq.record_deaths(array[task.id], _ts);
       if task.notify_done then
         perform taskq.notify_waiters(array[task.id]);
       end if;

@@ -19,7 +19,7 @@ begin
   end if;
   -- One at a time, with a lock that only a role with write access to history can take; attaching takes it anyway.
   begin
-    lock table taskq.finished_tasks, taskq.task_errors, taskq.task_logs, taskq.leases
+    lock table taskq.finished_tasks, taskq.task_errors, taskq.task_logs, taskq.leases, taskq.events
       in share update exclusive mode nowait;
   exception when lock_not_available then
     return;

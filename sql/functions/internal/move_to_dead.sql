@@ -20,17 +20,27 @@ declare
   stepped bigint[];
   called_types constant text[] := array(select y.name from taskq.task_types y where y.on_dead is not null);
   are_called boolean;
+  recorded bigint[];
 begin
-  insert into taskq.dead_tasks
-  select d.*
-  from taskq.tasks t
-  join unnest(_ids, _reasons) as doomed (id, reason) on doomed.id = t.id + 0
-  cross join lateral (
-    select case when (select true from taskq.dead_tasks d where d.id = t.id limit 1) then nextval('taskq.tasks_id_seq')
-      else t.id end as id
-  ) as free
-  cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
-  where t.id = any (_ids);
+  with moved as (
+    insert into taskq.dead_tasks
+    select d.*
+    from taskq.tasks t
+    join unnest(_ids, _reasons) as doomed (id, reason) on doomed.id = t.id + 0
+    cross join lateral (
+      select case
+        when (select true from taskq.dead_tasks d where d.id = t.id limit 1) then nextval('taskq.tasks_id_seq')
+        else t.id
+      end as id
+    ) as free
+    cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
+    where t.id = any (_ids)
+    returning id, queue
+  )
+  select array_agg(m.id) into recorded from moved m join taskq.queues q on q.name = m.queue and q.record_events;
+  if recorded is not null then
+    perform taskq.record_deaths(recorded, _ts);
+  end if;
   select count(*), array_agg(t.id) filter (where t.notify_done),
     array_agg(t.id) filter (where taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id)),
     bool_or(t.on_end ? 'dead' or t.type = any (called_types)), array_agg(t.id) filter (where t.workflow_id is not null)

@@ -22,9 +22,10 @@ begin
   for page in
     select case when t.is_kept then t.drop_on end as drop_on, array_agg(t.row_at) as rows_at,
       array_agg(t.id) filter (where t.notify_done) as waited, array_agg(t.id) filter (where t.is_tied) as tied,
-      array_agg(t.id) filter (where t.workflow_id is not null) as stepped
+      array_agg(t.id) filter (where t.workflow_id is not null) as stepped,
+      array_agg(t.row_at) filter (where t.record_events) as recorded
     from (
-      select t.ctid as row_at, t.id, t.notify_done, t.workflow_id,
+      select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, q.record_events,
         -- A step may be wanted again (taskq.retry_workflow).
         t.notify_done or t.workflow_id is not null or s.kept_for <> 'none' as is_kept,
         taskq.is_tied(t.gate, t.again, t.on_end, t.workflow_id) as is_tied,
@@ -51,6 +52,9 @@ begin
       t, _status, _ts, kept.day, kept.place, _reason => _reason, _ending => _ending
     ) as f
     where t.ctid = any (page.rows_at);
+    if page.recorded is not null then
+      perform taskq.record_ends(page.recorded, _status, _reason, _ts);
+    end if;
     if page.stepped is not null then
       perform taskq.note_steps(_status::text, page.stepped, _ts);
     end if;

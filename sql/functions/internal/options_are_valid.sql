@@ -46,7 +46,8 @@ begin
       notify_done boolean, notify boolean, by_hand boolean, by text, allow_unknown jsonb, breaker taskq.breaker,
       "group" text, group_limit integer, group_order text, group_on_dead text, group_by text,
       group_rate text, group_burst integer, max_running integer, rate text, burst integer, keep_log text,
-      may_enqueue jsonb, max_losses integer, on_failure text, record_leases boolean, on_complete jsonb, on_dead jsonb
+      may_enqueue jsonb, max_losses integer, on_failure text, record_leases boolean, record_events boolean,
+      on_complete jsonb, on_dead jsonb
     )
   );
 exception when data_exception or check_violation then

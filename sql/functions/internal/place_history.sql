@@ -23,7 +23,7 @@ declare
 begin
   placed := 0;
   dropped := 0;
-  foreach parent in array array['finished_tasks', 'task_errors', 'task_logs', 'leases'] loop
+  foreach parent in array array['finished_tasks', 'task_errors', 'task_logs', 'leases', 'events'] loop
     for last_day in select u.day from taskq.unplaced_days(parent) as u (day) loop
       is_over := last_day < today;
       continue when not is_over and taskq.place_of(parent, last_day) <> last_day;
@@ -36,6 +36,11 @@ begin
           )
           $page$, parent
         ) into page using last_day, _limit - case when is_over then dropped else placed end;
+        if is_over and parent = 'events' then
+          perform taskq.note_dropped_event(e.xid, e.id)
+          from taskq.events e where e.kept_in = '-infinity' and e.ctid = any (page)
+          order by e.xid desc, e.id desc limit 1;
+        end if;
         execute format(
           case when is_over
             then 'delete from taskq.%I f where f.kept_in = ''-infinity'' and f.ctid = any ($1)'

@@ -1,8 +1,8 @@
 -- Returns the partitions that history needs: the one for rows without another (day '-infinity'), and for each retention
--- in use (of the defaults, the queues, the types, and of rows without a partition; for leases, of the queues that
--- record them) those that keep what ends today or on one of the next three days. `state` is `there`, whatever its name,
--- `missing` (`partition` is a free name), or `detached`: a table with its name exists, but is no partition. If that is
--- the one for rows without another, a second one of that kind is needed as well.
+-- in use (of the defaults, the queues, the types, and of rows without a partition; for leases and events, of the
+-- queues that record them) those that keep what ends today or on one of the next three days. `state` is `there`,
+-- whatever its name, `missing` (`partition` is a free name), or `detached`: a table with its name exists, but is no
+-- partition. If that is the one for rows without another, a second one of that kind is needed as well.
 create or replace function taskq.wanted_partitions()
 returns table (parent text, day date, partition text, state text)
 language plpgsql stable security definer
@@ -27,9 +27,10 @@ begin
     union select 'leases', coalesce(q.errors_retention, d.errors_retention)
     from taskq.queues q cross join taskq.defaults d
     where q.record_leases or q.name = 'queues'
+    union select 'events', '7d' from taskq.queues q where q.record_events
   ),
   parents as (
-    select p.parent from unnest(array['finished_tasks', 'task_errors', 'task_logs', 'leases']) as p (parent)
+    select p.parent from unnest(array['finished_tasks', 'task_errors', 'task_logs', 'leases', 'events']) as p (parent)
   ),
   existing as materialized (
     select h.parent, h.partition, h.days from taskq.history_partitions() as h

@@ -201,6 +201,11 @@ const OPTIONS: Record<SettingName, SettingOption> = {
     about: 'record each claim of its tasks by a worker in taskq.leases (off)',
     suggestions: ['on', 'off'],
   },
+  recordEvents: {
+    flags: '--record-events [on|off]',
+    about: 'record the end of each of its tasks for taskq events (off)',
+    suggestions: ['on', 'off'],
+  },
 };
 
 function period(text: string, flag: string): string {

@@ -34,6 +34,7 @@ export function formatQueues(queues: readonly ListedQueue[], screen: Screen): st
       },
       { title: 'FAILURE', leaves: 0, cell: ({ on_failure }) => on_failure ?? '-' },
       { title: 'LEASES', leaves: 0, cell: leasesText, shrinksTo: 6 },
+      { title: 'EVENTS', leaves: 0, cell: ({ record_events }) => recordedText(record_events) ?? '-' },
       {
         title: 'PAUSE',
         leaves: 8,
@@ -64,9 +65,13 @@ function groupsText(queue: ListedQueue): string {
 function leasesText({ max_losses, record_leases }: ListedQueue): string {
   const set = [
     max_losses === null ? null : `${attemptsText(max_losses)} losses`,
-    record_leases === null ? null : record_leases ? 'recorded' : 'not recorded',
+    recordedText(record_leases),
   ];
   return set.filter((setting) => setting !== null).join(', ') || '-';
+}
+
+function recordedText(isRecorded: boolean | null): string | null {
+  return isRecorded === null ? null : isRecorded ? 'recorded' : 'not recorded';
 }
 
 /** How many tasks of the queue run at once, and start in a time, such as `4, 100/1m + 20`. */

@@ -31,6 +31,7 @@ export interface ListedQueue {
   readonly max_losses: number | null;
   readonly on_failure: string | null;
   readonly record_leases: boolean | null;
+  readonly record_events: boolean | null;
   readonly waiting: number;
   /** True: the count ran out of time, so `waiting` is a lower bound. */
   readonly at_least: boolean;
