@@ -19,6 +19,8 @@ export type TestOptions<Handlers extends HandlerMap> = {
   readonly workflow?: WorkflowPlace;
   /** What `ctx.parents` returns, by step, instead of what the database says; a task of no workflow needs `workflow` too. */
   readonly parents?: Readonly<Record<string, GivenParent>>;
+  /** What `ctx.tick` is: the tick of the schedule that would have enqueued the task. */
+  readonly tick?: Date;
 } & (
   | {
       /** URL of the task's database; or pass a `client`. */

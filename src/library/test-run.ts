@@ -36,10 +36,11 @@ import { type ShownTaskOf, shownOf } from './task-record.ts';
 const LEASE_MS = 3_600_000;
 const MOST_ATTEMPTS = 1000;
 
-/** Which step a test's task is, instead of what the database says. */
+/** Which step a test's task is, and which tick it is of, instead of what the database says. */
 export interface GivenPlace {
   readonly workflow?: WorkflowPlace;
   readonly parents?: Readonly<Record<string, GivenParent>>;
+  readonly tick?: Date;
 }
 
 /** How a parent has ended, in a test. */
@@ -125,7 +126,8 @@ export class TestRun {
 
   async #run(claimed: ClaimedTask, handler: Handler): Promise<void> {
     const { place } = this.#host;
-    const task = place.workflow === undefined ? claimed : { ...claimed, workflow: place.workflow };
+    const { workflow = claimed.workflow } = place;
+    const task = { ...claimed, workflow, tick: place.tick?.toISOString() ?? claimed.tick };
     const { timeoutMs } = task;
     const attempt = new Attempt(task, timeoutMs);
     const callOff = timeoutMs === null ? () => {} : after(timeoutMs, () => attempt.abort('timeout'));

@@ -144,6 +144,13 @@ describe('what the database knows by name', () => {
     expect(await lines('dead', 'revive', second, '')).toEqual([first]);
     expect(await lines('dead', 'show', '')).toEqual([second, first]);
     expect(await lines('show', '')).toEqual([]);
+    await project.run(['schedule', 'add', 'nightly', '@daily', 'double']);
+    expect(await lines('schedule', 'show', '')).toEqual(['nightly']);
+    expect(await lines('schedule', 'preview', 'ni')).toEqual(['nightly']);
+    expect(await lines('schedule', 'add', '')).toEqual([]);
+    const flow = (await project.run(['workflow', 'open', 'import'])).stdout.trim();
+    expect(await lines('workflow', 'show', '')).toEqual([flow]);
+    expect(await lines('enqueue', 'double', '--workflow', '')).toEqual([flow]);
     // The line is about another database.
     expect(await lines('--database-url', 'postgres://elsewhere/x', 'list', '--type', '')).toEqual([]);
   });

@@ -217,6 +217,14 @@ describe('taskq enqueue --file', () => {
     });
   });
 
+  test('the hint is --envelope where bad items look like tasks with their options', async () => {
+    const input = '{"payload": {}, "key": "k"}\n{"payload": "\\u0000", "key": "k"}\n';
+    const { stderr } = await project.run(['enqueue', 'double', '--file', '-'], { input });
+    expect(stderr).toMatch(/ — add --envelope if /);
+    const wrapped = await project.run(['enqueue', '--envelope', '--file', '-'], { input });
+    expect(wrapped.stderr).toMatch(/ — correct them, /);
+  });
+
   test('with --json each bad item is a document on stderr', async () => {
     const { stderr } = await project.run(['enqueue', 'double', '--file', '-', '--json'], { input: '{\n1\n' });
     const codes = stderr

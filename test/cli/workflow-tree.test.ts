@@ -165,6 +165,15 @@ describe('the note', () => {
     expect(noteOf([step(name, [], given)], name)).toBe(note);
   });
 
+  test('names no parent below which the step stands', () => {
+    const parents = [{ step: 'a', on_death: 'cancel', is_met: false }] as const;
+    const waits = step('waits', [], { status: 'blocked', waits: true, parents });
+    const ended = step('ended', [], { status: 'cancelled', cancelled_by: 'a', parents });
+    const steps = [step('a', [], { status: 'running' }), waits, ended];
+    expect(noteOf(steps, 'waits')).toBe('waits for its parent');
+    expect(noteOf(steps, 'ended')).toBe('cancelled with its parent');
+  });
+
   test('of a step that waits names the parents that it waits for, and what they do', () => {
     const steps = [
       step('a', [], { status: 'running' }),

@@ -64,6 +64,7 @@ const handlers = {
       return rows[0];
     }),
   step: async (_: unknown, ctx: TaskContext) => ({ at: ctx.workflow, parents: await ctx.parents() }),
+  ticked: (_: unknown, { tick }: TaskContext) => ({ tick }),
   traced: (_: unknown, { traceparent }: TaskContext) => ({ traceparent }),
   slow: defineHandler({
     timeout: '50ms',
@@ -83,6 +84,15 @@ async function run(type: keyof typeof handlers, payload: unknown = {}, options: 
 }
 
 describe('runTask', () => {
+  test('gives the handler the tick that the test names', async () => {
+    const { id } = await library.open().enqueue('ticked', {}, { allowUnknown: true });
+    const tick = new Date('2030-01-31T08:00:00Z');
+    expect(await runTask(id, { databaseUrl: library.url, handlers, tick })).toMatchObject({
+      result: { tick: tick.toISOString() },
+    });
+    expect(await run('ticked')).toMatchObject({ result: { tick: null } });
+  });
+
   test('runs a task to its end, through every back-off at once', async () => {
     expect(await run('flaky', {}, { backoff: { kind: 'fixed', base: '1h' } })).toMatchObject({
       status: 'completed',

@@ -4,15 +4,18 @@ import type { Context } from '../run/context.ts';
 import type { Offer } from './complete.ts';
 
 /** A kind of names that the database stores. */
-export type Known = 'types' | 'queues' | 'workers' | 'dead letters';
+export type Known = 'types' | 'queues' | 'workers' | 'dead letters' | 'schedules' | 'workflows';
 
 /** Lists the names of one kind; empty where the database is absent or does not answer soon. */
 export type NamesOf = (known: Known) => Promise<readonly Offer[]>;
 
 /** The kind of names that an option or argument takes; undefined: it takes none from the database. */
 export function knownBy(command: Command, name: string): Known | undefined {
-  if (name === 'ids' || (name === 'id' && command.name() === 'show'))
-    return command.parent?.name() === 'dead' ? 'dead letters' : undefined;
+  const group = command.parent?.name() ?? '';
+  if (group === 'schedule' && command.name() !== 'add' && name.startsWith('name')) return 'schedules';
+  if (group === 'workflow' && name === 'id') return 'workflows';
+  if (group === 'dead' && (name === 'ids' || (name === 'id' && command.name() === 'show')))
+    return 'dead letters';
   return BY_NAME[name];
 }
 
@@ -22,6 +25,7 @@ const BY_NAME: Readonly<Record<string, Known>> = {
   queue: 'queues',
   queues: 'queues',
   workers: 'workers',
+  workflow: 'workflows',
 };
 
 /** The user has pressed a key and waits. */
@@ -90,5 +94,15 @@ const READERS: Readonly<Record<Known, (db: Queryable) => Promise<readonly Offer[
     const { findTasks } = await import('../../queue/inspect/find-tasks.ts');
     const { tasks } = await findTasks(db, { status: ['dead'] }, MOST);
     return tasks.map(({ id, type, reason }) => ({ value: id, about: `${type}: ${String(reason)}` }));
+  },
+  async schedules(db) {
+    const { listSchedules } = await import('../../queue/inspect/list-schedules.ts');
+    const schedules = await listSchedules(db, { limit: MOST });
+    return schedules.map(({ name, expression, type }) => ({ value: name, about: `${expression} ${type}` }));
+  },
+  async workflows(db) {
+    const { listWorkflows } = await import('../../queue/inspect/list-workflows.ts');
+    const workflows = await listWorkflows(db, { limit: MOST });
+    return workflows.map(({ id, name, state }) => ({ value: id, about: `${name}, ${state}` }));
   },
 };

@@ -76,6 +76,7 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   const check = itemChecker({ type, form: options.envelope ? 'envelope' : 'payload', flags, lookUp });
   const progress = await startProgress(context.output, `reading ${nameOf(file)}`);
   let bad = 0;
+  let isEnvelope = false;
   const named: string[] = [];
   try {
     for await (const items of inputItems(input, file)) {
@@ -85,7 +86,9 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
         if ('task' in checked) spool.add(checked.task, item.line);
         else {
           bad += 1;
-          if (bad <= MAX_NAMED) named.push(checked.problem);
+          if (bad > MAX_NAMED) continue;
+          named.push(checked.problem);
+          isEnvelope ||= !options.envelope && hasPayload(item.text);
         }
       }
       await spool.write();
@@ -99,17 +102,33 @@ async function checkAll(context: Context, source: FileOfTasks, spool: Spool): Pr
   for (const problem of named) {
     reportError(new TaskqError('bad_item', `${nameOf(file)}: ${problem}`), context.output);
   }
-  if (bad > 0 && !options.skipBad) throw badItems(source, bad, spool.count);
+  if (bad > 0 && !options.skipBad) throw badItems(source, bad, spool.count, isEnvelope);
   return bad;
 }
 
-function badItems({ file, options }: FileOfTasks, bad: number, good: number): TaskqError {
+/** Whether this may be a task with its options, of a file that needs --envelope. */
+function hasPayload(text: string | null): boolean {
+  try {
+    return Object.hasOwn(Object(JSON.parse(text ?? 'null')), 'payload');
+  } catch {
+    return false;
+  }
+}
+
+function badItems(
+  { file, options }: FileOfTasks,
+  bad: number,
+  good: number,
+  isEnvelope: boolean,
+): TaskqError {
   const item = options.envelope ? 'object such as {"payload": …}' : 'payload';
   return new TaskqError(
     'bad_items',
     `${nameOf(file)}: ${withCommas(bad)} of ${countOf(bad + good, 'item')} ${bad === 1 ? 'is' : 'are'} bad; nothing was enqueued`,
     {
-      hint: `correct them, or add --skip-bad; a file is a JSON array or has one JSON ${item} per line`,
+      hint: isEnvelope
+        ? 'add --envelope if the items have their payload in "payload", beside options'
+        : `correct them, or add --skip-bad; a file is a JSON array or has one JSON ${item} per line`,
     },
   );
 }

@@ -26,10 +26,17 @@ interface SettingOption {
 type Settings = { readonly [Name in SettingName]?: (typeof SETTINGS)[Name] };
 
 /** Declare the options for these settings. */
-export function declareSettings(command: Command, settings: Settings): Command {
-  for (const name of namesOf(settings)) command.option(OPTIONS[name].flags, OPTIONS[name].about);
+export function declareSettings(command: Command, settings: Settings, after: OptionsAfter = {}): Command {
+  for (const name of namesOf(settings)) {
+    command.option(OPTIONS[name].flags, OPTIONS[name].about);
+    const more = after[name];
+    if (more !== undefined) command.option(...more);
+  }
   return command;
 }
+
+/** By setting: the flags of an option that goes with it, and what it is about. */
+type OptionsAfter = Readonly<Partial<Record<keyof typeof OPTIONS, readonly [flags: string, about: string]>>>;
 
 /** The completions for these settings. */
 export function settingSuggestions(settings: Settings): Record<string, readonly string[]> {

@@ -169,8 +169,9 @@ function noteOf(step: ShownStep, statuses: ReadonlyMap<string, string>, now: num
     .join('; ');
 }
 
-function stateNote({ status, due_at, reason, cancelled_by }: ShownStep, now: number): string {
-  if (cancelled_by !== null) return `cancelled with ${cancelled_by}`;
+function stateNote({ status, due_at, reason, cancelled_by, parents }: ShownStep, now: number): string {
+  if (cancelled_by !== null)
+    return `cancelled with ${cancelled_by === parents[0]?.step ? 'its parent' : cancelled_by}`;
   if (reason !== null) return reason;
   if (status === 'blocked') return 'waits for its time, or for a slot of its group';
   if (due_at !== null) return Date.parse(due_at) <= now ? 'due' : `due ${relativeTime(due_at, now)}`;
@@ -183,6 +184,8 @@ function waitsText({ parents }: ShownStep, statuses: ReadonlyMap<string, string>
     .filter((parent) => !parent.is_met)
     .map(({ step }) => ({ step, status: statuses.get(step) ?? 'gone' }));
   if (unmet.length === 0) return 'a worker releases it next';
+  // It stands below its first parent.
+  if (unmet.length === 1 && unmet[0]!.step === parents[0]!.step) return 'waits for its parent';
   // The ends of others are counted by the next claim.
   const wanted = unmet.toSorted(
     (a, b) => Number(a.status === 'completed') - Number(b.status === 'completed'),

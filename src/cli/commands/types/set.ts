@@ -23,10 +23,12 @@ interface ProbeOptions {
 export const typesSet: CliCommand<SettingOptions & ActingOptions & ProbeOptions> = {
   suggestions: { ...settingSuggestions(TYPE_SETTINGS), probeAfter: ['30s', 'none'] },
   declare(command) {
-    declareSettings(command.argument('<type>', 'its name'), TYPE_SETTINGS).option(
-      '--probe-after <duration|none>',
-      'with --breaker: try a task this long after the last failure; default 30s; none: not before taskq types resume',
-    );
+    declareSettings(command.argument('<type>', 'its name'), TYPE_SETTINGS, {
+      breaker: [
+        '--probe-after <duration|none>',
+        'with --breaker: try a task this long after the last failure; default 30s; none: not before taskq types resume',
+      ],
+    });
     declareActing(command).addHelpText(
       'after',
       `

@@ -36,7 +36,8 @@ export const workflowRun: CliCommand<RunOptions> = {
     }
     const started = await runWorkflow(db, workflow, { allowUnknown: true });
     if (wait === undefined) {
-      await context.output.answer(started, () => started.id);
+      // Not `steps`: those of workflow wait are counts.
+      await context.output.answer({ id: started.id, tasks: started.steps }, () => started.id);
       return EXIT.done;
     }
     context.output.talk(`workflow ${started.id} has started`);
