@@ -198,16 +198,15 @@ create table taskq.workflow_steps (
 with (fillfactor = 70);
 
 -- The child waits for the parent. is_met: the end of the parent has been counted down in its parents_left.
+-- No foreign key to the steps: whoever adds a child would wait for a person who has the row of its parent locked.
 create table taskq.workflow_edges (
-  workflow_id bigint not null,
+  workflow_id bigint not null references taskq.workflows on delete cascade,
   is_met boolean not null default false,
   parent text collate "C" not null,
   child text collate "C" not null,
   on_death text collate "C" not null default 'cancel',
 
   primary key (workflow_id, parent, child),
-  foreign key (workflow_id, parent) references taskq.workflow_steps on delete cascade,
-  foreign key (workflow_id, child) references taskq.workflow_steps on delete cascade,
   constraint on_death_is_cancel_continue_or_wait check (on_death in ('cancel', 'continue', 'wait'))
 )
 with (fillfactor = 70);

@@ -32,6 +32,10 @@ begin
       or jsonb_typeof(options -> 'queue') <> 'string'
       or octet_length(options ->> 'queue') not between 1 and 200
     then
+      if options ?| '{workflow,step,after,on_death}' then
+        return query select e.id, e.created, e.extra from taskq.enqueue_step(_type, _payload, options, ts) as e;
+        return;
+      end if;
       if options - 'allow_unknown' <> '{}'
         and taskq.is_common_form(options, taskq.task_options() || array['allow_unknown', 'notify']) is not true
       then
@@ -41,9 +45,7 @@ begin
         if options ->> 'on_held' is not null and options ->> 'key' is null then
           perform taskq.refuse_keyless('enqueue', options ->> 'on_held');
         end if;
-        if options ?| '{workflow,step,after,on_death}'
-          or (options ?| '{on_complete,on_dead}' and not options ? 'key')
-        then
+        if options ?| '{on_complete,on_dead}' and not options ? 'key' then
           task := jsonb_build_object('type', taskq.known_type(_type, _payload, options), 'payload', _payload);
           return query select e.id, e.created, e.extra from taskq.enqueue_many(jsonb_build_array(task), options) as e;
           return;

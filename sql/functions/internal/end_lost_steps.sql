@@ -1,4 +1,5 @@
--- Ends, as cancelled, these steps (parallel arrays), whose tasks were deleted by hand.
+-- Ends, as cancelled, these steps (parallel arrays), whose tasks were deleted by hand. One that its caller cancels
+-- because of a parent has cancelled_by: that is no death of its own.
 create or replace function taskq.end_lost_steps(_of bigint[], _steps text[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -15,7 +16,7 @@ begin
     select s.*
     from unnest(_of, _steps) as asked (workflow_id, step)
     cross join lateral (
-      select l.workflow_id, l.step, l.status from taskq.workflow_steps l
+      select l.workflow_id, l.step, l.status, l.cancelled_by from taskq.workflow_steps l
       where l.workflow_id = asked.workflow_id and l.step = asked.step and l.status in ('waiting', 'released')
       limit 1
       for no key update skip locked
@@ -28,8 +29,8 @@ begin
     where s.workflow_id = lost.workflow_id and s.step = lost.step
   )
   insert into taskq.workflow_asks (due_at, workflow_id, live, waiting, deaths, steps)
-  select _ts, lost.workflow_id, -count(*), -count(*) filter (where lost.status = 'waiting'), count(*),
-    array_agg(lost.step)
+  select _ts, lost.workflow_id, -count(*), -count(*) filter (where lost.status = 'waiting'),
+    count(*) filter (where lost.cancelled_by is null), array_agg(lost.step)
   from lost group by lost.workflow_id;
 end
 $$;

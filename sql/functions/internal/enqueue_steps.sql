@@ -16,6 +16,8 @@ set enable_seqscan = off
 -- Every join is one of arrays, whose size the planner does not know.
 set enable_nestloop = off
 set enable_mergejoin = off
+-- Else each of its statements is planned again for every call.
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -40,31 +42,36 @@ begin
     -- `offset 0`: sort these, not whole tasks with all of their parents [PostgreSQL 18, 20,000 parents: 3.7 GB].
     offset 0
   ) as s;
-  select array_agg(a.child order by a.child, a.nth), array_agg(a.step order by a.child, a.nth),
-    array_agg(a.on_death order by a.child, a.nth)
-  into children, parent_names, deaths
-  from (
-    select e.place::integer as child, p.nth,
-      case jsonb_typeof(p.parent) when 'object' then p.parent ->> 'step' else p.parent #>> '{}' end as step,
-      coalesce(
-        case jsonb_typeof(p.parent) when 'object' then p.parent ->> 'on_death' end, e.task ->> 'on_death',
-        options ->> 'on_death', 'cancel'
-      ) as on_death
-    from jsonb_array_elements(_tasks) with ordinality as e (task, place)
-    cross join lateral jsonb_array_elements(
-      coalesce(nullif(e.task -> 'after', 'null'), nullif(options -> 'after', 'null'), '[]')
-    ) with ordinality as p (parent, nth)
-    offset 0
-  ) as a;
+  -- For a single step, each statement counts: those about parents, and about several steps, are left out.
+  if options ? 'after' or _tasks @? '$[*].after' then
+    select array_agg(a.child order by a.child, a.nth), array_agg(a.step order by a.child, a.nth),
+      array_agg(a.on_death order by a.child, a.nth)
+    into children, parent_names, deaths
+    from (
+      select e.place::integer as child, p.nth,
+        case jsonb_typeof(p.parent) when 'object' then p.parent ->> 'step' else p.parent #>> '{}' end as step,
+        coalesce(
+          case jsonb_typeof(p.parent) when 'object' then p.parent ->> 'on_death' end, e.task ->> 'on_death',
+          options ->> 'on_death', 'cancel'
+        ) as on_death
+      from jsonb_array_elements(_tasks) with ordinality as e (task, place)
+      cross join lateral jsonb_array_elements(
+        coalesce(nullif(e.task -> 'after', 'null'), nullif(options -> 'after', 'null'), '[]')
+      ) with ordinality as p (parent, nth)
+      offset 0
+    ) as a;
+  end if;
 
-  select o.name into bad
-  from jsonb_array_elements(_tasks) as e (task)
-  cross join unnest('{step,after,on_death}'::text[]) as o (name)
-  where _new is null and coalesce(e.task ->> 'workflow', options ->> 'workflow') is null
-    and coalesce(e.task ->> o.name, options ->> o.name) is not null
-  limit 1;
-  if bad.name is not null then
-    raise exception '%: % needs a workflow', _of, bad.name using errcode = 'invalid_parameter_value';
+  if _new is null and array_position(flows, null) is not null then
+    select o.name into bad
+    from jsonb_array_elements(_tasks) as e (task)
+    cross join unnest('{step,after,on_death}'::text[]) as o (name)
+    where coalesce(e.task ->> 'workflow', options ->> 'workflow') is null
+      and coalesce(e.task ->> o.name, options ->> o.name) is not null
+    limit 1;
+    if bad.name is not null then
+      raise exception '%: % needs a workflow', _of, bad.name using errcode = 'invalid_parameter_value';
+    end if;
   end if;
   if coalesce(options ->> 'on_held', 'ignore') <> 'ignore' or _tasks @? '$[*].on_held ? (@ != "ignore")' then
     raise exception '%: a step replaces no task that holds its key: expected on_held ignore', _of
@@ -74,12 +81,14 @@ begin
     perform taskq.join_workflows(_of, array(select distinct f.id from unnest(flows) as f (id) where f.id is not null));
   end if;
 
-  select s.step into bad
-  from unnest(flows, names) as s (workflow_id, step)
-  where s.step is not null group by s.workflow_id, s.step having count(*) > 1 limit 1;
-  if bad.step is not null then
-    raise exception '%: step % is given twice', _of, to_json(bad.step)
-      using errcode = 'invalid_parameter_value', constraint = 'a_workflow_has_a_step_once';
+  if cardinality(names) > 1 then
+    select s.step into bad
+    from unnest(flows, names) as s (workflow_id, step)
+    where s.step is not null group by s.workflow_id, s.step having count(*) > 1 limit 1;
+    if bad.step is not null then
+      raise exception '%: step % is given twice', _of, to_json(bad.step)
+        using errcode = 'invalid_parameter_value', constraint = 'a_workflow_has_a_step_once';
+    end if;
   end if;
   if children is not null then
     parents := taskq.find_parents(_of, flows, names, children, parent_names, _new);
@@ -120,13 +129,15 @@ begin
   end if;
 
   perform taskq.note_new_steps(_of, flows, names, ids, news, children);
-  insert into taskq.workflow_edges (workflow_id, parent, child, on_death)
-  select made.workflow_id, e.parent, coalesce(made.step, made.id::text), e.on_death
-  from unnest(children, parent_names, deaths) as e (child, parent, on_death)
-  join unnest(flows, names, ids, news) with ordinality as made (workflow_id, step, id, is_new, place)
-    on made.place = e.child
-  where made.is_new
-  order by 1, 2, 3;
+  if children is not null then
+    insert into taskq.workflow_edges (workflow_id, parent, child, on_death)
+    select made.workflow_id, e.parent, coalesce(made.step, made.id::text), e.on_death
+    from unnest(children, parent_names, deaths) as e (child, parent, on_death)
+    join unnest(flows, names, ids, news) with ordinality as made (workflow_id, step, id, is_new, place)
+      on made.place = e.child
+    where made.is_new
+    order by 1, 2, 3;
+  end if;
 
   if _new is null then
     insert into taskq.workflow_asks (due_at, workflow_id, added, live, waiting, steps)

@@ -12,6 +12,7 @@ set enable_seqscan = off
 -- Every join is one of arrays, whose size the planner does not know.
 set enable_nestloop = off
 set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

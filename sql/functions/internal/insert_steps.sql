@@ -5,6 +5,7 @@ create or replace function taskq.insert_steps(
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   types text[];

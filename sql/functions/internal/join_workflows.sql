@@ -6,6 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
 as $$
 declare
   flow record;

@@ -43,6 +43,17 @@ async function impatient() {
 }
 
 describe('while a person has the row of a step locked', () => {
+  test('a step that is to wait for it is added', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }], { is_open: true });
+    const person = await lockStep(id, 'a');
+    const options = { workflow: id, step: 'b', after: ['a'], allow_unknown: true };
+    const producer = await queue.session();
+    await producer.rows("set lock_timeout = '1ms'");
+    await producer.rows("select taskq.enqueue('work', '{}', $1)", options);
+    await person.rows('commit');
+    expect(await statuses(id)).toEqual({ a: 'released', b: 'waiting' });
+  });
+
   test.each([
     ['completes', 'completed', 'completed'],
     ['dies', 'dead', 'dead'],

@@ -373,6 +373,19 @@ describe('rows that were deleted by hand:', () => {
     await expectSettled(id);
   });
 
+  test('a step whose task is gone is cancelled with its parent, as one that has its task', async () => {
+    const id = await insertWorkflow(queue.admin, [{ step: 'a' }, { step: 'b', after: ['a'] }]);
+    const me = await worker();
+    await queue.admin.rows('delete from taskq.tasks where id = $1', await taskOf(id, 'b'));
+    await settleAll(me, await claimSteps(me), 'dead');
+    expect(await claimed(me)).toEqual([]);
+    expect(
+      await queue.admin.row("select status, cancelled_by from taskq.workflow_steps where step = 'b'"),
+    ).toEqual({ status: 'cancelled', cancelled_by: 'a' });
+    expect(await workflow(id)).toMatchObject({ state: 'failed', deaths: 1 });
+    await expectSettled(id);
+  });
+
   test('the ends of steps of a workflow that is gone are recorded, and their asks forgotten', async () => {
     await insertWorkflow(queue.admin, chain);
     const me = await worker();
