@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../lib/database.ts';
 import {
+  type CallbackCycle,
   type DeclaredSettings,
   type Difference,
   reloadWorker,
@@ -41,16 +42,23 @@ export function logDifferences(events: EventLog, differing: readonly Difference[
   }
 }
 
+/** Log the types whose `onComplete` and `onDead` are not stored. */
+export function logCycles(events: EventLog, cycles: readonly CallbackCycle[]): void {
+  for (const { type, fault } of cycles) events.event('callbacks.left_out', { type, fault });
+}
+
 /** Retry storing settings that others had locked when the worker registered or reloaded its handlers. */
 export async function storeTypes(db: Queryable, state: WorkerState): Promise<void> {
   const { unstored } = state;
   if (unstored === undefined) return;
-  const isStored = await reloadWorker(
+  const { isStored, cycles } = await reloadWorker(
     db,
     state.workerId,
     declaredSettings(unstored, state.options.configured),
   );
-  if (isStored && state.unstored === unstored) state.unstored = undefined;
+  if (!isStored) return;
+  logCycles(state.options.events, cycles);
+  if (state.unstored === unstored) state.unstored = undefined;
 }
 
 const TRIES = 10;

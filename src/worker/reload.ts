@@ -8,7 +8,7 @@ import type { Handlers } from './handlers/load-handlers.ts';
 import { prepareHandlers } from './handlers/prepare-handlers.ts';
 import type { WatchedHandlers } from './handlers/watched-handlers.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
-import { declaredSettings } from './registration.ts';
+import { declaredSettings, logCycles } from './registration.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** The most names in one log line. */
@@ -64,7 +64,13 @@ async function storeSettings(
 ): Promise<boolean> {
   for (let failures = 1; ; failures++) {
     try {
-      return await reloadWorker(db, workerId, declaredSettings(handlers, options.configured));
+      const { isStored, cycles } = await reloadWorker(
+        db,
+        workerId,
+        declaredSettings(handlers, options.configured),
+      );
+      if (isStored) logCycles(options.events, cycles);
+      return isStored;
     } catch (error) {
       if (!isPassing(error) || stop.aborted) throw error;
       await new Wakeup().wait(backingOffMs(failures, Math.random()), stop);

@@ -16,7 +16,7 @@ import { type HeartbeatSettings, startHeartbeats } from './heartbeat/heartbeats.
 import { showCurrentLease } from './isolation/show-current-lease.ts';
 import { startLoops } from './loops.ts';
 import { onHeartbeatMessage } from './on-heartbeat-message.ts';
-import { declaredSettings, logDifferences, unregister } from './registration.ts';
+import { declaredSettings, logCycles, logDifferences, unregister } from './registration.ts';
 import { watchExit } from './supervise/watch-exit.ts';
 import type { WorkerEnd, WorkerOptions } from './worker-options.ts';
 import { WorkerState } from './worker-state.ts';
@@ -173,6 +173,6 @@ function announce({ workerId, types, options }: WorkerState, { differing, cycles
     paused,
   });
   logDifferences(events, differing);
-  for (const { type, fault } of cycles) events.event('callbacks.left_out', { type, fault });
+  logCycles(events, cycles);
   onStarted?.();
 }

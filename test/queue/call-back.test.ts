@@ -227,6 +227,28 @@ describe('a task that names what follows its end', () => {
     }
   });
 
+  test.each([
+    ['each row', 'new'],
+    ['each statement', 'null'],
+  ])('has its end recorded where a trigger for %s names a table that is gone', async (each, returned) => {
+    const plain = await worker();
+    const id = await enqueue(queue.admin, BOTH);
+    const task = await claimOne(plain);
+    await queue.admin.client.query(`
+      create function public.refuse() returns trigger language plpgsql as
+        $$ begin insert into public.dropped_since values (1); return ${returned}; end $$;
+      create trigger refuse before insert on taskq.tasks for ${each} execute function public.refuse()`);
+    try {
+      await plain.settle(outcome(task, 'completed'));
+      expect(await finishedRow(queue.admin, id)).toMatchObject({ status: 'completed' });
+      expect(await queue.admin.rows('select type, reason from taskq.dead_tasks')).toMatchObject([
+        { type: 'report', reason: expect.stringContaining('dropped_since') },
+      ]);
+    } finally {
+      await queue.admin.client.query('drop trigger refuse on taskq.tasks; drop function public.refuse()');
+    }
+  });
+
   test.each(['08006', '40001', '53100', '55P03', '57014', '58030'])(
     'waits with its end while what follows meets the trouble %s, which passes',
     async (code) => {
@@ -397,6 +419,21 @@ describe('a type that names what follows the end of its tasks', () => {
     await refused;
   });
 
+  test.each(['repeatable read', 'serializable'])(
+    'nor by what a transaction at %s cannot see',
+    async (level) => {
+      await knowTypes(queue.admin.client, 'report');
+      const late = await queue.session();
+      await late.rows(`begin isolation level ${level}`);
+      await late.rows('select from taskq.task_types');
+      await expect(late.rows('select taskq.set_type($1, $2)', 'work', next('report'))).rejects.toMatchObject({
+        code: '25000',
+        message: `set_type: the transaction is ${level}: expected read committed`,
+      });
+      await late.rows('rollback');
+    },
+  );
+
   test('nor by what an operator sets while a worker starts, which waits for nobody', async () => {
     await worker();
     const other = await queue.session();
@@ -414,9 +451,11 @@ describe('a type that names what follows the end of its tasks', () => {
       { name: 'report', on_complete: null },
     ]);
     await other.rows('commit');
-    expect(
-      await queue.admin.value('select taskq.reload_worker($1, $2)', worker_id, JSON.stringify(types)),
-    ).toBe(true);
+    const again = 'select stored, extra from taskq.reload_worker($1, $2)';
+    expect(await queue.admin.row(again, worker_id, JSON.stringify(types))).toMatchObject({
+      stored: true,
+      extra: { cycles: [{ type: 'report', fault: expect.stringContaining('for ever') }] },
+    });
     expect(await settings()).toMatchObject([{ name: 'alarm' }, { name: 'report', on_complete: null }]);
   });
 

@@ -28,7 +28,7 @@ test('a worker that loaded its handlers anew is registered with them and what th
 
 test('a worker whose row is gone has nothing to store, and need not ask again', async () => {
   expect(
-    await queue.admin.rows('select taskq.reload_worker($1, $2) as stored', 999_999, { unheard: {} }),
+    await queue.admin.rows('select stored from taskq.reload_worker($1, $2)', 999_999, { unheard: {} }),
   ).toEqual([{ stored: true }]);
   expect(await queue.admin.rows("select name from taskq.task_types where name = 'unheard'")).toEqual([]);
 });

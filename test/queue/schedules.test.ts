@@ -534,3 +534,40 @@ test('those that fire next are read with the heartbeat and the idle mark', async
     expect(Date.parse(upcoming[1]!.next_at!)).toBe(tick.getTime());
   }
 });
+
+describe.each(['repeatable read', 'serializable'])('a session whose transactions are %s', (level) => {
+  async function begun() {
+    const session = await queue.session();
+    await session.rows(`begin isolation level ${level}`);
+    await session.rows('select from taskq.schedules');
+    return session;
+  }
+  const SET = "select created from taskq.set_schedule('s', '* * * * *', 'work', $1, $2)";
+
+  test('sets a schedule and fires its tick, beside what others do', async () => {
+    const setter = await begun();
+    const tick = new Date(Math.floor(Date.now() / 1000 - 5) * 1000);
+    expect(await setter.value(SET, '{"n": 1}', { next_at: tick.toISOString() })).toBe(true);
+    await queue.admin.rows("select taskq.set_schedule('other', '* * * * *', 'work')");
+    await setter.rows('commit');
+    const firing = await begun();
+    await queue.admin.rows("select taskq.enqueue('work')");
+    expect(await fire(tick, later(tick, 60), {}, firing)).toMatchObject({ answer: 'fired' });
+    await firing.rows('commit');
+    expect((await tasks()).map(({ source }) => source)).toEqual([null, `schedule:s@${tick.toISOString()}`]);
+  });
+
+  test('is refused what is based on an old state of a schedule: no tick fires twice, and no change is lost', async () => {
+    const tick = await due(5);
+    const [firing, setting] = [await begun(), await begun()];
+    expect(await fire(tick, later(tick, 60))).toMatchObject({ answer: 'fired' });
+    await expect(fire(tick, later(tick, 60), {}, firing)).rejects.toMatchObject({ code: '40001' });
+    await expect(setting.rows(SET, '{"n": 2}', {})).rejects.toMatchObject({ code: '40001' });
+    for (const session of [firing, setting]) await session.rows('rollback');
+    expect(await tasks()).toMatchObject([{ payload: { n: 1 } }]);
+    const again = await begun();
+    expect(await again.value(SET, '{"n": 2}', {})).toBe(false);
+    await again.rows('commit');
+    expect(await queue.admin.value('select payload from taskq.schedules')).toEqual({ n: 2 });
+  });
+});

@@ -153,7 +153,7 @@ describe('what a worker says of all tasks', () => {
     const { typesLeft, workerId } = await register('a', {}, { max_attempts: 20 });
     expect(typesLeft).toBe(true);
     await operator.rows('commit');
-    const again = 'select taskq.reload_worker($1, $2, $3)';
+    const again = 'select stored from taskq.reload_worker($1, $2, $3)';
     expect(await queue.admin.value(again, workerId, {}, { defaults: { max_attempts: 20 } })).toBe(true);
     expect(await defaults()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });
   });
@@ -241,7 +241,7 @@ describe('what a worker says of a queue', () => {
     expect(typesLeft).toBe(true);
     expect(await queueRow('own')).toMatchObject({ max_attempts: 2 });
     await operator.rows('commit');
-    const again = 'select taskq.reload_worker($1, $2, $3)';
+    const again = 'select stored from taskq.reload_worker($1, $2, $3)';
     const given = { defaults: {}, queue_settings: { mail: { max_attempts: 20 }, own: { max_attempts: 2 } } };
     expect(await queue.admin.value(again, workerId, {}, given)).toBe(true);
     expect(await queueRow()).toMatchObject({ max_attempts: 20, timeout_ms: '6' });

@@ -1,7 +1,8 @@
 -- Sets what applies to the tasks of a type without their own settings, overriding its handler and the configuration
 -- of workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
 -- keep_log (failed, always or none), on_complete and on_dead; null removes a setting, so that those apply again. An
--- unknown type becomes known. options: by, a name recorded in taskq.actions beside the role.
+-- unknown type becomes known. on_complete and on_dead are set at read committed alone, where what others have set just
+-- before is seen, which may close a cycle. options: by, a name recorded in taskq.actions beside the role.
 -- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
@@ -16,6 +17,9 @@ begin
     array[_settings #>> '{on_complete,type}', _settings #>> '{on_dead,type}'], null
   ), '{}');
   if _settings ?| '{on_complete,on_dead}' then
+    if current_setting('transaction_isolation') <> 'read committed' then
+      perform taskq.refuse_isolation('set_type');
+    end if;
     lock table taskq.callback_turn in share update exclusive mode;
   end if;
   perform taskq.add_types(array[_type], options);

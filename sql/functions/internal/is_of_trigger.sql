@@ -7,6 +7,8 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
+declare
+  context text;
 begin
   if left(_sqlstate, 2) <> '42' or not exists (
     select from pg_trigger g where g.tgrelid = 'taskq.tasks'::regclass and not g.tgisinternal
@@ -18,6 +20,13 @@ begin
   perform from taskq.settle_followed(0, '[]', 1000);
   return true;
 exception when others then
-  return false;
+  -- A trigger for each statement fires without a row, too.
+  get stacked diagnostics context = pg_exception_context;
+  return exists (
+    select from pg_trigger g
+    join pg_proc p on p.oid = g.tgfoid
+    where g.tgrelid = 'taskq.tasks'::regclass and not g.tgisinternal
+      and position(format('%I() line ', p.proname) in context) > 0
+  );
 end
 $$;

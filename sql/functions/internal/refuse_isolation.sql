@@ -1,5 +1,5 @@
--- Raises an error that a claim runs in a transaction whose snapshot is as old as its first statement: it would not see
--- the slots and tasks that others have taken since.
+-- Raises an error that a function runs in a transaction whose snapshot is as old as its first statement: a claim would
+-- not see the slots and tasks that others have taken since.
 create or replace function taskq.refuse_isolation(_of text)
 returns void
 language plpgsql stable security definer

@@ -5,7 +5,7 @@
 -- caller must ask again.
 --
 -- on_complete and on_dead of a type that would, with those of others, let tasks follow each other for ever are left
--- out: cycles has {type, fault} of each (null: none). The server's log says so too, for a worker that reloads.
+-- out: cycles has {type, fault} of each (null: none).
 --
 -- A worker that starts must not wait until someone ends a transaction. An insert has no `skip locked`: if the missing
 -- names cannot be added at once, each is tried separately, and one that takes longer than some milliseconds is left
@@ -47,8 +47,6 @@ begin
   loop
     select * into cycle from taskq.find_callback_cycle(called, _types) as c;
     exit when cycle.type is null;
-    raise warning 'taskq leaves out on_complete and on_dead of the handler of type %: %', to_json(cycle.type),
-      cycle.fault;
     cycles := coalesce(cycles, '[]') || to_jsonb(cycle);
     called := array_remove(called, cycle.type);
     _types := _types || jsonb_build_object(cycle.type, (_types -> cycle.type) - '{on_complete,on_dead}'::text[]);

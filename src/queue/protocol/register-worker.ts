@@ -100,20 +100,23 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   };
 }
 
-/**
- * Store what this worker handles after it has reloaded its handlers. False: others have some of it locked, and it is
- * not stored yet.
- */
+export interface Reloaded extends Pick<Registered, 'cycles'> {
+  /** False: others have some of it locked, and it is not stored yet. */
+  readonly isStored: boolean;
+}
+
+/** Store what this worker handles after it has reloaded its handlers. */
 export async function reloadWorker(
   db: Queryable,
   workerId: number,
   { types, defaults, queueSettings }: DeclaredSettings,
-): Promise<boolean> {
-  const rows = await db.query<{ stored: boolean }>({
-    text: 'select taskq.reload_worker($1, $2, $3) as stored',
+): Promise<Reloaded> {
+  const rows = await db.query<{ stored: boolean; extra: { cycles?: CallbackCycle[] } | null }>({
+    text: 'select stored, extra from taskq.reload_worker($1, $2, $3)',
     values: [workerId, JSON.stringify(types), JSON.stringify({ defaults, queue_settings: queueSettings })],
   });
-  return rows[0]!.stored;
+  const { stored: isStored, extra } = rows[0]!;
+  return { isStored, cycles: extra?.cycles ?? [] };
 }
 
 /** Record that this worker has ended in order. False: its row is locked or gone. */
