@@ -9,6 +9,7 @@ interface Followed {
   readonly status: string;
   readonly progress: unknown;
   readonly lines: readonly { readonly attempt: number; readonly message: string }[];
+  readonly errors: readonly object[];
   readonly since: string;
 }
 
@@ -45,12 +46,17 @@ test('the workers learn which tasks are followed, and each call returns what is 
   await worker.settle(outcome({ id, lease_no }, 'failed', { delay_ms: 0 }));
   const again = await claimOne(worker);
   await log(worker, { id, lease_no: again.lease_no }, 1);
-  expect((await follow(queue.admin, id, second.since))!.lines).toMatchObject([
-    { attempt: 1, message: 'line 2' },
-    { attempt: 2, message: 'line 1' },
-  ]);
+  const third = (await follow(queue.admin, id, second.since))!;
+  expect(third).toMatchObject({
+    lines: [
+      { attempt: 1, message: 'line 2' },
+      { attempt: 2, message: 'line 1' },
+    ],
+    errors: [{ attempt: 1, outcome: 'failed', failed_at: expect.any(String), retry_at: expect.any(String) }],
+  });
+  expect(await follow(queue.admin, id, third.since)).toMatchObject({ lines: [], errors: [] });
   // Who begins to follow sees the attempt of now.
-  expect((await follow(queue.admin, id))!.lines).toMatchObject([{ attempt: 2 }]);
+  expect(await follow(queue.admin, id)).toMatchObject({ lines: [{ attempt: 2 }], errors: [] });
 });
 
 test('lines that come after the clock has gone back are new as well, those of the next attempt too', async () => {

@@ -49,6 +49,24 @@ test('everything is shown, with every attempt and who made it', async () => {
   expect(task.updated_at).toBe(task.finished_at);
 });
 
+test('what follows its end is shown: its own, and while it lives that of its type', async () => {
+  const worker = await registerWorker(queue.admin);
+  await queue.admin.rows("select taskq.add_types('{alarm,report}')");
+  await queue.admin.rows(`select taskq.set_type('work', '{"on_dead": {"type": "alarm"}}')`);
+  const id = await enqueue(queue.admin, { on_complete: { type: 'report', payload: { to: 'ann' } } });
+  const own = { value: { type: 'report', payload: { to: 'ann' } }, from: 'task' };
+  const follows = async () => {
+    const { on_complete, on_dead } = (await showTask(queue.admin, id))!;
+    return { on_complete, on_dead };
+  };
+  expect(await follows()).toEqual({
+    on_complete: own,
+    on_dead: { value: { type: 'alarm' }, from: 'type' },
+  });
+  await worker.settle(outcome(await claimOne(worker), 'completed'));
+  expect(await follows()).toEqual({ on_complete: own, on_dead: null });
+});
+
 test('a task that never was is not shown', async () => {
   expect(await showTask(queue.admin, '999999999')).toBeUndefined();
 });

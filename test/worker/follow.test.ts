@@ -82,6 +82,14 @@ test('a task that waits is followed from its first line, through its retries, an
     { id, attempt: 2, level: 'info', message: 'before' },
     { id, attempt: 2, level: 'warn', message: 'after' },
   ]);
+  const failed = lines.filter((line) => line.event === 'error');
+  expect(failed).toMatchObject([
+    { id, attempt: 1, outcome: 'failed', error: { message: 'no. 1' }, retry_at: expect.any(String) },
+    { id, attempt: 2, outcome: 'failed', error: { message: 'no. 2' }, retry_at: null },
+  ]);
+  expect(lines.indexOf(failed[0]!)).toBeLessThan(
+    lines.findIndex(({ event, attempt }) => event === 'line' && attempt === 2),
+  );
   expect(lines.at(-1)).toMatchObject({ event: 'end', id, status: 'dead', error: { message: 'no. 2' } });
 });
 
@@ -121,5 +129,6 @@ test('a task that has ended is shown with what is kept, at once', async () => {
   await queue.work(['--until-idle'], { handlers }).exit;
   const { code, stdout, stderr } = await queue.run('show', id, '--follow');
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('Error: over') });
-  expect(stdout).toMatch(/info {3}before.*\n.*warn {3}after\n.*25 %/);
+  expect(stdout).toMatch(/info {3}before.*\n[\s\S]*warn {3}after\n/);
+  expect(stdout).toMatch(/25 %[\s\S]* {2}attempt 1: failed \(Error: over\)\n$/);
 });

@@ -1,7 +1,8 @@
 -- Follows a task: its worker stores the lines of its log as they come, once a second, for a minute from now; call it
--- again meanwhile. Returns {status, progress, lines: [{attempt, at, level, message, fields}], since}: the lines stored
--- after _since (null: those of its last attempt), and the _since of the next call. Null: no such task. A task has ended
--- with its last lines stored.
+-- again meanwhile. Returns {status, progress, lines: [{attempt, at, level, message, fields}], errors: [{attempt,
+-- outcome, failed_at, retry_at, error}], since}: the lines, and how attempts have failed, stored after _since (null:
+-- those of its last attempt), and the _since of the next call. Null: no such task. A task has ended with its last lines
+-- stored.
 -- Arguments: _since, as above; options is empty.
 -- Granted to: reader, operator.
 create or replace function taskq.follow_task(_id bigint, _since timestamptz default null, options jsonb default '{}')
@@ -38,21 +39,35 @@ begin
   end if;
   return (
     select jsonb_build_object(
-      'status', task.status, 'progress', task.progress,
-      'lines', coalesce(jsonb_agg(
-        line.value - 'ago_ms' || jsonb_build_object(
-          'attempt', l.attempt,
-          'at', l.logged_at - make_interval(secs => coalesce((line.value ->> 'ago_ms')::double precision, 0) / 1000)
-        ) order by l.logged_at, l.first_line, line.place
-      ) filter (where line.place is not null), '[]'),
-      -- Without a line of the last attempt, none of those before it are new either.
-      'since', coalesce(
-        max(l.logged_at), _since, (select max(e.logged_at) from taskq.task_logs e where e.task_id = _id), '-infinity'
-      )
+      'status', task.status, 'progress', task.progress, 'lines', logged.lines, 'errors', failed.errors,
+      -- Without a line or an error of the last attempt, none of those before it are new either.
+      'since', coalesce(greatest(logged.last_at, failed.last_at), _since, (
+        select greatest(
+          (select max(l.logged_at) from taskq.task_logs l where l.task_id = _id),
+          (select max(e.failed_at) from taskq.task_errors e where e.task_id = _id)
+        )
+      ), '-infinity')
     )
-    from taskq.task_logs l
-    cross join lateral jsonb_array_elements(l.lines) with ordinality as line (value, place)
-    where l.task_id = _id and case when _since is null then l.lease_no = task.lease_no else l.logged_at > _since end
+    from (
+      select max(l.logged_at) as last_at,
+        coalesce(jsonb_agg(
+          line.value - 'ago_ms' || jsonb_build_object(
+            'attempt', l.attempt,
+            'at', l.logged_at - make_interval(secs => coalesce((line.value ->> 'ago_ms')::double precision, 0) / 1000)
+          ) order by l.logged_at, l.first_line, line.place
+        ) filter (where line.place is not null), '[]') as lines
+      from taskq.task_logs l
+      cross join lateral jsonb_array_elements(l.lines) with ordinality as line (value, place)
+      where l.task_id = _id and case when _since is null then l.lease_no = task.lease_no else l.logged_at > _since end
+    ) as logged
+    cross join (
+      select max(e.failed_at) as last_at,
+        coalesce(jsonb_agg(jsonb_build_object(
+          'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'retry_at', e.retry_at, 'error', e.error
+        ) order by e.failed_at, e.attempt, e.warning), '[]') as errors
+      from taskq.task_errors e
+      where e.task_id = _id and case when _since is null then e.lease_no = task.lease_no else e.failed_at > _since end
+    ) as failed
   );
 end
 $$;

@@ -105,10 +105,11 @@ begin
         task_id, lease_no, attempt, first_line, logged_at, lease_owner, drop_on, kept_in, queue, type, lines
       )
       select t.id, t.lease_no, least(t.attempts, 2147483646) + 1, g.first + s.seen,
-        -- Who follows asks for the lines after the last ones: even if the clock has gone back.
-        greatest(ts, case when (select true from taskq.followed f where f.task_id = t.id) then (
-          select max(l.logged_at) + interval '1 microsecond' from taskq.task_logs l where l.task_id = t.id
-        ) end),
+        -- Who follows asks for the lines after the last ones, and errors: even if the clock has gone back.
+        greatest(ts, case when (select true from taskq.followed f where f.task_id = t.id) then greatest(
+          (select max(l.logged_at) from taskq.task_logs l where l.task_id = t.id),
+          (select max(e.failed_at) from taskq.task_errors e where e.task_id = t.id)
+        ) + interval '1 microsecond' end),
         _worker, kept.drop_on,
         taskq.place_of('task_logs', kept.drop_on), t.queue, t.type,
         case when s.seen = 0 then n.log -> 'lines' else (

@@ -1,5 +1,7 @@
 -- Returns everything known of a task, with `errors` (its failed attempts, and warnings), `logs` (the lines of its
--- attempts that are kept; left_out: how many came before them) and `actions` (what people did to it), all oldest first.
+-- attempts that are kept; left_out: how many came before them) and `actions` (what people did to it), all oldest first,
+-- and on_complete and on_dead: {value, from} of the task that is to follow its completion or its death, from the task
+-- or, while it lives, from its type (null: none).
 -- Null: no such task (it never existed, was purged, or outlived its retention).
 -- Granted to: reader, operator.
 create or replace function taskq.show_task(_id bigint)
@@ -11,6 +13,14 @@ set enable_seqscan = off
 as $$
   select to_jsonb(a) || jsonb_build_object(
     'id', a.id::text, 'workflow_id', a.workflow_id::text,
+    'on_complete', case
+      when own.on_end ? 'complete' then jsonb_build_object('value', own.on_end -> 'complete', 'from', 'task')
+      when own.lives and y.on_complete is not null then jsonb_build_object('value', y.on_complete, 'from', 'type')
+    end,
+    'on_dead', case
+      when own.on_end ? 'dead' then jsonb_build_object('value', own.on_end -> 'dead', 'from', 'task')
+      when own.lives and y.on_dead is not null then jsonb_build_object('value', y.on_dead, 'from', 'type')
+    end,
     'errors', coalesce((
       select jsonb_agg(jsonb_build_object(
         'attempt', e.attempt, 'outcome', e.outcome, 'failed_at', e.failed_at, 'ran_ms', e.ran_ms,
@@ -47,5 +57,14 @@ as $$
     ), '[]')
   )
   from taskq.all_tasks a
+  left join taskq.task_types y on y.name = a.type
+  left join lateral (
+    select l.on_end, true as lives from taskq.tasks l where l.id = _id
+    union all
+    select f.on_end, false from taskq.finished_tasks f where f.id = _id
+    union all
+    select d.on_end, false from taskq.dead_tasks d where d.id = _id
+    limit 1
+  ) as own on true
   where a.id = _id
 $$;

@@ -12,7 +12,7 @@ export const show: CliCommand<{ readonly follow?: true }> = {
   declare(command) {
     command
       .argument('<id>', 'id of the task')
-      .option('--follow', 'print its log and its progress as they come, until it has ended');
+      .option('--follow', 'print its log, errors and progress as they come, until it has ended');
     command.addHelpText('after', FOLLOW);
   },
   async run(context, { args, options }) {
@@ -32,9 +32,10 @@ export const show: CliCommand<{ readonly follow?: true }> = {
 };
 
 const FOLLOW = `
---follow prints the lines of the task's log and its progress on stdout within 2 seconds, whatever worker runs it, then
-its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends only the following. With
---json, an object a line: event is line, progress, status or end. No lines are shown of a type with --keep-log none.`;
+--follow prints the lines of the task's log, the errors of its attempts and its progress on stdout within 2 seconds,
+whatever worker runs it, then its result. Exit codes are those of enqueue --wait: 0 completed, 1 otherwise. Ctrl-C ends
+only the following. With --json, an object a line: event is line, error, progress, status or end. No lines are shown of
+a type with --keep-log none.`;
 
 async function follow(context: Context, id: string): Promise<number> {
   const { followToEnd } = await import('../select/follow-task.ts');

@@ -1,3 +1,4 @@
+import type { Callback } from '../../domain/callback.ts';
 import type { ResultNote } from '../../domain/storable-result.ts';
 import { whyNotStored } from '../../domain/why-not-stored.ts';
 import { countOf } from '../../lib/count.ts';
@@ -8,6 +9,7 @@ import type { Action, AttemptError, AttemptLog, ShownTask } from '../../queue/in
 import type { Applying } from '../../queue/inspect/task-row.ts';
 import type { Paint, Screen } from '../run/output.ts';
 import { isTimedOut, paintStatus } from './format-task-list.ts';
+import { callbackText } from './format-workflow.ts';
 import { logLine } from './log-line.ts';
 import { printable, printableLines } from './printable.ts';
 import { progressText } from './progress-text.ts';
@@ -88,6 +90,8 @@ function factsOf(
       `${time('cancel_requested_at')}${isNothing(task.cancel_reason) ? '' : ` ${text('cancel_reason')}`}`,
     ],
     ['cancelled', endingOf(task.ending)],
+    ['on complete', followerOf(task.on_complete)],
+    ['on dead', followerOf(task.on_dead)],
     ['then', nextOf(task.again as Next | null | undefined, now)],
   ];
 }
@@ -132,6 +136,10 @@ function endingOf(ending: unknown): string {
 function fromWhere<Value>({ value, from }: Applying<Value | null>, textOf: (value: Value) => string): string {
   if (value === null) return '';
   return from === 'task' ? textOf(value) : `${textOf(value)} (${from})`;
+}
+
+function followerOf(follower: Applying<Callback> | null): string {
+  return follower === null ? '' : fromWhere(follower, callbackText);
 }
 
 function suspectOf(losses: number): string {
@@ -200,17 +208,22 @@ function attempt(failed: AttemptError, { paint, now }: Screen): string {
   const took = failed.ran_ms === null ? '' : `, ran ${roughly(failed.ran_ms)}`;
   const by = failed.lease_owner === null ? '' : ` on ${printable(failed.lease_owner)}`;
   const next = failed.retry_at === null ? '' : `, due again ${relativeTime(failed.retry_at, now)}`;
-  // Neither a snooze nor a lost worker uses an attempt, so these have no number of their own.
-  const isNumbered = !['snoozed', 'lost'].includes(failed.outcome);
-  const what = failed.outcome === 'warned' ? 'warning' : failed.outcome;
-  const title = isNumbered ? `attempt ${failed.attempt}: ${what}` : what;
   const about = `${localTime(failed.failed_at)} (${relativeTime(failed.failed_at, now)})${took}${by}${next}`;
   const parts = [
     errorText(failed.error as ErrorJson),
     pretty(failed.result),
     failed.result_note === null ? '' : `result not stored: ${noteText(failed.result_note)}`,
   ].filter((text) => text !== '');
-  return [`\n${paint.bold(title)}  ${paint.dim(about)}`, ...parts.map(indented)].join('\n');
+  return [`\n${paint.bold(attemptTitle(failed))}  ${paint.dim(about)}`, ...parts.map(indented)].join('\n');
+}
+
+/** `attempt 1: failed`; neither a snooze nor a lost worker uses an attempt, so these have no number of their own. */
+export function attemptTitle({
+  attempt: number,
+  outcome,
+}: Pick<AttemptError, 'attempt' | 'outcome'>): string {
+  if (['snoozed', 'lost'].includes(outcome)) return outcome;
+  return `attempt ${number}: ${outcome === 'warned' ? 'warning' : outcome}`;
 }
 
 function attemptLog({ attempt: number, left_out: leftOut, lines }: AttemptLog, { paint }: Screen): string {

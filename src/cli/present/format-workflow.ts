@@ -102,7 +102,8 @@ function failsText(failFast: boolean, maxDead: number | null): string {
   return maxDead === null ? '' : `after ${after}`;
 }
 
-function callbackText(callback: Callback | null): string {
+/** `report in queue mail, with {"to": 1}` */
+export function callbackText(callback: Callback | null): string {
   if (callback === null) return '';
   const { type, queue, payload } = callback;
   const where = queue === undefined ? '' : ` in queue ${queue}`;

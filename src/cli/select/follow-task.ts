@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isPassing } from '../../lib/database.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
-import { type Followed, followTask } from '../../queue/inspect/follow-task.ts';
+import { type Followed, type FollowedError, followTask } from '../../queue/inspect/follow-task.ts';
 import { askEnds, type EndRow, getEnds } from '../../queue/protocol/get-ends.ts';
+import { attemptTitle } from '../present/format-task.ts';
 import { logLine } from '../present/log-line.ts';
+import { printable } from '../present/printable.ts';
 import { progressText } from '../present/progress-text.ts';
 import { localTime } from '../present/times.ts';
 import type { Context } from '../run/context.ts';
@@ -14,8 +16,8 @@ const POLL_MS = 500;
 const OUTAGE_MS = 60_000;
 
 /**
- * Print what a task reports until it has ended: lines of its log and its progress on stdout, its status on stderr; with
- * --json an object a line. Returns how it ended; undefined: there is no such task.
+ * Print what a task reports until it has ended: lines of its log, errors and its progress on stdout, its status on
+ * stderr; with --json an object a line. Returns how it ended; undefined: there is no such task.
  */
 export async function followToEnd(context: Context, id: string): Promise<EndRow | undefined> {
   const db = await context.database();
@@ -56,12 +58,25 @@ function print({ output }: Context, id: string, now: Followed, before: Followed 
   };
   // It logs once it runs; whatever else it becomes comes after its last lines.
   if (isNew && status === 'running') writeStatus();
-  for (const line of now.lines) write('line', line, () => logLine(line));
+  const reports = [
+    ...now.lines.map((line) => ({ at: line.at, write: () => write('line', line, () => logLine(line)) })),
+    ...now.errors.map((error) => ({
+      at: error.failed_at,
+      write: () => write('error', error, () => errorLine(error)),
+    })),
+  ];
   if (progress !== null && stringifyExact(progress) !== stringifyExact(before?.progress ?? null)) {
-    const { at = null } = Object(progress) as { readonly at?: unknown };
-    write('progress', { progress }, () =>
-      [typeof at === 'string' ? localTime(at) : '', progressText(progress)].filter(Boolean).join('  '),
-    );
+    const at = String((Object(progress) as { readonly at?: unknown }).at ?? '');
+    const text = () => [at === '' ? '' : localTime(at), progressText(progress)].filter(Boolean).join('  ');
+    reports.push({ at, write: () => write('progress', { progress }, text) });
   }
+  for (const report of reports.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at))) report.write();
   if (isNew && status !== 'running') writeStatus();
+}
+
+function errorLine(failed: FollowedError): string {
+  const { failed_at, retry_at, error } = failed;
+  const what = error === null ? '' : ` (${String(error.name)}: ${String(error.message)})`;
+  const next = retry_at === null ? '' : `, due again at ${localTime(retry_at)}`;
+  return printable(`${localTime(failed_at)}  ${attemptTitle(failed)}${what}${next}`);
 }

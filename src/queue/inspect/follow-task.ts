@@ -1,10 +1,13 @@
 import type { FinishedStatus, LiveStatus } from '../../domain/task.ts';
 import type { Queryable } from '../../lib/database.ts';
-import type { LogLine } from './show-task.ts';
+import type { AttemptError, LogLine } from './show-task.ts';
 
 export interface FollowedLine extends LogLine {
   readonly attempt: number;
 }
+
+/** How an attempt has failed, or what it has warned of. */
+export type FollowedError = Pick<AttemptError, 'attempt' | 'outcome' | 'failed_at' | 'retry_at' | 'error'>;
 
 /** A followed task as it is now. */
 export interface Followed {
@@ -12,6 +15,8 @@ export interface Followed {
   readonly progress: unknown;
   /** Those stored since the last call, oldest first. */
   readonly lines: readonly FollowedLine[];
+  /** Those stored since the last call, oldest first. */
+  readonly errors: readonly FollowedError[];
   /** For the next call. */
   readonly since: string;
 }

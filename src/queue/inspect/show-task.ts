@@ -1,6 +1,7 @@
+import type { Callback } from '../../domain/callback.ts';
 import type { ResultNote } from '../../domain/storable-result.ts';
 import type { Queryable } from '../../lib/database.ts';
-import type { TaskRow } from './task-row.ts';
+import type { Applying, TaskRow } from './task-row.ts';
 
 /** An attempt that failed or was lost, or that left a result without completing. */
 export interface AttemptError {
@@ -45,6 +46,9 @@ export interface AttemptLog {
 }
 
 export interface ShownTask extends TaskRow {
+  /** The tasks that are to follow its end; null: none. */
+  readonly on_complete: Applying<Callback> | null;
+  readonly on_dead: Applying<Callback> | null;
   /** Oldest first. */
   readonly errors: readonly AttemptError[];
   /** Oldest first. */
