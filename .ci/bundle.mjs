@@ -1,6 +1,7 @@
 // Joins what tsc has built, dist/, into few files, dist/bundled/: to load three hundred small ones costs a process more
 // than to run them. The entries share chunks, so that a class exists once in a process.
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { build } from 'rolldown';
 
 const isPackage = (id) => /^[^./\0]/.test(id);
@@ -98,4 +99,14 @@ for (const [name, file] of Object.entries({
     plugins: [required],
     output: { ...output, codeSplitting: false },
   });
+}
+
+// What the compiler of an application reads: the declarations of the entries, and those that they import.
+const declarations = new Set(['index.d.ts', 'testing.d.ts']);
+for (const file of declarations) {
+  cpSync(join('dist', file), join('dist/types', file));
+  const imported = readFileSync(join('dist', file), 'utf8').matchAll(
+    /(?:from|import)\(? ?['"](\.[^'"]+)['"]/g,
+  );
+  for (const [, from] of imported) declarations.add(join(dirname(file), from).replace(/\.[jt]s$/, '.d.ts'));
 }

@@ -34,9 +34,7 @@ describe('the package', () => {
   }, 300_000);
 
   test('has the bundled sources, their types, the SQL, the binary and what explains them, and nothing else', () => {
-    const declared = below('src')
-      .filter((path) => path.endsWith('.ts') && !/^(cli|embedded|worker\/(?!handlers|log)\w+)\//.test(path))
-      .map((path) => `dist/${path.replace(/ts$/, 'd.ts')}`);
+    const declared = below('dist/types').map((path) => `dist/types/${path}`);
     const bundled = below('dist/bundled').map((path) => `dist/bundled/${path}`);
     const sql = below('sql')
       .filter((path) => /\.(sql|json)$/.test(path))
@@ -63,7 +61,7 @@ describe('the package', () => {
       for (const [, from] of read(path).matchAll(/(?:from|import)\(? ?['"](\.[^'"]+)['"]/g))
         follow(join(dirname(path), from!).replace(/\.[jt]s$/, '.d.ts'));
     };
-    for (const entry of ['dist/index.d.ts', 'dist/testing.d.ts']) follow(entry);
+    for (const entry of ['dist/types/index.d.ts', 'dist/types/testing.d.ts']) follow(entry);
     expect(reached.size).toBeGreaterThan(30);
     expect([...reached].filter((path) => !paths.includes(path))).toEqual([]);
   });
