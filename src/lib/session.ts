@@ -117,6 +117,11 @@ export function setDurability({
     : set;
 }
 
+/** Whether a session with this `synchronous_commit` commits as the options say. */
+export function isDurable(found: string, { synchronousCommit = 'on' }: SessionOptions): boolean {
+  return found === synchronousCommit || (synchronousCommit === 'on' && found === 'remote_apply');
+}
+
 function setOne(name: string, value: string, until: 'session' | 'commit'): string {
   return `pg_catalog.set_config('${name}', '${value}', ${until === 'commit'})`;
 }

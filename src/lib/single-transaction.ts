@@ -23,7 +23,6 @@ export interface SingleWork<Row, T> {
   /** Begins the transaction. */
   readonly begin: string;
   readonly statement: string;
-  readonly commit: string;
   readonly read: (rows: readonly Row[]) => T;
   readonly signal?: AbortSignal;
 }
@@ -44,7 +43,7 @@ export class SingleTransaction {
   }
 
   /** Runs it, and gives the connection back. Throws the server's error, what `read` throws, or that it was interrupted. */
-  async run<Row, T>({ begin, statement, commit, read, signal }: SingleWork<Row, T>): Promise<T> {
+  async run<Row, T>({ begin, statement, read, signal }: SingleWork<Row, T>): Promise<T> {
     const cut = () => this.cut();
     signal?.addEventListener('abort', cut);
     let value: T;
@@ -64,7 +63,7 @@ export class SingleTransaction {
       throw this.#cutting === undefined ? error : interrupted();
     }
     signal?.removeEventListener('abort', cut);
-    await this.#commit(commit);
+    await this.#commit();
     return value;
   }
 
@@ -85,10 +84,10 @@ export class SingleTransaction {
     return (results as unknown as readonly pg.QueryResult<{ pid: number }>[]).at(-1)!.rows[0]!.pid;
   }
 
-  async #commit(commit: string): Promise<void> {
+  async #commit(): Promise<void> {
     const { deadlineMs, reset } = this.#host;
     try {
-      await withDeadline(this.#client, deadlineMs, () => this.#client.query(`${commit}${reset}`));
+      await withDeadline(this.#client, deadlineMs, () => this.#client.query(`commit${reset}`));
     } catch (error) {
       if (this.#cutting === undefined) this.#host.onEnd('open');
       throw error;

@@ -11,7 +11,7 @@ import {
 } from './open-transaction.ts';
 import { redactUrl } from './redact-url.ts';
 import { hintToConnect } from './server-trouble.ts';
-import { setDurability } from './session.ts';
+import { isDurable, setDurability } from './session.ts';
 import type { SessionOptions } from './session-types.ts';
 import { SingleTransaction } from './single-transaction.ts';
 import { messageOf } from './thrown.ts';
@@ -49,8 +49,7 @@ export class TransactionPool {
   readonly #singles = new Set<SingleTransaction>();
   /** Resets under way, each of a connection that will be idle. */
   #resets: Promise<void>[] = [];
-  /** The server processes of connections; null: a pooler is between, and they change. */
-  readonly #processes = new WeakMap<pg.PoolClient, number | null>();
+  readonly #sessions = new WeakMap<pg.PoolClient, KnownSession>();
 
   constructor(options: TransactionPoolOptions) {
     const { databaseUrl, applicationName } = options;
@@ -109,13 +108,14 @@ export class TransactionPool {
     const client = await this.#connect().catch((error: unknown) => {
       throw asUnsent(error);
     });
-    let pid: number | null;
+    let session: KnownSession;
     try {
-      pid = await this.#processOf(client);
+      session = await this.#sessionOf(client);
     } catch (error) {
       client.release(true);
       throw asUnsent(error);
     }
+    const { pid, durability } = session;
     // Behind a pooler the session is not ours to reset.
     const reset = pid === null ? '' : `;${RESET}`;
     const single = new SingleTransaction(client, pid, {
@@ -132,9 +132,8 @@ export class TransactionPool {
     try {
       const limit = timeoutMs === null ? '' : `set local statement_timeout = ${Math.ceil(timeoutMs)};`;
       return await single.run<Row, T>({
-        begin: `begin isolation level read committed;${limit}`,
+        begin: `begin isolation level read committed;${durability}${limit}`,
         statement: withLiterals(text, values),
-        commit: `select ${setDurability({ ...this.#options, until: 'commit' })};commit`,
         read,
         ...(signal && { signal }),
       });
@@ -143,16 +142,26 @@ export class TransactionPool {
     }
   }
 
-  /** The server's process, if it stays the same; asked once for each connection. */
-  async #processOf(client: pg.PoolClient): Promise<number | null> {
-    const known = this.#processes.get(client);
+  /** What is known of the session of a connection; asked once for each. */
+  async #sessionOf(client: pg.PoolClient): Promise<KnownSession> {
+    const known = this.#sessions.get(client);
     if (known !== undefined) return known;
     const { rows } = await withDeadline(client, this.#options.deadlineMs, () =>
-      client.query<{ pid: number }>('select pg_catalog.pg_backend_pid() as pid'),
+      client.query<{ pid: number; found: string }>(
+        `select pg_catalog.pg_backend_pid() as pid, pg_catalog.current_setting('synchronous_commit') as found`,
+      ),
     );
-    const pid = rows[0]!.pid === processIdOf(client) ? rows[0]!.pid : null;
-    this.#processes.set(client, pid);
-    return pid;
+    const { pid, found } = rows[0]!;
+    const isDirect = pid === processIdOf(client);
+    const session = {
+      pid: isDirect ? pid : null,
+      durability:
+        isDirect && isDurable(found, this.#options)
+          ? ''
+          : `select ${setDurability({ ...this.#options, until: 'commit' })};`,
+    };
+    this.#sessions.set(client, session);
+    return session;
   }
 
   /** Breaks the connections of transactions that are open, and closes the others. */
@@ -191,6 +200,13 @@ export class TransactionPool {
       });
     }
   }
+}
+
+interface KnownSession {
+  /** Its server process; null: a pooler is between, and it changes. */
+  readonly pid: number | null;
+  /** Text that sets `synchronous_commit` for a transaction; empty: the session has it so, and each reset restores it. */
+  readonly durability: string;
 }
 
 interface Host {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWorker, Retry, TaskQueue } from 'taskq';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createWorker, Retry, type TaskContext, TaskQueue } from 'taskq';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/lib/database.ts';
 import { listWorkers } from '../../src/queue/inspect/list-workers.ts';
 import { stats } from '../../src/queue/inspect/stats.ts';
@@ -307,8 +307,11 @@ describe('how sure a commit is', () => {
     (await queue.admin.rows<{ commit: string }>('select distinct commit from seen')).map((row) => row.commit);
 
   /** Enqueue, claim and heartbeat: what is done to live tasks. */
-  async function workOnce(options: { readonly synchronousCommit?: 'off' } = {}): Promise<void> {
-    const handlers = { work: () => sleep(200) };
+  async function workOnce(
+    options: { readonly synchronousCommit?: 'off' } = {},
+    work: (payload: unknown, ctx: TaskContext) => unknown = () => sleep(200),
+  ): Promise<void> {
+    const handlers = { work };
     const worker = createWorker({
       databaseUrl: queue.url,
       handlers,
@@ -336,6 +339,32 @@ describe('how sure a commit is', () => {
     await workOnce({ synchronousCommit: 'off' });
     expect(await seen()).toEqual(['off']);
   });
+
+  test.each([
+    ['off', {}, 'on'],
+    ['remote_apply', {}, 'remote_apply'],
+    ['on', { synchronousCommit: 'off' }, 'off'],
+  ] as const)(
+    'is the same for what a SQL function writes: %s with %j is %s',
+    async (given, options, held) => {
+      await migrate({ databaseUrl: queue.directUrl, with: ['queues'] });
+      onTestFinished(async () => {
+        await queue.admin.rows(
+          'drop table written cascade; drop function write; drop schema queues, internal cascade',
+        );
+      });
+      await queue.admin.client.query(`
+      create table written ();
+      create constraint trigger see after insert on written deferrable initially deferred
+        for each row execute function see();
+      create function write(payload jsonb) returns jsonb language sql as
+        $$ insert into public.written default values; select '{"status": "succeeded"}'::jsonb $$;
+      drop trigger see on taskq.tasks`);
+      await setForDatabase({ synchronous_commit: given });
+      await workOnce(options, (_, ctx) => ctx.runFunction('public.write'));
+      expect(await seen()).toEqual([held]);
+    },
+  );
 
   test("stays an application's own where it enqueues in its transaction", async () => {
     const client = (await queue.session()).client;

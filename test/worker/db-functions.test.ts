@@ -240,7 +240,7 @@ test('runs again when the answer to its commit is lost, unless it is atomic: the
     ['db_function', 2],
     ['atomic', 1],
   ] as const) {
-    const end = type === 'atomic' ? 'complete_transaction' : ';commit;';
+    const end = type === 'atomic' ? 'complete_transaction' : 'commit;close all';
     const lost = way.loseAnswerOf((asked) => asked.includes(end));
     const id = await call('shop.act', { task: `${type} lost` }, { queue: 'lost', max_attempts: 2 }, type);
     await lost;

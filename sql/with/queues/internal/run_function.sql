@@ -14,15 +14,14 @@ language plpgsql
 as $$
 declare
   -- No search path is set here, since the function that runs would have it too; so all names have their schema.
+  parts text[];
   function_id pg_catalog.regprocedure;
-  function_schema text;
-  name text;
-  returns_jsonb boolean;
   answer jsonb;
 begin
   begin
-    if pg_catalog.cardinality(pg_catalog.parse_ident(function_name)) operator(pg_catalog.=) 2 then
-      function_id := pg_catalog.to_regprocedure(function_name operator(pg_catalog.||) '(jsonb)');
+    parts := pg_catalog.parse_ident(function_name);
+    if pg_catalog.cardinality(parts) operator(pg_catalog.=) 2 then
+      function_id := pg_catalog.to_regprocedure(function_name operator(pg_catalog.||) '(pg_catalog.jsonb)');
     else
       raise invalid_name;
     end if;
@@ -33,16 +32,14 @@ begin
   if function_id is null then
     raise exception 'there is no function %(jsonb)', function_name using errcode = 'undefined_function';
   end if;
-  select n.nspname, p.proname, p.prorettype operator(pg_catalog.=) 'pg_catalog.jsonb'::pg_catalog.regtype
-      and not p.proretset and p.prokind operator(pg_catalog.=) 'f'
-  into strict function_schema, name, returns_jsonb
-  from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) p.pronamespace
-  where p.oid operator(pg_catalog.=) function_id;
-  if not returns_jsonb then
+  -- Expressions, no query of the catalog: one costs as much as the call of a function that does nothing. The result of
+  -- a procedure is null here, and the type has its schema where the search path hides it.
+  if pg_catalog.pg_get_function_result(function_id) operator(pg_catalog.=) any ('{jsonb,pg_catalog.jsonb}') is not true
+  then
     raise exception 'function %(jsonb) does not return one jsonb', function_name
       using errcode = 'invalid_function_definition';
   end if;
-  execute pg_catalog.format('select %I.%I($1)', function_schema, name) into answer using payload;
+  execute pg_catalog.format('select %I.%I($1)', parts[1], parts[2]) into answer using payload;
   return answer;
 end
 $$;
