@@ -26,7 +26,9 @@ export async function startProviders(before: () => Promise<void> = async () => {
       const to = envelope.rcptTo[0]!.address;
       void textOf(stream).then(async (text) => {
         await before();
-        const key = /^Message-ID: (.*)$/im.exec(text)?.[1] ?? '';
+        const key = /^Message-ID: (.*)$/im.exec(text)?.[1];
+        // Of an e-mail whose client was killed a part may come, without its key: that is no attempt.
+        if (key === undefined) return answer(new Error('incomplete'));
         if (refuses(to, key)) return answer(new Error('mailbox is full'));
         done.mails.push(to);
         answer();
