@@ -213,6 +213,7 @@ for (const [network, prefix] of [
 // The ranges of unspecified and local addresses, and those that stand for addresses of version 4.
 for (const [network, prefix] of [
   ['::', 96],
+  ['::ffff:0:0:0', 96],
   ['64:ff9b::', 96],
   ['64:ff9b:1::', 48],
   ['2002::', 16],

@@ -226,6 +226,7 @@ describe('a webhook', () => {
     'fd00::1',
     'fe80::1',
     '::ffff:10.0.0.1',
+    '::ffff:0:7f00:1',
     '64:ff9b::a00:1',
     '0.0.0.0',
   ])('%s is not', (address) => expect(isPrivate(address)).toBe(true));

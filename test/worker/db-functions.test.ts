@@ -187,6 +187,10 @@ describe.each(['db_function', 'apart', 'atomic'])('a task of type %s', (type) =>
     expect(await calls(`${type} late`)).toBe(0);
   });
 
+  test('runs under a timeout that the server cannot count', async () => {
+    expect(await run('shop.act', {}, { timeout_ms: 3_000_000_000 })).toMatchObject({ status: 'completed' });
+  });
+
   test('survives the loss of its connection, and is tried again', async () => {
     const id = await call('shop.act', { do: 'terminate' }, { queue: type, max_attempts: 2 }, type);
     await queue.ended(id);

@@ -14,6 +14,9 @@ import type { Transactions } from './transact.ts';
 /** The server ends the statement this long after the worker should have, in milliseconds. */
 const LATER_MS = 1000;
 
+/** The most that the server's `statement_timeout` can be: 24 days. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
 export interface FunctionCall extends RunFunctionOptions {
   readonly attempt: Attempt;
   readonly transactions: Transactions;
@@ -40,7 +43,7 @@ export async function runFunction({
   const left = timeoutMs === null ? null : timeoutMs - (performance.now() - startedAt) + LATER_MS;
   try {
     if (client !== undefined) return answerOf(name, (await client.query<AnswerRow>(call)).rows);
-    const single = { ...call, signal, timeoutMs: left && Math.max(1, left) };
+    const single = { ...call, signal, timeoutMs: left && Math.min(Math.max(1, left), MAX_TIMEOUT_MS) };
     return await transactions.run<AnswerRow, FunctionAnswer>(single, (rows) => answerOf(name, rows));
   } catch (error) {
     if (signal.aborted)
