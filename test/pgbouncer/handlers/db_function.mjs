@@ -1,0 +1,3 @@
+import { dbFunctionHandler } from 'taskq';
+
+export default dbFunctionHandler();
