@@ -36,7 +36,7 @@ async function readAll(limit: number, from: string | null = null): Promise<Event
 
 beforeEach(async () => {
   await queue.admin.rows(`select taskq.set_queue('default', '{"record_events": true}')`);
-  await queue.admin.rows("update taskq.dropped_events set xid = '0', id = 0");
+  await queue.admin.rows('delete from taskq.dropped_events');
 });
 
 describe('what is recorded', () => {
@@ -308,6 +308,18 @@ describe('a position', () => {
     await cancel(queue.admin, c!);
     expect(idsOf(await read(end))).toEqual([c]);
     expect(idsOf(await read())).toEqual([c]);
+  });
+
+  test('likewise after both tables were truncated, as of a restored backup', async () => {
+    await queue.admin.rows('truncate taskq.events, taskq.dropped_events');
+    const { position } = await oneEvent();
+    await queue.admin.rows("update taskq.events set at = at + interval '1 second'");
+    expect(await refused(position)).toMatchObject({ message: expect.stringContaining('has lost') });
+    await queue.admin.rows("update taskq.events set drop_on = '2020-01-01', kept_in = '-infinity'");
+    await oneEvent();
+    await queue.admin.rows("update taskq.events set drop_on = '2020-01-01', kept_in = '-infinity'");
+    await queue.admin.rows('select * from taskq.place_history()');
+    expect(await refused(position)).toMatchObject({ message: expect.stringContaining('seven days') });
   });
 
   test('likewise where they had no partition', async () => {

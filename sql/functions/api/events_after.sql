@@ -145,7 +145,8 @@ begin
 
   if _position is not null then
     -- In a statement of its own: it sees what housekeeping has removed while the first one ran.
-    select d.xid, d.id into dropped from taskq.dropped_events d;
+    -- No row: it was truncated with the events, and none has been removed since.
+    select coalesce(max(d.xid), '0') as xid, coalesce(max(d.id), 0) as id into dropped from taskq.dropped_events d;
     if (dropped.xid, dropped.id) > (parts[2]::xid8, parts[3]::bigint) or dropped.xid >= any (open_xids) then
       raise exception 'events_after: events after the position may have been removed, seven days after they came'
         using errcode = 'object_not_in_prerequisite_state',

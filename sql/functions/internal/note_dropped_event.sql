@@ -4,5 +4,7 @@ returns void
 language sql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
-  update taskq.dropped_events d set xid = _xid, id = _id where (d.xid, d.id) < (_xid, _id)
+  insert into taskq.dropped_events as d (xid, id) values (_xid, _id)
+  -- The row may have been truncated with the events.
+  on conflict (only_row) do update set xid = _xid, id = _id where (d.xid, d.id) < (_xid, _id)
 $$;
