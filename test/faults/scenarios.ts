@@ -1,4 +1,5 @@
 import { breaker } from './breaker.ts';
+import { events } from './events.ts';
 import { followUps } from './follow-ups.ts';
 import { groups } from './groups.ts';
 import { keys } from './keys.ts';
@@ -13,6 +14,7 @@ import { workflows } from './workflows.ts';
 /** What `npm run faults -- <name>` runs. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   breaker,
+  events,
   'follow-ups': followUps,
   groups,
   keys,
