@@ -3,6 +3,7 @@ import { claimForms } from './scenarios/claim-forms.ts';
 import { depth } from './scenarios/depth.ts';
 import { drain } from './scenarios/drain.ts';
 import { enqueue } from './scenarios/enqueue.ts';
+import { events } from './scenarios/events.ts';
 import { fair } from './scenarios/fair.ts';
 import { followUps } from './scenarios/follow-ups.ts';
 import { functions } from './scenarios/functions.ts';
@@ -35,6 +36,7 @@ export const SCENARIOS: readonly Scenario[] = [
   claimForms,
   fair,
   followUps,
+  events,
   functions,
   workflow,
   supervisors,

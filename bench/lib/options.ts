@@ -15,7 +15,7 @@ bench/results/<date>.json and bench/results/latest.svg.
 
   --only <scenario>  this one alone; may be repeated: drain, snapshot, latency, enqueue, depth, steady,
                      unclaimable, slots, idle, slow, groups, limits, claim-forms, fair,
-                     follow-ups, functions, workflow, supervisors
+                     follow-ups, events, functions, workflow, supervisors
   --quick            drain, latency and enqueue at a reduced size; with --only: that one, reduced
   --rounds <n>       how often each measurement is repeated, in turn with the others (3)
 
