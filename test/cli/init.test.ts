@@ -242,11 +242,18 @@ next:
       expect(sql).toContain('create table shop.order_refund_task (');
       expect(sql).not.toMatch(/\bdomain\b|foo/);
       expect(sql.match(/FILL IN/g)).toHaveLength(1);
-      await writeFile(join(cwd, 'supervisors/order_refund.sql'), 'mine');
-      expect((await supervisor(cwd, 'order-refund')).stdout).toContain(
+      await writeFile(join(cwd, 'supervisors/order_refund.sql'), `${sql}-- mine`);
+      expect((await supervisor(cwd, 'shop.order-refund')).stdout).toContain(
         'kept    supervisors/order_refund.sql\n',
       );
-      expect(await readFile(join(cwd, 'supervisors/order_refund.sql'), 'utf8')).toBe('mine');
+      expect(await supervisor(cwd, 'billing.order-refund')).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining(
+          'supervisors/order_refund.sql has another process: it does not define billing.kickoff_order_refund',
+        ),
+      });
+      expect(await readFile(join(cwd, 'supervisors/order_refund.sql'), 'utf8')).toBe(`${sql}-- mine`);
     });
 
     test('prints no command with a URL that only the configuration has', async () => {

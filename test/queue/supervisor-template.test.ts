@@ -45,7 +45,7 @@ const call = (name: unknown, payload: Payload, session: Session = queue.admin) =
   );
 const supervise = (payload: Payload, session?: Session) => call(payload.db_function, payload, session);
 
-describe.each(['order-refund', 'user', `shop.${'a'.repeat(41)}`])('the process %s', (asked) => {
+describe.each(['order-refund', 'food.user', `shop.${'a'.repeat(41)}`])('the process %s', (asked) => {
   const { schema, name } = parseProcessName(asked, 'has_<name>_succeeded_attempt');
   const kickOff = (id: unknown, session = queue.admin) =>
     session.value<string | null>(`select validation_failure_message from ${schema}.kickoff_${name}($1)`, id);

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { badOption } from '../../lib/bad-option.ts';
 import { packageRoot } from '../../lib/package-root.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import type { Context } from '../run/context.ts';
@@ -24,6 +25,7 @@ export async function writeSupervisor(context: Context, asked: string): Promise<
   const types = await findHandlerFiles(values.handlers);
   const { language } = await describeProject(context.cwd);
   const sql = join('supervisors', `${process.name}.sql`);
+  await refuseOther(join(context.cwd, sql), sql, process);
   const created: string[] = [];
   const kept: string[] = [];
   const write = async (file: WantedFile) => {
@@ -41,6 +43,17 @@ export async function writeSupervisor(context: Context, asked: string): Promise<
   return { created, kept, next: supervisorCommands(context.env, values, process, sql) };
 }
 
+/** Throw `bad_option` if there is such a file, of a process of the same name in another schema. */
+async function refuseOther(path: string, shown: string, { schema, name }: ProcessName): Promise<void> {
+  const kept = await readFile(path, 'utf8').catch(() => undefined);
+  const kickoff = `${schema}.kickoff_${name}`;
+  if (kept === undefined || kept.includes(kickoff)) return;
+  throw badOption(
+    `--supervisor: ${shown} has another process: it does not define ${kickoff}`,
+    'give this one another name, which is also its type of tasks',
+  );
+}
+
 /** Read the template, and the longest identifier in it that has the name of the process, as `<name>`. */
 export async function readTemplate(): Promise<{ readonly text: string; readonly longest: string }> {
   const text = await readFile(TEMPLATE, 'utf8');
@@ -50,5 +63,5 @@ export async function readTemplate(): Promise<{ readonly text: string; readonly 
 
 /** The template for a process of another name. */
 export function supervisorSql(template: string, { schema, name }: ProcessName): string {
-  return template.replaceAll(/\bdomain\b/g, schema).replaceAll('foo', name);
+  return template.replaceAll(/\bdomain\b|foo/g, (found) => (found === 'foo' ? name : schema));
 }
