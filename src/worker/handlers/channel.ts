@@ -47,12 +47,14 @@ export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
 /**
  * Returns a handler that calls a provider between functions of the database: `before_handler` prepares the call,
  * `success_handler` or `error_handler` records how it went. With an `error_handler`, a failed call completes the task:
- * whoever recorded the failure decides about another attempt. Without one, it is a failed attempt.
+ * whoever recorded the failure decides about another attempt. Without one, it is a failed attempt. Throws TypeError if
+ * `call` is no function.
  */
 export function defineChannel<Payload>(
   definition: ChannelDefinition<Payload>,
 ): HandlerDefinition<ChannelPayload, Promise<ChannelResult>> {
   const { schema, call, prepare, ...options } = definition;
+  if (typeof call !== 'function') throw new TypeError('defineChannel: call: expected a function');
   return {
     ...options,
     schema: CHANNEL_PAYLOAD,
