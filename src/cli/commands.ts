@@ -57,7 +57,7 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
       },
       {
         name: 'events',
-        summary: 'print the ends of tasks as events, in commit order',
+        summary: 'print the ends of tasks as events',
         load: async () => (await import('./commands/events.ts')).events,
       },
       {

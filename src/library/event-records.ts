@@ -7,8 +7,8 @@ import type { TaskRecord } from './task-record.ts';
 /** Which events `TaskQueue.events` yields. */
 export interface EventOptions {
   /**
-   * The position of the last event that was processed, or `now` for what ends from now on. Default: the beginning of
-   * what is kept.
+   * The position of the last event that was processed, or `now` for what ends once the iteration has begun. Default: the
+   * beginning of what is kept.
    */
   readonly after?: string | undefined;
   /** Ends the iteration when aborted. */

@@ -13,7 +13,7 @@ afterEach(killStartedTaskqs);
 
 async function end(options: object = {}): Promise<string> {
   const id = await project.enqueue({ delay_ms: 3_600_000, ...options });
-  await project.run(['cancel', id, '--reason', 'not wanted']);
+  await project.run(['cancel', id, '--reason', 'not\nwanted']);
   return id;
 }
 
@@ -53,16 +53,20 @@ test('prints what has ended, as lines or as objects, and goes on after a positio
 });
 
 test('--follow prints what ends later, until it is stopped', async () => {
+  // Sessions of the commands before may still be there.
+  const pids = async (asking: string) => {
+    const { rows } = await project.client.query<{ pid: number }>(
+      'select pid from pg_stat_activity where datname = current_database() and query like $1',
+      [asking],
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  const before = await pids('%');
   const following = startTaskq(['events', '--follow', '--json', '--after', 'now'], {
     env: { DATABASE_URL: project.url },
   });
   // It has read where it begins once its session has asked for the first page.
-  for (let isReading = false; !isReading; ) {
-    const { rows } = await project.client.query(
-      "select from pg_stat_activity where datname = current_database() and query like '%events_after($1%' and pid <> pg_backend_pid()",
-    );
-    isReading = rows.length > 0;
-  }
+  while ((await pids('%events_after($1%')).every((pid) => before.includes(pid)));
   const id = await end();
   expect(await following.waitForLog((line) => line.id === id)).toMatchObject({ status: 'cancelled' });
   following.kill('SIGINT');

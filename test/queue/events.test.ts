@@ -14,6 +14,7 @@ interface Event {
 
 const read = (position: string | null = null, limit = 1000, session: Session = queue.admin) =>
   session.rows<Event>('select * from taskq.events_after($1, $2)', position, limit);
+const now = () => queue.admin.value<string>('select taskq.events_now()');
 const idsOf = (events: readonly Event[]) => events.map(({ id }) => id);
 const last = (events: readonly Event[]) => events.at(-1)!.position;
 const cancel = (session: Session, ...ids: string[]) => session.rows('select * from taskq.cancel($1)', ids);
@@ -192,11 +193,11 @@ describe('what is read', () => {
     const [a, b, c, d] = await enqueueSome(queue.admin, 4);
     await cancel(queue.admin, a!);
     const open = await endOpenly(b!);
-    const now = await queue.admin.value<string>('select taskq.events_now()');
-    expect(await read(now)).toEqual([]);
+    const end = await now();
+    expect(await read(end)).toEqual([]);
     await cancel(queue.admin, c!);
     await open.rows('commit');
-    expect(idsOf(await read(now))).toEqual([b, c]);
+    expect(idsOf(await read(end))).toEqual([b, c]);
     const own = await endOpenly(d!);
     const before = await own.value<string>('select taskq.events_now()');
     await own.rows('commit');
@@ -276,6 +277,43 @@ describe('a position', () => {
     });
   });
 
+  test.each([
+    ['of a transaction to come', async () => (await oneEvent()).position.replace(/:[^:]*/, ':4000000000')],
+    ['of an event', async () => (await oneEvent()).position],
+    [
+      'of what had ended',
+      async () => {
+        await oneEvent();
+        return now();
+      },
+    ],
+  ])('%s that a failover has lost is refused', async (_, given) => {
+    const position = await given();
+    await queue.admin.rows("update taskq.events set at = at + interval '1 second'");
+    expect(await refused(position)).toMatchObject({
+      code: '55000',
+      message: expect.stringContaining('the server has lost'),
+    });
+  });
+
+  test('goes on while a transaction is open since before what housekeeping has removed', async () => {
+    const open = await queue.session();
+    await open.rows('begin');
+    const xid = await open.value<string>('select pg_current_xact_id()');
+    // Of other databases of the server, transactions may have been open and have ended.
+    const ofThis = (position: string) => position.replace(/[^:]*$/, xid);
+    const { position } = await oneEvent();
+    const end = await now();
+    await queue.admin.rows('select taskq.note_dropped_event(e.xid, e.id) from taskq.events e');
+    await queue.admin.rows('delete from taskq.events');
+    const { id } = await oneEvent();
+    for (const from of [position, end]) expect(idsOf(await read(ofThis(from)))).toEqual([id]);
+    await open.rows('commit');
+    expect(await refused(ofThis(end))).toMatchObject({
+      message: expect.stringContaining('may have been removed'),
+    });
+  });
+
   test('is refused where its snapshot is an old one', async () => {
     const session = await queue.session();
     for (const level of ['repeatable read', 'serializable']) {
@@ -287,7 +325,7 @@ describe('a position', () => {
 
   test('older than what is kept says that something may be missing; one at the end of it goes on', async () => {
     const [a, b, c] = await enqueueSome(queue.admin, 3);
-    const now = await queue.admin.value<string>('select taskq.events_now()');
+    const before = await now();
     await cancel(queue.admin, a!, b!);
     const [first, second] = await read();
     // Their day is over: they are in a partition of their own, which housekeeping drops.
@@ -297,7 +335,7 @@ describe('a position', () => {
     await queue.admin.rows("update taskq.events set drop_on = '2020-01-01', kept_in = '2020-01-01'");
     expect(idsOf(await read())).toEqual([a, b]);
     await queue.admin.rows('select * from taskq.drop_partitions()');
-    for (const position of [now, first!.position])
+    for (const position of [before, first!.position])
       expect(await refused(position)).toMatchObject({
         code: '55000',
         message: expect.stringContaining('seven days'),

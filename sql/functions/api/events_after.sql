@@ -37,7 +37,7 @@ declare
   -- The position: the last event that was read, and when it was; 0: there is none. What was open before it: up to which
   -- event of each it has been read (0: none).
   parts text[];
-  last_xid xid8 := '0';
+  last_xid xid8 := xid8 '0';
   last_id bigint := 0;
   last_us bigint := 0;
   open_xids xid8[] := array[]::xid8[];
@@ -46,6 +46,7 @@ declare
   listed_for xid8;
   found record;
   dropped record;
+  ended_xids xid8[];
 begin
   perform taskq.refuse_stale_reader('events_after');
   if _limit is null or _limit not between 1 and 10000 then
@@ -56,7 +57,7 @@ begin
     parts := regexp_match(
       _position, '^(\d{1,20}):(\d{1,18}):(\d{1,18}):(\d{1,18}):((?:\d{1,18}(?:\.\d{1,18})?(?:,(?!$)|$))*)$'
     );
-    if parts is null then
+    if parts is null or (parts[2]::numeric = 0) <> (parts[3]::bigint = 0) then
       raise exception 'events_after: position %: expected that of an event, or null',
         case when length(_position) > 200 then left(_position, 200) || '…' else _position end
         using errcode = 'invalid_parameter_value';
@@ -69,6 +70,11 @@ begin
     last_xid := parts[2]::xid8;
     last_id := parts[3]::bigint;
     last_us := parts[4]::bigint;
+    if last_xid >= pg_snapshot_xmax(pg_current_snapshot()) then
+      raise exception 'events_after: the event at the position is gone: the server has lost what it had committed'
+        using errcode = 'object_not_in_prerequisite_state',
+          hint = 'as after a failover to a standby that lacked it: read from null, or from taskq.events_now()';
+    end if;
     select coalesce(array_agg(split_part(o.item, '.', 1)::xid8), '{}'),
       coalesce(array_agg(coalesce(nullif(split_part(o.item, '.', 2), ''), '0')::bigint), '{}')
     into open_xids, open_ids
@@ -147,7 +153,11 @@ begin
     -- In a statement of its own: it sees what housekeeping has removed while the first one ran.
     -- No row: it was truncated with the events, and none has been removed since.
     select coalesce(max(d.xid), '0') as xid, coalesce(max(d.id), 0) as id into dropped from taskq.dropped_events d;
-    if (dropped.xid, dropped.id) > (parts[2]::xid8, parts[3]::bigint) or dropped.xid >= any (open_xids) then
+    -- What a transaction that still runs has written cannot have been removed: it has locked the partition.
+    select coalesce(array_agg(o.xid), '{}') into ended_xids
+    from unnest(open_xids) as o (xid)
+    where o.xid <> all (taskq.open_transactions(pg_current_snapshot()));
+    if (dropped.xid, dropped.id) > (parts[2]::xid8, parts[3]::bigint) or dropped.xid >= any (ended_xids) then
       raise exception 'events_after: events after the position may have been removed, seven days after they came'
         using errcode = 'object_not_in_prerequisite_state',
           hint = 'read from null, where what is kept begins, and compare with taskq.all_tasks';

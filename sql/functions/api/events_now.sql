@@ -7,14 +7,30 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
+  own constant xid8 := pg_current_xact_id_if_assigned();
   now_at text;
 begin
   perform taskq.refuse_stale_reader('events_now');
-  select concat_ws(':', c.system_identifier, pg_snapshot_xmax(s), 0, 0, array_to_string(array(
-    select o.xid from unnest(taskq.open_transactions(s)) as o (xid) where o.xid < pg_snapshot_xmax(s)
-  ), ','))
+  -- It names the newest event that there is, or that was removed last, not the next transaction: a server that has lost
+  -- that event is found out. Those of another server, from a backup, are left to taskq.events_after.
+  select concat_ws(
+    ':', c.system_identifier, coalesce(last.xid, '0'), coalesce(last.id, 0), coalesce(last.at_us, 0),
+    array_to_string(array(select o.xid from unnest(taskq.open_transactions(s)) as o (xid) where o.xid < last.xid), ',')
+  )
   into now_at
-  from pg_current_snapshot() as s cross join pg_control_system() as c;
+  from pg_current_snapshot() as s
+  cross join pg_control_system() as c
+  left join lateral (
+    (
+      select e.xid, e.id, taskq.epoch_us(e.at) as at_us from taskq.events e
+      where e.xid < pg_snapshot_xmax(s) and e.xid is distinct from own
+      order by e.xid desc, e.id desc
+      limit 1
+    )
+    union all
+    select d.xid, d.id, 0 from taskq.dropped_events d where d.id > 0 and d.xid < pg_snapshot_xmax(s)
+    limit 1
+  ) as last on true;
   perform taskq.flush_commits();
   return now_at;
 end

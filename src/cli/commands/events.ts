@@ -1,6 +1,6 @@
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { EventRow } from '../../queue/inspect/read-events.ts';
-import { printableLines } from '../present/printable.ts';
+import { printable } from '../present/printable.ts';
 import { localTime } from '../present/times.ts';
 import type { CliCommand } from '../run/command.ts';
 
@@ -19,7 +19,7 @@ export const events: CliCommand<EventsOptions> = {
       .addHelpText(
         'after',
         `
-The ends of tasks of queues with taskq queues set --record-events, kept for seven days, in commit order. With --json
+The ends of tasks of queues with taskq queues set --record-events, kept for seven days. With --json
 each is a line. Whoever stores the position of the last one processed, and begins after it the next time, gets every
 end at least once.`,
       );
@@ -44,7 +44,7 @@ end at least once.`,
 };
 
 function textOf({ at, id, queue, type, status, reason }: EventRow): string {
-  return printableLines(
+  return printable(
     [localTime(at), id, queue, type, reason === null ? status : `${status}: ${reason}`].join('  '),
   );
 }
