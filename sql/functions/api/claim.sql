@@ -102,6 +102,7 @@ declare
   looked_to timestamptz;
   has_breakers boolean;
   events_from timestamptz;
+  is_reported boolean;
   may_probe boolean;
   is_probe boolean := false;
   limits taskq.standing_limit[];
@@ -154,8 +155,11 @@ begin
   -- It counts the failures that were reported last, even those that were committed after the claim before this one.
   if has_breakers then
     events_from := least(asks_from, ts - interval '2 seconds');
-    if exists (select from taskq.breaker_events e where e.at >= events_from) then
-      select b.claimable, b.may_probe into _types, may_probe from taskq.attend_breakers(handled, events_from, ts) as b;
+    -- Null: no breaker is open, and nothing was reported.
+    select bool_or(not e.is_open) into is_reported from taskq.breaker_events e where e.at >= events_from;
+    if is_reported is not null then
+      select b.claimable, b.may_probe into _types, may_probe
+      from taskq.attend_breakers(handled, is_reported, events_from, ts) as b;
       may_probe := may_probe and _start + _ahead > 0 and spare = 0;
     end if;
   end if;

@@ -1,12 +1,12 @@
--- Brings the breakers up to date for a claim, with the events from the place _from on, and returns which of these types
--- it may take, those without an open breaker, and whether a task may try one of the others now (see
--- taskq.choose_probe).
+-- Brings the breakers up to date for a claim, and returns which of these types it may take, those without an open
+-- breaker, and whether a task may try one of the others now (see taskq.choose_probe). Counts events from the place
+-- _from on, if the claim has seen one there that is not that of an open breaker (_is_reported).
 --
 -- Only claims write the breakers; settles leave their failures, and the success of a probe, in taskq.breaker_events,
 -- and taskq.resume_type what it closes. So no failure is missed, however many workers report at once, none waits for
 -- another, and a transaction that stays open holds up no breaker.
 create or replace function taskq.attend_breakers(
-  _types text[], _from timestamptz, _ts timestamptz, out claimable text[], out may_probe boolean
+  _types text[], _is_reported boolean, _from timestamptz, _ts timestamptz, out claimable text[], out may_probe boolean
 )
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
@@ -16,8 +16,7 @@ declare
   are_open text[];
   lost_setting boolean;
 begin
-  if exists (select from taskq.breaker_events e where e.at >= _from and not e.is_open)
-    or exists (select from taskq.breaker_events e where e.is_resume) then
+  if _is_reported then
     perform taskq.update_breakers(_from, _ts);
   end if;
   -- One read of them all, in a plan that is kept: each claim beside an open breaker pays for it [a claim of ten: 71
