@@ -70,7 +70,7 @@ describe('taskq workflow run', () => {
       input: JSON.stringify({ name: 'w', steps: [step('a')] }),
     });
     const [{ id: task, workflow_id: id }] = await rows('select id, workflow_id from taskq.tasks');
-    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, id, steps: { a: task } });
+    expect({ code, ...JSON.parse(stdout) }).toEqual({ code: 0, id, tasks: { a: task } });
   });
 
   const REFUSED: [why: string, workflow: unknown, message: string][] = [

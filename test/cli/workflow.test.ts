@@ -137,7 +137,7 @@ describe('taskq workflow retry', () => {
       stdout: 'failed\n',
       stderr: `taskq: workflow ${id} has failed (3 steps: 1 completed, 1 dead, 1 cancelled) — see taskq workflow show ${id}\n`,
     });
-    expect((await run('show', id)).stdout).toContain('cancelled with b');
+    expect((await run('show', id)).stdout).toContain('cancelled with its parent');
     await project.client.query(`update taskq.dead_tasks set payload = '{"n": 3}'`);
     expect(await run('retry', id)).toMatchObject({ code: 0, stdout: 'retried 2 steps\n', stderr: '' });
     await work();
