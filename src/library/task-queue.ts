@@ -424,10 +424,10 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   }
 
   /**
-   * Iterates over the ends of tasks, for ever, of queues whose `recordEvents` is set: each at least
-   * once, if the next iteration begins after the `position` of the last event that was processed. Survives a lost
-   * connection; ends when the signal is aborted or the queue is closed. Throws TaskqError: `events_lost` where events
-   * after the position may be missing, `refused` for text that is no position.
+   * Iterates over the ends of tasks of queues whose `recordEvents` is set, without an end of its own: each at least once,
+   * if the next iteration begins after the `position` of the last event that was processed. Survives a lost connection;
+   * ends when the signal is aborted or the queue is closed. Throws TaskqError: `events_lost` where events after the
+   * position may be missing, `refused` for text that is no position.
    */
   events(options: EventOptions = {}): AsyncIterable<TaskEvent> {
     return this.#events(checkedEventOptions(options));

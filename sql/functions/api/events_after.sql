@@ -70,11 +70,6 @@ begin
     last_xid := parts[2]::xid8;
     last_id := parts[3]::bigint;
     last_us := parts[4]::bigint;
-    if last_xid >= pg_snapshot_xmax(pg_current_snapshot()) then
-      raise exception 'events_after: the event at the position is gone: the server has lost what it had committed'
-        using errcode = 'object_not_in_prerequisite_state',
-          hint = 'as after a failover to a standby that lacked it: read from null, or from taskq.events_now()';
-    end if;
     select coalesce(array_agg(split_part(o.item, '.', 1)::xid8), '{}'),
       coalesce(array_agg(coalesce(nullif(split_part(o.item, '.', 2), ''), '0')::bigint), '{}')
     into open_xids, open_ids

@@ -19,9 +19,8 @@ export const events: CliCommand<EventsOptions> = {
       .addHelpText(
         'after',
         `
-The ends of tasks of queues with taskq queues set --record-events, kept for seven days. With --json
-each is a line. Whoever stores the position of the last one processed, and begins after it the next time, gets every
-end at least once.`,
+The ends of tasks of queues with taskq queues set --record-events, kept for seven days. With --json each is a line.
+Whoever stores the position of the last one processed, and begins after it the next time, gets every end at least once.`,
       );
   },
   async run(context, { options }) {
