@@ -439,13 +439,17 @@ create table taskq.rescue_scan (
 insert into taskq.rescue_scan default values;
 
 -- When housekeeping last began, for all workers together, and how often since its last success; and the last group,
--- with its queue, at which taskq.revisit_groups looked ('': it begins with the first one).
+-- with its queue, at which taskq.revisit_groups looked ('': it begins with the first one), the last ask at which
+-- taskq.revisit_asks did, and the last step of a workflow at which taskq.revisit_workflows did.
 create table taskq.housekeeping (
   only_row boolean primary key default true,
   begun_at timestamptz not null default '-infinity',
   tries integer not null default 0,
   groups_in text collate "C" not null default '',
   groups_to text collate "C" not null default '',
+  asks_in text collate "C" not null default '',
+  asks_at timestamptz not null default '-infinity',
+  asks_to bigint not null default 0,
   steps_of bigint not null default 0,
   steps_to text collate "C" not null default '',
   constraint there_is_one_row check (only_row)

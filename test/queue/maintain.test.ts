@@ -193,6 +193,29 @@ describe('an edit of a waiting task by hand', () => {
     expect(await claimed()).toEqual([second]);
   });
 
+  test('of a delayed one puts it where it starts at its time, though no worker claims where it was', async () => {
+    const { second, claimed } = await waiting({ delay_ms: 3_600_000 });
+    await edit(second, "queue = 'other', group_key = 'bob'");
+    await queue.admin.rows('select taskq.age_task($1)', second);
+    expect(await claimed('other')).toEqual([]);
+    expect(await maintain(queue.admin)).toMatchObject({ failed: [] });
+    expect(await claimed('other')).toEqual([second]);
+  });
+
+  test('of a delayed one is found behind as many asks as housekeeping looks at in a run', async () => {
+    const { second, claimed } = await waiting({ delay_ms: 3_600_000 });
+    await edit(second, "queue = 'other'");
+    await queue.admin.rows('select taskq.age_task($1)', second);
+    await queue.admin.rows(
+      `insert into taskq.asks (due_at, queue, key)
+       select '2020-01-01', q.name, 'ann' from unnest('{a,default}'::text[]) as q (name), generate_series(1, 500)`,
+    );
+    await maintain(queue.admin);
+    expect(await claimed('other')).toEqual([]);
+    await maintain(queue.admin);
+    expect(await claimed('other')).toEqual([second]);
+  });
+
   test('of a task with a slot lets the group that it left go on', async () => {
     const { first, second, claimed } = await waiting({});
     await edit(first, "group_key = 'bob'");

@@ -99,6 +99,7 @@ begin
   end;
   begin
     perform taskq.revisit_groups(page, ts);
+    perform taskq.revisit_asks(page, ts);
   exception when others then
     failed := failed || format('cannot look for groups that stand still: %s', sqlerrm);
   end;
