@@ -176,10 +176,10 @@ export async function taskColumns() {
   return described('taskq.all_tasks', names, { ...types, ...derived }, TASK_COLUMNS);
 }
 
-/** The columns of taskq.actions. */
-export async function actionColumns() {
-  const types = await columnsOf('actions');
-  return described('taskq.actions', Object.keys(types), types, ACTION_COLUMNS);
+/** The columns of taskq.audit. */
+export async function auditColumns() {
+  const types = await columnsOf('audit');
+  return described('taskq.audit', Object.keys(types), types, AUDIT_COLUMNS);
 }
 
 function described(relation, names, types, says) {
@@ -274,16 +274,19 @@ const TASK_COLUMNS = {
   times_out_at: 'when the attempt of a running task exceeds its timeout; null: no timeout',
 };
 
-const ACTION_COLUMNS = {
+const AUDIT_COLUMNS = {
   id: 'number of the action',
   at: 'when',
   verb: '`add`, `cancel`, `close workflow`, `dead add`, `discard`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
+  via: 'application_name of the session, such as `taskq dead revive` or `psql`',
   task_ids: 'the tasks it was done to',
   queue: 'the queue it was done to',
   worker: 'the worker it was done to',
   type: 'the type it was done to',
+  filter: 'what the tasks were chosen by; null: ids',
+  before: 'what an operator had set of it before; null in it: nothing',
   settings: 'what was set; null in it: removed; `group`, `schedule` or `workflow`, if it was done to one',
   reason: 'the reason given',
 };

@@ -10,7 +10,7 @@ import { ERROR_CODES } from '../dist/lib/error-codes.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
 import { EVENTS } from '../dist/worker/log/events.js';
 import { declarationOf, membersOf } from './declared.mjs';
-import { actionColumns, optionValues, sqlFunctions, sqlManual, taskColumns } from './sql-reference.mjs';
+import { auditColumns, optionValues, sqlFunctions, sqlManual, taskColumns } from './sql-reference.mjs';
 import { table } from './table.mjs';
 
 const reference = `# Reference
@@ -204,6 +204,12 @@ ${await members('library/key-records', 'KeyFilter')}
 ### A key of \`listKeys\`
 
 ${await members('library/key-records', 'KeyRecord')}
+### \`audit(filter)\`
+
+${await members('library/audit-records', 'AuditFilter')}
+### An action of \`audit\`
+
+${await members('library/audit-records', 'AuditRecord')}
 ### \`createWorker(options)\`
 
 ${await members('library/worker-options', 'CreateWorkerOptions')}
@@ -216,7 +222,7 @@ ${await members('testing', 'TestOptions')}
 ## SQL
 
 Every function is in the schema \`taskq\`, and needs only \`execute\` on it. Those that operate take a name for
-\`taskq.actions\`: \`by\` in \`options\`, or \`_by\`. The comment that opens its file in \`sql/functions/api\` says more
+\`taskq.audit\`: \`by\` in \`options\`, or \`_by\`. The comment that opens its file in \`sql/functions/api\` says more
 of each.
 
 ${await sqlFunctions()}
@@ -225,11 +231,11 @@ ${await sqlFunctions()}
 Every task, waiting, held, finished or dead.
 
 ${await taskColumns()}
-### The table \`taskq.actions\`
+### The table \`taskq.audit\`
 
 One row for each call of a verb.
 
-${await actionColumns()}`;
+${await auditColumns()}`;
 
 const manual = `# SQL
 

@@ -660,25 +660,30 @@ with (
 -- Those that fire next; first those whose next tick is not computed yet.
 create index schedules_next on taskq.schedules (next_at nulls first, name) where paused_at is null;
 
--- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed. role
--- is the session_user; by is a name that the caller added; settings are those that were set (null in them: removed).
-create table taskq.actions (
+-- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed; no
+-- role that uses the queue has a right on it. role is the session_user; by is a name that the caller added; via is the
+-- application_name of the session; filter is the one that the caller chose the tasks by; settings are those that were
+-- set (null in them: removed), before those that they replaced.
+create table taskq.audit (
   id bigint generated always as identity primary key,
   at timestamptz not null,
   verb text not null,
   role text not null,
   by text,
+  via text,
   task_ids bigint[],
   queue text,
   worker integer,
   type text,
+  filter jsonb,
+  before jsonb,
   settings jsonb,
   reason text,
   constraint who_acts_has_a_short_name check (length(by) between 1 and 200)
 );
 
 -- No pending list: a verb that finds it full would pay for all those before it.
-create index actions_tasks on taskq.actions using gin (task_ids) with (fastupdate = off);
+create index audit_tasks on taskq.audit using gin (task_ids) with (fastupdate = off);
 
 -- The installed release of functions and views; see migrate.
 create table taskq.release (

@@ -65,6 +65,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         summary: 'list, show, revive and discard dead letters',
         load: async () => (await import('./commands/dead.ts')).dead,
       },
+      {
+        name: 'audit',
+        summary: 'list what people did to tasks, queues, types and workers',
+        load: async () => (await import('./commands/audit.ts')).audit,
+      },
     ],
   },
   {

@@ -66,19 +66,19 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
   cancel({ reason = null, by, ...bulk }: CancelManySettings = {}): Promise<BulkResult<CancelAnswer>> {
     return this.#act('cancel', bulk, {
-      act: (db, ids) => cancel(db, ids, reason, { by }),
+      act: (db, ids, filter) => cancel(db, ids, reason, { by, filter }),
       keeps: ({ answer }) => answer === 'requested',
     });
   }
 
   retry({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
-    return this.#act('retry', bulk, { act: (db, ids) => retry(db, ids, { by }) });
+    return this.#act('retry', bulk, { act: (db, ids, filter) => retry(db, ids, { by, filter }) });
   }
 
   async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
     const filter = this.#filterOf('rerun', bulk);
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
-    const settings = { ...reviveOptions({ payload: other, delay }), by };
+    const settings = { ...reviveOptions({ payload: other, delay }), by, filter };
     const problemOf = (task: TaskRow) =>
       this.#problemOf(task.type, other === undefined ? task.payload : other.value);
     return this.#ask((db) =>
@@ -100,9 +100,9 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
     const other = payload === undefined ? undefined : storedPayload('the task', payload);
     const settings = { ...reviveOptions({ payload: other, delay, maxAttempts }), by };
     return this.#act('dead revive', bulk, {
-      act: async (db, ids, byHand) => {
+      act: async (db, ids, filter) => {
         if (other !== undefined) await this.#checkTypes(db, ids, other.value);
-        return revive(db, ids, { ...settings, byHand });
+        return revive(db, ids, { ...settings, filter, byHand: filter.by_hand });
       },
       keeps: ({ answer }) => answer === 'key_held' || answer === 'refused',
     });
@@ -110,14 +110,15 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
   purge({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<PurgeAnswer>> {
     return this.#act('purge', bulk, {
-      act: async (db, ids) => (await purge(db, ids, { by })).map(deletionOf),
+      act: async (db, ids, filter) => (await purge(db, ids, { by, filter })).map(deletionOf),
       keeps: ({ heldKey }) => heldKey !== null,
     });
   }
 
   discard({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<DiscardAnswer>> {
     return this.#act('dead discard', bulk, {
-      act: async (db, ids, byHand) => (await discard(db, ids, { by, byHand })).map(deletionOf),
+      act: async (db, ids, filter) =>
+        (await discard(db, ids, { by, filter, byHand: filter.by_hand })).map(deletionOf),
       keeps: ({ heldKey }) => heldKey !== null,
     });
   }
@@ -138,7 +139,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   ): Promise<BulkResult<Answer>> {
     const filter = this.#filterOf(verb, bulk);
     return this.#ask((db) =>
-      actInPages(findIds(db, filter, { limit: bulk.limit }), (ids) => act(db, ids, filter.by_hand), {
+      actInPages(findIds(db, filter, { limit: bulk.limit }), (ids) => act(db, ids, filter), {
         signal: bulk.signal,
         keeps,
       }),
@@ -173,12 +174,7 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
 /** What a bulk does with a page of tasks. */
 interface Action<Answer extends BulkAnswer> {
-  /** `byHand`: which dead letters it may take. */
-  readonly act: (
-    db: Queryable,
-    ids: readonly string[],
-    byHand: boolean | undefined,
-  ) => Promise<readonly Answer[]>;
+  readonly act: (db: Queryable, ids: readonly string[], filter: TaskFilter) => Promise<readonly Answer[]>;
   /** Whether an answer needs attention; by default none does. */
   readonly keeps?: (answer: Answer) => boolean;
 }

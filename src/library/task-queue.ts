@@ -36,6 +36,7 @@ import { findByKey } from '../queue/protocol/find-by-key.ts';
 import { newTask, refuseMisfit } from '../queue/protocol/new-task.ts';
 import { refusalOf, troubleOf } from '../queue/protocol/refusal.ts';
 import { type EnqueuedMany, sendBulks } from '../queue/protocol/send-bulks.ts';
+import { type AuditFilter, type AuditRecord, auditRecords } from './audit-records.ts';
 import { bulksOf } from './bulks-of.ts';
 import {
   groupChangesOf,
@@ -383,6 +384,11 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     if (this.#closed.signal.aborted) throw closed();
     const { migrateFor } = await import('./migrate-for.ts');
     return this.#refusing('', () => migrateFor(this.#options, patienceMs, settings));
+  }
+
+  /** Iterates over what people did, newest first. */
+  audit(filter: AuditFilter = {}): AsyncIterable<AuditRecord> {
+    return auditRecords((work) => this.#withDatabase(work), filter);
   }
 
   /**

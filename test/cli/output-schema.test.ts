@@ -47,6 +47,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['$waiting', '$dead', '999999'],
     ['--type', 'double', '--failed'],
   ],
+  audit: [[], ['--limit', '1'], ['--verb', 'cancel']],
   'dead list': [[], ['--limit', '1'], ['--by-hand']],
   'dead show': [['$failed']],
   'dead add': [['$waiting', '--reason', 'parked']],

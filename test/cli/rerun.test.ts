@@ -152,7 +152,7 @@ describe('taskq rerun', () => {
     await project.json(['cancel', '--queue', 'many', '--yes']);
     expect(await project.json(['rerun', '--queue', 'many', '--yes'])).toMatchObject({ enqueued: 1250 });
     const { rows } = await project.client.query(
-      `select cardinality(task_ids) as tasks, count(*)::int from taskq.actions
+      `select cardinality(task_ids) as tasks, count(*)::int from taskq.audit
        where verb = 'rerun' and task_ids && array(select id from taskq.finished_tasks where queue = 'many') group by 1`,
     );
     expect(rows).toEqual(expect.arrayContaining([{ tasks: 100, count: 12 }]));

@@ -8,7 +8,7 @@ beforeAll(async () => {
   project = await createProject();
 });
 beforeEach(() =>
-  project.client.query('truncate taskq.tasks, taskq.workflows, taskq.workflow_asks, taskq.actions cascade'),
+  project.client.query('truncate taskq.tasks, taskq.workflows, taskq.workflow_asks, taskq.audit cascade'),
 );
 afterAll(() => project.drop());
 
@@ -192,7 +192,7 @@ describe('taskq workflow open and close', () => {
       `workflow ${id} is closed: it ends with its last step`,
     );
     expect(await printed('workflow', 'close', id)).toBe(`workflow ${id} was closed already`);
-    expect(await rows('select verb, by, settings from taskq.actions')).toEqual([
+    expect(await rows('select verb, by, settings from taskq.audit')).toEqual([
       { verb: 'close workflow', by: 'ann', settings: { workflow: id } },
     ]);
   });

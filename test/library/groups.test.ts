@@ -13,7 +13,7 @@ async function listed(queue: TaskQueue, name: string): Promise<GroupRecord[]> {
 }
 
 const actions = () =>
-  library.admin.rows('select verb, queue, by, settings, reason from taskq.actions order by id');
+  library.admin.rows('select verb, queue, by, settings, reason from taskq.audit order by id');
 
 describe('groups', () => {
   test('are listed, all of them, in order, with their own limit and their pause', async () => {

@@ -151,7 +151,7 @@ describe('an open workflow', () => {
       message: `workflow ${workflow} ("grow") is closed: start it with "open": true to add steps later`,
     });
     await expect(queue.workflows.close('1000000')).rejects.toMatchObject({ code: 'no_such_workflow' });
-    expect(await library.admin.value('select role from taskq.actions')).toBeDefined();
+    expect(await library.admin.value('select role from taskq.audit')).toBeDefined();
   });
 
   test.each([

@@ -485,7 +485,7 @@ describe('closing', () => {
     await fail(await claimOne(worker));
     expect(await worker.claim()).toHaveLength(1);
     expect(
-      await queue.admin.rows("select from taskq.actions where verb = 'resume' and type = 'work'"),
+      await queue.admin.rows("select from taskq.audit where verb = 'resume' and type = 'work'"),
     ).toHaveLength(1);
   });
 

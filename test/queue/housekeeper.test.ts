@@ -92,7 +92,7 @@ test('a step that keeps failing stops no other step, and is reported once with i
   await queue.admin.rows(`create function public.refuse() returns trigger language plpgsql as
     $$ begin raise exception 'not allowed by the application'; end $$`);
   onTestFinished(() => queue.admin.rows('drop function public.refuse cascade').then(() => {}));
-  const tables = ['held_keys', 'idle_marks', 'workers', 'actions'];
+  const tables = ['held_keys', 'idle_marks', 'workers', 'audit'];
   const old = "clock_timestamp() - interval '100 days'";
   for (const table of tables)
     await queue.admin.rows(
@@ -104,7 +104,7 @@ test('a step that keeps failing stops no other step, and is reported once with i
   await queue.admin.rows(`update taskq.workers set stopped_at = ${old}`);
   await queue.admin.rows(`insert into taskq.idle_marks (worker_id, until) values (1, ${old})`);
   await queue.admin.rows("select taskq.set_queue('noted', '{\"timeout_ms\": 5000}')");
-  await queue.admin.rows(`update taskq.actions set at = ${old}`);
+  await queue.admin.rows(`update taskq.audit set at = ${old}`);
   const name = await queue.admin.value<string>(
     "select partition from taskq.wanted_partitions() where parent = 'task_errors' and state = 'there' order by day desc limit 1",
   );

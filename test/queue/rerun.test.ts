@@ -116,7 +116,7 @@ test('a finished task that the database refuses is answered so; the others run a
     { id: other, answer: 'enqueued', problem: null },
     { id: '999999', answer: 'not_finished', problem: null },
   ]);
-  const recorded = await queue.admin.rows("select task_ids from taskq.actions where verb = 'rerun'");
+  const recorded = await queue.admin.rows("select task_ids from taskq.audit where verb = 'rerun'");
   expect(recorded.at(-1)).toEqual({ task_ids: [other] });
 
   expect(await rerun(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);

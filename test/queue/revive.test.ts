@@ -213,7 +213,7 @@ test('a dead letter that the database refuses is answered so, and stays; the oth
     { ...nothing, id: '999999', answer: 'not_dead', problem: null },
   ]);
   expect(await deadRow(queue.admin, large)).toBeDefined();
-  const recorded = await queue.admin.rows("select task_ids from taskq.actions where verb = 'revive'");
+  const recorded = await queue.admin.rows("select task_ids from taskq.audit where verb = 'revive'");
   expect(recorded.at(-1)).toEqual({ task_ids: [other] });
 
   expect(await revive(queue.admin, [large])).toMatchObject([{ answer: 'refused', problem: tooLarge }]);

@@ -341,7 +341,7 @@ describe('setting a schedule', () => {
     await queue.admin.rows(`select taskq.run_schedule('s', '{"by": "ann"}')`);
     await queue.admin.rows(`select taskq.remove_schedule('s', '{"by": "ann"}')`);
     const actions = await queue.admin.rows<{ verb: string; by: string; schedule: string }>(
-      "select verb, by, settings ->> 'schedule' as schedule from taskq.actions order by id",
+      "select verb, by, settings ->> 'schedule' as schedule from taskq.audit order by id",
     );
     expect(actions.map(({ verb }) => verb)).toEqual(
       ['set', 'pause', 'resume', 'run', 'remove'].map((verb) => `${verb} schedule`),

@@ -109,7 +109,7 @@ async function empty(admin: Session): Promise<void> {
     delete from taskq.schedules;
     delete from taskq.task_types;
     delete from taskq.workers;
-    delete from taskq.actions;
+    delete from taskq.audit;
     delete from taskq.idle_marks;
     delete from taskq.rescue_scan;
     insert into taskq.rescue_scan default values;

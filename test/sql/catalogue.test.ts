@@ -72,6 +72,7 @@ const PURE = [
   'priority_named',
   'queue_options',
   'rate_of',
+  'replaced_settings',
   'revived_task',
   'settings_of',
   'slot_holders',

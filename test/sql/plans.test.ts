@@ -396,7 +396,7 @@ async function fill(): Promise<void> {
     LIVE,
   );
   await admin.rows(
-    `insert into taskq.actions (at, verb, role, task_ids)
+    `insert into taskq.audit (at, verb, role, task_ids)
      select now(), 'revive', 'me', array(select generate_series(n, n + 9)) from generate_series(1, $1) as n`,
     DEAD,
   );

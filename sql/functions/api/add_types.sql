@@ -1,5 +1,5 @@
 -- Makes types known, so that their tasks can be enqueued before any worker has registered them. Returns a row per name;
--- added is false if the type was known already. options: by, a name recorded in taskq.actions beside the role.
+-- added is false if the type was known already. options: by, a name recorded in taskq.audit beside the role.
 -- Arguments: _names, the types.
 -- Granted to: operator.
 create or replace function taskq.add_types(_names text[], options jsonb default '{}')

@@ -2,7 +2,8 @@
 -- decides how it ends. Returns a row per id: `cancelled`; `requested`, with lease_expired in extra if its lease has run
 -- out, so that rescue ends it; or `not_live`, with its status in extra (null: no such task). options: notify_done, to
 -- send taskq_done when a held task has ended and to keep its row so that the caller finds it then; by, a name recorded
--- in taskq.actions beside the role. Waits at most a second per lock for other transactions.
+-- in taskq.audit beside the role, and filter, what the caller chose the tasks by. Waits at most a second per lock for
+-- other transactions.
 -- Granted to: operator.
 create or replace function taskq.cancel(_ids bigint[], _reason text default null, options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -20,7 +21,7 @@ declare
   waiting bigint[];
   expired bigint[];
 begin
-  options := taskq.checked_options('cancel', options, array['notify_done', 'by']);
+  options := taskq.checked_options('cancel', options, array['notify_done', 'by', 'filter']);
   found_ids := array(
     select locked.id
     from taskq.in_lock_order(_ids) as asked (id)

@@ -1,7 +1,7 @@
 -- Cancels a workflow: ends the steps that no worker holds, asks the workers of the others to end theirs, and closes
 -- it. Returns an answer: `cancelled`, also when it was requested before; `requested` while some steps still run, or are
 -- locked by others; `not_live` with its state in extra (null: there is no such workflow).
--- options: by, a name recorded in taskq.actions beside the role.
+-- options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.cancel_workflow(_id bigint, _reason text default null, options jsonb default '{}')
 returns table (answer text, extra jsonb)

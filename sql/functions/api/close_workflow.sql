@@ -1,6 +1,6 @@
 -- Closes an open workflow: it takes no more steps, and ends now if all of its steps have ended, otherwise with the next
 -- claim after its last step. Waits at most a second for the transactions that add steps. Returns false if it was closed
--- already. options: by, a name recorded in taskq.actions beside the role.
+-- already. options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: producer, operator.
 create or replace function taskq.close_workflow(_id bigint, options jsonb default '{}')
 returns boolean

@@ -1,6 +1,6 @@
 -- Frees a key that is held for a period or forever, so that a task can be enqueued with it again. Returns `released`;
 -- `live` if a live task has the key (its period is over now, and the key is free when the task has ended); or
--- `not_held`. options: by, a name recorded in taskq.actions beside the role.
+-- `not_held`. options: by, a name recorded in taskq.audit beside the role.
 -- Arguments: _queue; _key, as it was given to the task that took it.
 -- Granted to: operator.
 create or replace function taskq.release_key(_queue text, _key text, options jsonb default '{}')

@@ -1,5 +1,5 @@
 -- Removes a schedule: it fires no more. The tasks that it has enqueued stay. Returns false if there is no such
--- schedule. options: by, a name recorded in taskq.actions beside the role.
+-- schedule. options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.remove_schedule(_name text, options jsonb default '{}')
 returns boolean

@@ -1,6 +1,6 @@
 -- Makes a type unknown again, and removes its settings: enqueuing a task of it is refused, existing tasks stay. Returns
 -- `removed`; `handled` if a live worker handles it (the next one that starts would register it again); or `not_known`.
--- options: by, a name recorded in taskq.actions beside the role.
+-- options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.remove_type(_type text, options jsonb default '{}')
 returns text

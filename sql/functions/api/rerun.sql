@@ -1,10 +1,10 @@
 -- Runs finished tasks again, each as a new task: a copy of the task as enqueued, with its options and with a source
--- that names the original (`rerun of 12`). options: payload, delay_ms; by, a name recorded in taskq.actions beside the
--- role. Returns a row per id: `enqueued`, with the new id in extra; `key_held` (extra names the task that has its key
--- now or holds it for a period, which may be the finished one itself); `not_finished`, with its status in extra (null:
--- no such task); `refused`, with the error in extra. Enqueues all in one bulk, so that reruns of the same keys never
--- deadlock: pass pages of about a hundred ids, as from taskq.find_ids, because a payload may have a megabyte and a bulk
--- 256.
+-- that names the original (`rerun of 12`). options: payload, delay_ms; by, a name recorded in taskq.audit beside the
+-- role, and filter, what the caller chose the tasks by. Returns a row per id: `enqueued`, with the new id in extra;
+-- `key_held` (extra names the task that has its key now or holds it for a period, which may be the finished one
+-- itself); `not_finished`, with its status in extra (null: no such task); `refused`, with the error in extra. Enqueues
+-- all in one bulk, so that reruns of the same keys never deadlock: pass pages of about a hundred ids, as from
+-- taskq.find_ids, because a payload may have a megabyte and a bulk 256.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is run again separately; one that
 -- fails then is `refused`.
@@ -21,7 +21,7 @@ as $$
 declare
   one bigint;
 begin
-  options := taskq.checked_options('rerun', options, '{payload,delay_ms,by}');
+  options := taskq.checked_options('rerun', options, '{payload,delay_ms,by,filter}');
   if octet_length((options -> 'payload')::text) > 1048576 then
     raise exception 'rerun: the payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
       using errcode = 'invalid_parameter_value';

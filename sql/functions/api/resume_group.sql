@@ -1,4 +1,4 @@
--- Resumes a paused group. Returns false if it was not paused. options: by, a name recorded in taskq.actions beside the
+-- Resumes a paused group. Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the
 -- role.
 -- Granted to: operator.
 create or replace function taskq.resume_group(_queue text, _group text, options jsonb default '{}')

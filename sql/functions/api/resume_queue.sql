@@ -1,5 +1,5 @@
 -- Resumes a paused queue, and wakes its workers from the beginning of the queue. Returns false if it was not paused, or
--- its pause had run out. options: by, a name recorded in taskq.actions beside the role.
+-- its pause had run out. options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.resume_queue(_queue text, options jsonb default '{}')
 returns boolean

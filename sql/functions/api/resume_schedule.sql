@@ -1,5 +1,5 @@
 -- Resumes a paused schedule. Its ticks during the pause do not fire: it goes on from next_at, an option (absent: a
--- worker computes it). Returns false if it was not paused. options: by, a name recorded in taskq.actions beside the
+-- worker computes it). Returns false if it was not paused. options: by, a name recorded in taskq.audit beside the
 -- role.
 -- Granted to: operator.
 create or replace function taskq.resume_schedule(_name text, options jsonb default '{}')

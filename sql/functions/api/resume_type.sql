@@ -1,5 +1,5 @@
 -- Closes the open breaker of a type: its tasks are claimed again, and failures count from zero. Returns false if it was
--- not open. options: by, a name recorded in taskq.actions beside the role.
+-- not open. options: by, a name recorded in taskq.audit beside the role.
 --
 -- Locks nothing: the next claim after the commit closes it.
 -- Granted to: operator.

@@ -1,5 +1,5 @@
 -- Lets a paused worker claim again, at once. Returns false if there is no such worker, or it was not paused. options:
--- by, a name recorded in taskq.actions beside the role.
+-- by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.resume_worker(_worker integer, options jsonb default '{}')
 returns boolean

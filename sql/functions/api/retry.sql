@@ -1,7 +1,7 @@
 -- Makes waiting tasks due now, whatever they wait for. Attempts, expiry, keys and lease_no stay as they are. Returns a
 -- row per id: `retried`; `due` (it was due already, and keeps its place); `not_waiting`, with its status in extra
--- (null: no such task). options: by, a name recorded in taskq.actions beside the role. Waits at most a second per lock
--- for other transactions.
+-- (null: no such task). options: by, a name recorded in taskq.audit beside the role, and filter, what the caller chose
+-- the tasks by. Waits at most a second per lock for other transactions.
 -- Granted to: operator.
 create or replace function taskq.retry(_ids bigint[], options jsonb default '{}')
 returns table (id bigint, answer text, extra jsonb)
@@ -19,7 +19,7 @@ declare
   lane text;
   lanes text[];
 begin
-  options := taskq.checked_options('retry', options, array['by']);
+  options := taskq.checked_options('retry', options, array['by', 'filter']);
   -- Do not lock a held row: its heartbeat and its settle would have to be repeated.
   waiting := array(
     select locked.id

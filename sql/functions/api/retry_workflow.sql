@@ -7,7 +7,7 @@
 -- deleted, by its retention or by hand); `refused` by the database, with the error in extra. What waits for one that
 -- does not return is cancelled again. Waits up to 5 s for the transactions that were adding steps when the workflow was
 -- cancelled. No rows: no step has died, none has been asked to end, or there is no such workflow. options: by, a name
--- recorded in taskq.actions beside the role.
+-- recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.retry_workflow(_id bigint, options jsonb default '{}')
 returns table (step text, task_id bigint, answer text, extra jsonb)

@@ -1,9 +1,9 @@
 -- Brings dead letters back: with the same id and history, all attempts to use again, and the lease_no as it was (the
 -- fence is never reset). options: payload, delay_ms, max_attempts; by_hand (false: except those added by hand; true:
--- only those); by, a name recorded in taskq.actions beside the role. Returns a row per id: `revived`; `key_held` (extra
--- names the task that has its key now or holds it for a period); `left_out` (because of by_hand); `not_dead`, with its
--- status in extra (null: no such task); `refused`, with the error in extra: by the database, or because its workflow
--- was cancelled or has failed fast.
+-- only those); by, a name recorded in taskq.audit beside the role, and filter, what the caller chose the tasks by.
+-- Returns a row per id: `revived`; `key_held` (extra names the task that has its key now or holds it for a period);
+-- `left_out` (because of by_hand); `not_dead`, with its status in extra (null: no such task); `refused`, with the error
+-- in extra: by the database, or because its workflow was cancelled or has failed fast.
 --
 -- If the batch fails (a row put in by hand may have a payload larger than 1 MB), each is revived separately; one
 -- that fails then stays as it is.
@@ -21,7 +21,7 @@ declare
   one bigint;
   violated text;
 begin
-  options := taskq.checked_options('revive', options, array['payload', 'delay_ms', 'max_attempts', 'by_hand', 'by']);
+  options := taskq.checked_options('revive', options, '{payload,delay_ms,max_attempts,by_hand,by,filter}');
   if octet_length((options -> 'payload')::text) > 1048576 then
     raise exception 'revive: the payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
       using errcode = 'invalid_parameter_value';

@@ -1,6 +1,6 @@
 -- Sets how many tasks of a group have a slot at a time, and how many get one in a time, overriding its queue.
 -- _settings: {"limit": n, "rate": "100/1m", "burst": n}; null removes a setting, so that the queue's applies again, and
--- the burst goes with the rate. A group needs no task to be set. options: by, a name recorded in taskq.actions
+-- the burst goes with the rate. A group needs no task to be set. options: by, a name recorded in taskq.audit
 -- beside the role.
 -- Granted to: operator.
 create or replace function taskq.set_group(_queue text, _group text, _settings jsonb, options jsonb default '{}')
@@ -9,6 +9,7 @@ language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
+  before jsonb;
   ts timestamptz;
   setting record;
 begin
@@ -31,6 +32,8 @@ begin
     raise exception 'set_group: burst %: expected a rate beside it', _settings -> 'burst'
       using errcode = 'invalid_parameter_value';
   end if;
+  select taskq.replaced_settings(to_jsonb(g) || jsonb_build_object('limit', g.group_limit), _settings) into before
+  from taskq.groups g where g.queue = _queue and g.key = _group for no key update;
   update taskq.groups g
   set group_limit = case when _settings ? 'limit' then (_settings ->> 'limit')::integer else g.group_limit end,
     rate = case when _settings ? 'rate' then _settings ->> 'rate' else g.rate end,
@@ -43,7 +46,8 @@ begin
   ts := clock_timestamp();
   insert into taskq.asks (due_at, queue, key) values (ts, _queue, _group);
   perform taskq.record_action(
-    'set group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group) || _settings
+    'set group', ts, options, _queue => _queue, _settings => jsonb_build_object('group', _group) || _settings,
+    _before => before
   );
   perform taskq.wake(_queue, ts);
 end

@@ -5,7 +5,7 @@
 -- options: tz (UTC), missed (skip, latest, or all:n; latest), overlap (allow, skip or replace; allow), jitter_ms (0),
 -- next_at (its first tick, if the caller has computed it), those of taskq.enqueue for its tasks (without at, source and
 -- notify_done, and without key and on_held unless overlap is allow), allow_unknown (true: whatever the type), if_absent
--- (true: leave a schedule of this name as it is), and by, a name recorded in taskq.actions beside the role.
+-- (true: leave a schedule of this name as it is), and by, a name recorded in taskq.audit beside the role.
 -- Arguments: _name, by which a schedule is known; _expression, 5 or 6 cron fields, @daily and its like, or @every
 -- 90s; _type and _payload, those of its tasks.
 -- Granted to: worker that enqueues, operator.
@@ -18,6 +18,7 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 #variable_conflict use_column
 declare
+  before jsonb;
   own constant text[] := array['tz', 'missed', 'overlap', 'jitter_ms', 'next_at', 'if_absent', 'by', 'allow_unknown'];
   of_tasks constant text[] := array(
     select o from unnest(taskq.task_options()) as o where o not in ('at', 'source', 'notify_done')
@@ -79,7 +80,8 @@ begin
     -- A worker does not wait for long.
     perform set_config('lock_timeout', '1s', true);
   else
-    perform from taskq.schedules s where s.name = _name for no key update;
+    select jsonb_build_object('expression', s.expression, 'tz', s.tz) into before
+    from taskq.schedules s where s.name = _name for no key update;
   end if;
   ts := clock_timestamp();
   insert into taskq.schedules as s (
@@ -112,7 +114,8 @@ begin
   perform taskq.record_action(
     'set schedule', ts, options, _type => _type, _settings => jsonb_build_object(
       'schedule', _name, 'expression', _expression, 'tz', zone
-    )
+    ),
+    _before => before
   );
   perform taskq.notify_workers();
   return next;

@@ -2,13 +2,15 @@
 -- of workers. _settings may have max_attempts, timeout_ms, expires_ms, backoff, retention, queue, priority, breaker,
 -- keep_log (failed, always or none), on_complete and on_dead; null removes a setting, so that those apply again. An
 -- unknown type becomes known. on_complete and on_dead are set at read committed alone, where what others have set just
--- before is seen, which may close a cycle. options: by, a name recorded in taskq.actions beside the role.
+-- before is seen, which may close a cycle. options: by, a name recorded in taskq.audit beside the role.
 -- Granted to: operator.
 create or replace function taskq.set_type(_type text, _settings jsonb, options jsonb default '{}')
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, taskq, pg_temp
 as $$
+declare
+  before jsonb;
 begin
   perform taskq.refuse_unknown_options('set_type', options, '{by}');
   _settings := taskq.checked_options('set_type', _settings, taskq.type_options());
@@ -23,6 +25,8 @@ begin
     lock table taskq.callback_turn in share update exclusive mode;
   end if;
   perform taskq.add_types(array[_type], options);
+  select taskq.replaced_settings(t.operator, _settings) into before
+  from taskq.task_types t where t.name = _type for no key update;
   update taskq.task_types t
   set operator = (
     select coalesce(jsonb_object_agg(s.name, s.value), '{}')
@@ -44,6 +48,8 @@ begin
   if _settings ?| '{on_complete,on_dead}' then
     perform taskq.refuse_callback_cycle(_type);
   end if;
-  perform taskq.record_action('set', clock_timestamp(), options, _type => _type, _settings => _settings);
+  perform taskq.record_action(
+    'set', clock_timestamp(), options, _type => _type, _settings => _settings, _before => before
+  );
 end
 $$;

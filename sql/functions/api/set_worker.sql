@@ -2,7 +2,7 @@
 -- array, or null for every queue). The worker is notified at once, or learns of it with its next heartbeat, and gives
 -- back the tasks claimed ahead from queues that it no longer serves. A lease is only wanted until the worker has
 -- applied it to everything it holds; the one in force, by which others judge whether it is alive, is written by the
--- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.actions beside the role. Returns false if
+-- worker itself (see taskq.heartbeat). options: by, a name recorded in taskq.audit beside the role. Returns false if
 -- there is no such worker, or it has ended.
 -- Arguments: _worker, its id; _settings, an object.
 -- Granted to: operator.
@@ -13,6 +13,7 @@ set search_path = pg_catalog, taskq, pg_temp
 as $$
 declare
   fault text;
+  before jsonb;
 begin
   perform taskq.refuse_unknown_options('set_worker', options, '{by}');
   perform taskq.refuse_unknown_options('set_worker', _settings, '{concurrency,poll_ms,lease_ms,batch,queues}');
@@ -32,6 +33,9 @@ begin
     perform taskq.refuse_name('set_worker', 'queue', q.name)
     from jsonb_array_elements_text(_settings -> 'queues') as q (name);
   end if;
+  select taskq.replaced_settings(to_jsonb(w) || jsonb_build_object('lease_ms', w.wanted_lease_ms), _settings)
+  into before
+  from taskq.workers w where w.id = _worker for no key update;
   update taskq.workers
   set concurrency = coalesce((_settings ->> 'concurrency')::integer, concurrency),
     poll_ms = coalesce((_settings ->> 'poll_ms')::bigint, poll_ms),
@@ -49,7 +53,9 @@ begin
   if not found then
     return false;
   end if;
-  perform taskq.record_action('set', clock_timestamp(), options, _worker => _worker, _settings => _settings);
+  perform taskq.record_action(
+    'set', clock_timestamp(), options, _worker => _worker, _settings => _settings, _before => before
+  );
   perform taskq.notify_workers(_worker);
   return true;
 end

@@ -52,7 +52,7 @@ as $$
       select jsonb_agg(jsonb_build_object(
         'at', c.at, 'verb', c.verb, 'role', c.role, 'by', c.by, 'reason', c.reason
       ) order by c.at, c.id)
-      from taskq.actions c
+      from taskq.audit c
       where c.task_ids @> array[_id]
     ), '[]')
   )

@@ -38,6 +38,7 @@ declare
     when _option = 'group_by' then 'type or none'
     when _option = 'keep_log' then 'failed, always or none'
     when _option = 'on_failure' then 'retry or complete'
+    when _option = 'filter' then 'an object, as taskq.find_ids takes it'
     when _option = 'tags' then 'an object whose values are text'
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'

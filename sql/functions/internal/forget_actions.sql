@@ -8,9 +8,9 @@ as $$
 declare
   forgotten integer;
 begin
-  delete from taskq.actions a
-  where a.id in (select o.id from taskq.actions o order by o.id limit _page for update skip locked)
-    and (a.at < _ts - interval '90 days' or a.id <= (select max(n.id) from taskq.actions n) - 1000000);
+  delete from taskq.audit a
+  where a.id in (select o.id from taskq.audit o order by o.id limit _page for update skip locked)
+    and (a.at < _ts - interval '90 days' or a.id <= (select max(n.id) from taskq.audit n) - 1000000);
   get diagnostics forgotten = row_count;
   return forgotten;
 end

@@ -47,7 +47,7 @@ command only requests the cancellation of running tasks, and exits with 0.`,
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'cancel');
-    const { selection, by } = asked;
+    const { selection, acting } = asked;
     const { reason = null, wait } = call.options;
     if (selection.kind === 'filter') {
       if (wait !== undefined) throw badOption('--wait needs the ids of tasks, not a filter');
@@ -55,7 +55,7 @@ command only requests the cancellation of running tasks, and exits with 0.`,
     }
     const waitMs = wait === undefined ? USUAL_WAIT_MS : parseDuration(wait, '--wait');
     const { cancelIds } = await import('../select/cancel-ids.ts');
-    return cancelIds(context, selection.ids, { reason, by }, waitMs);
+    return cancelIds(context, selection.ids, { reason, acting }, waitMs);
   },
 };
 
@@ -68,12 +68,12 @@ async function cancelMatches(
   reason: string | null,
   { yes }: CancelOptions,
 ): Promise<void> {
-  const { db, by } = asked;
+  const { db, acting } = asked;
   const result = await actIfMeant(
     context,
     asked,
     { isSure: yes, ask: (which) => `cancel ${which}`, refusal: 'not_live' },
-    (ids) => cancelTasks(db, ids, reason, { by }),
+    (ids) => cancelTasks(db, ids, reason, acting),
   );
   const { cancelled = 0, requested = 0, not_live = 0 } = result.counts;
   await context.output.answer({ cancelled, requested, not_live }, () =>

@@ -28,7 +28,7 @@ stays held and is named; taskq keys release frees it. Finished tasks are deleted
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'purge');
-    const { db, by, selection } = asked;
+    const { db, acting, selection } = asked;
     const question = {
       isSure: call.options.yes,
       noun: 'finished task',
@@ -39,7 +39,7 @@ stays held and is named; taskq keys release frees it. Finished tasks are deleted
       context,
       asked,
       question,
-      (ids) => purgeTasks(db, ids, { by }),
+      (ids) => purgeTasks(db, ids, acting),
       (answer) => answer.held_key !== null,
     );
     const { purged = 0, not_finished = 0 } = result.counts;

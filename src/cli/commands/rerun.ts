@@ -65,8 +65,8 @@ stay, and a second run repeats them. Tasks whose payload their handler's schema 
       ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     };
     const asked = await askedOf(context, call, 'rerun');
-    const { selection, db, by } = asked;
-    const settings = { ...given, by };
+    const { selection, db, acting } = asked;
+    const settings = { ...given, ...acting };
     if (selection.kind === 'ids') {
       await checkPayloads(context, selection.ids, payload);
       const result = await actOnIds(selection.ids, (ids) => rerunTasks(db, ids, settings));

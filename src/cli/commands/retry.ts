@@ -30,8 +30,8 @@ count. For dead letters, use taskq dead revive.`,
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'retry');
-    const { db, by, selection } = asked;
-    const act = (ids: readonly string[]) => retryTasks(db, ids, { by });
+    const { db, acting, selection } = asked;
+    const act = (ids: readonly string[]) => retryTasks(db, ids, acting);
     return selection.kind === 'ids' ? retryIds(context, asked, act) : retryMatches(context, asked, act);
   },
 };

@@ -33,7 +33,7 @@ export interface Context {
 export type OnSignal = 'end' | 'finish';
 
 export interface ContextOptions {
-  /** The command's name, for `pg_stat_activity`. */
+  /** `taskq dead revive`: the application_name of its sessions, which the audit records. */
   readonly command: string;
   readonly env: Environment;
   readonly options: GlobalOptions;
@@ -74,7 +74,7 @@ export function createContext({ command, env, options, output }: ContextOptions)
       databaseUrl: url,
       synchronousCommit: (await config()).values.synchronousCommit,
       maxConnections: 2,
-      applicationName: `taskq ${command}`,
+      applicationName: command,
       parseJson: parseExact,
     });
     await checkSchema(opened);

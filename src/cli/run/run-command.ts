@@ -13,7 +13,7 @@ import { exitCodeOf, untilStopped } from './until-stopped.ts';
 export async function runCommand(command: CliCommand, commander: Command, env: Environment): Promise<number> {
   const options = commander.optsWithGlobals<GlobalOptions>();
   const output = createOutput(env, options);
-  const context = createContext({ command: commander.name(), env, options, output });
+  const context = createContext({ command: fullName(commander), env, options, output });
   try {
     const call = { args: commander.args, options };
     if (options.envFile !== undefined) readEnvFile(options.envFile);
@@ -24,6 +24,11 @@ export async function runCommand(command: CliCommand, commander: Command, env: E
   } finally {
     await closeUnlessHurried(context, output);
   }
+}
+
+/** `taskq dead revive` */
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
 function exitCode({ signal }: Context, code: number): number {

@@ -3,6 +3,7 @@ import { countOf, withCommas } from '../../lib/count.ts';
 import type { Database } from '../../lib/database.ts';
 import { findIds } from '../../queue/inspect/find-tasks.ts';
 import { type BulkVerb, FILTERED } from '../../queue/inspect/task-filter.ts';
+import type { ActingOnTasks } from '../../queue/operate/acting.ts';
 import { actInPages, type BulkAnswer, type BulkResult } from '../../queue/operate/bulk.ts';
 import { getEnds } from '../../queue/protocol/get-ends.ts';
 import { startProgress } from '../present/progress.ts';
@@ -24,8 +25,8 @@ export interface BulkOptions extends SelectionOptions, ActingOptions {}
 export interface Asked {
   readonly verb: BulkVerb;
   readonly selection: TaskSelection;
-  /** The name to record beside the role of the session. */
-  readonly by: string;
+  /** Who acts, and by what filter. */
+  readonly acting: ActingOnTasks;
   readonly db: Database;
 }
 
@@ -41,7 +42,9 @@ export async function askedOf(
   verb: BulkVerb,
 ): Promise<Asked> {
   const selection = selectionOf(args, options, verb);
-  return { verb, selection, by: await actingOf(options), db: await context.database() };
+  const filter = selection.kind === 'filter' ? selection.filter : undefined;
+  const acting = { by: await actingOf(options), filter };
+  return { verb, selection, acting, db: await context.database() };
 }
 
 /** The value of `--by-hand` for a filter; undefined for named tasks, which are all meant. */

@@ -1,6 +1,7 @@
 import { countOf } from '../../lib/count.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { EXIT } from '../../lib/errors.ts';
+import type { Acting } from '../../queue/operate/acting.ts';
 import { type CancelAnswer, cancel } from '../../queue/operate/cancel.ts';
 import type { Waited } from '../../queue/protocol/end-waiter.ts';
 import { startProgress } from '../present/progress.ts';
@@ -28,11 +29,11 @@ interface Cancelled {
 export async function cancelIds(
   context: Context,
   ids: readonly string[],
-  { reason, by }: { readonly reason: string | null; readonly by: string },
+  { reason, acting }: { readonly reason: string | null; readonly acting: Acting },
   waitMs: number,
 ): Promise<number> {
   const db = await context.database();
-  const settings = { by, ...(waitMs > 0 && { notifyDone: true as const }) };
+  const settings = { ...acting, ...(waitMs > 0 && { notifyDone: true as const }) };
   const answers = await cancel(db, [...new Set(ids)], reason, settings);
   const held = answers.filter(({ answer }) => answer === 'requested').map(({ id }) => id);
   const expired = new Set(answers.filter(({ leaseExpired }) => leaseExpired).map(({ id }) => id));

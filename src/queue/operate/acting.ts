@@ -1,5 +1,12 @@
-/** Who acts. `taskq.actions` always records the role of the session. */
+import type { TaskFilter } from '../inspect/task-filter.ts';
+
+/** Who acts. `taskq.audit` always records the role of the session. */
 export interface Acting {
   /** A name to record beside the role. */
   readonly by?: string | undefined;
+}
+
+export interface ActingOnTasks extends Acting {
+  /** Recorded as what the tasks were chosen by; undefined: by their ids. */
+  readonly filter?: TaskFilter | undefined;
 }

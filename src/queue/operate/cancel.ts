@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 
 export interface CancelAnswer {
   readonly id: string;
@@ -11,7 +11,7 @@ export interface CancelAnswer {
   readonly leaseExpired?: true;
 }
 
-export interface CancelOptions extends Acting {
+export interface CancelOptions extends ActingOnTasks {
   /** Send `taskq_done` when a held task has ended, and keep it findable after that, whatever its retention. */
   readonly notifyDone?: true;
 }
@@ -21,12 +21,12 @@ export async function cancel(
   db: Queryable,
   ids: readonly string[],
   reason: string | null = null,
-  { notifyDone, by }: CancelOptions = {},
+  { notifyDone, by, filter }: CancelOptions = {},
 ): Promise<CancelAnswer[]> {
   const rows = await db.query<Omit<CancelAnswer, 'leaseExpired'> & { lease_expired: boolean | null }>({
     text: `select id, answer, extra ->> 'status' as status, (extra ->> 'lease_expired')::boolean as lease_expired
       from taskq.cancel($1, $2, $3)`,
-    values: [ids, reason, JSON.stringify({ notify_done: notifyDone, by })],
+    values: [ids, reason, JSON.stringify({ notify_done: notifyDone, by, filter })],
   });
   return rows.map(({ lease_expired, ...answer }) =>
     lease_expired === true ? { ...answer, leaseExpired: true } : answer,

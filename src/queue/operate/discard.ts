@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 import type { HeldKey } from './keys.ts';
 
 export interface DiscardAnswer {
@@ -12,7 +12,7 @@ export interface DiscardAnswer {
   readonly held_key: HeldKey | null;
 }
 
-export interface DiscardOptions extends Acting {
+export interface DiscardOptions extends ActingOnTasks {
   /** False: all except those added by hand. True: only those. */
   readonly byHand?: boolean | undefined;
 }
@@ -21,10 +21,10 @@ export interface DiscardOptions extends Acting {
 export function discard(
   db: Queryable,
   ids: readonly string[],
-  { byHand, by }: DiscardOptions = {},
+  { byHand, by, filter }: DiscardOptions = {},
 ): Promise<DiscardAnswer[]> {
   return db.query<DiscardAnswer>({
     text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.discard($1, $2)",
-    values: [ids, JSON.stringify({ by_hand: byHand, by })],
+    values: [ids, JSON.stringify({ by_hand: byHand, by, filter })],
   });
 }

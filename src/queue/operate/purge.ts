@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 import type { HeldKey } from './keys.ts';
 
 export interface PurgeAnswer {
@@ -12,9 +12,13 @@ export interface PurgeAnswer {
 }
 
 /** Erase finished tasks with the errors of their attempts. Returns a row for each. */
-export function purge(db: Queryable, ids: readonly string[], { by }: Acting = {}): Promise<PurgeAnswer[]> {
+export function purge(
+  db: Queryable,
+  ids: readonly string[],
+  { by, filter }: ActingOnTasks = {},
+): Promise<PurgeAnswer[]> {
   return db.query<PurgeAnswer>({
     text: "select id, answer, extra ->> 'status' as status, extra -> 'held_key' as held_key from taskq.purge($1, $2)",
-    values: [ids, JSON.stringify({ by })],
+    values: [ids, JSON.stringify({ by, filter })],
   });
 }

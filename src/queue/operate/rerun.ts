@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 
-export interface RerunOptions extends Acting {
+export interface RerunOptions extends ActingOnTasks {
   /** JSON text that replaces the payload. */
   readonly payload?: string;
   readonly delayMs?: number;
@@ -29,7 +29,7 @@ export interface RerunAnswer {
 export async function rerun(
   db: Queryable,
   ids: readonly string[],
-  { payload, delayMs, by }: RerunOptions = {},
+  { payload, delayMs, by, filter }: RerunOptions = {},
 ): Promise<RerunAnswer[]> {
   const rows = await db.query<{
     id: string;
@@ -37,7 +37,7 @@ export async function rerun(
     extra: { id?: string; key?: string; holder?: string; status?: string; error?: string } | null;
   }>({
     text: `select id, answer, extra from taskq.rerun($1, $2::jsonb || case when $3::jsonb is null then '{}' else jsonb_build_object('payload', $3::jsonb) end)`,
-    values: [ids, JSON.stringify({ delay_ms: delayMs, by }), payload ?? null],
+    values: [ids, JSON.stringify({ delay_ms: delayMs, by, filter }), payload ?? null],
   });
   return rows.map(({ id, answer, extra }) => ({
     id,

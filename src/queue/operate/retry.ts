@@ -1,5 +1,5 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 
 export interface RetryAnswer {
   readonly id: string;
@@ -10,9 +10,13 @@ export interface RetryAnswer {
 }
 
 /** Make waiting tasks due now, whatever they wait for. Returns a row for each. */
-export function retry(db: Queryable, ids: readonly string[], { by }: Acting = {}): Promise<RetryAnswer[]> {
+export function retry(
+  db: Queryable,
+  ids: readonly string[],
+  { by, filter }: ActingOnTasks = {},
+): Promise<RetryAnswer[]> {
   return db.query<RetryAnswer>({
     text: "select id, answer, extra ->> 'status' as status from taskq.retry($1, $2)",
-    values: [ids, JSON.stringify({ by })],
+    values: [ids, JSON.stringify({ by, filter })],
   });
 }

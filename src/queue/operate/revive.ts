@@ -1,7 +1,7 @@
 import type { Queryable } from '../../lib/database.ts';
-import type { Acting } from './acting.ts';
+import type { ActingOnTasks } from './acting.ts';
 
-export interface ReviveOptions extends Acting {
+export interface ReviveOptions extends ActingOnTasks {
   /** JSON text that replaces the payload. */
   readonly payload?: string;
   readonly delayMs?: number;
@@ -31,8 +31,14 @@ export async function revive(
   ids: readonly string[],
   options: ReviveOptions = {},
 ): Promise<ReviveAnswer[]> {
-  const { payload, delayMs, maxAttempts, byHand, by } = options;
-  const changes = JSON.stringify({ delay_ms: delayMs, max_attempts: maxAttempts, by_hand: byHand, by });
+  const { payload, delayMs, maxAttempts, byHand, by, filter } = options;
+  const changes = JSON.stringify({
+    delay_ms: delayMs,
+    max_attempts: maxAttempts,
+    by_hand: byHand,
+    by,
+    filter,
+  });
   const rows = await db.query<{
     id: string;
     answer: ReviveAnswer['answer'];

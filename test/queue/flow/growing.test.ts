@@ -104,7 +104,7 @@ describe('an open workflow', () => {
       state: 'running',
     });
     await expect(enqueue(queue.admin, { workflow: id })).rejects.toThrow(`workflow ${id} ("flow") is closed`);
-    expect(await queue.admin.row('select verb, settings from taskq.actions')).toEqual({
+    expect(await queue.admin.row('select verb, settings from taskq.audit')).toEqual({
       verb: 'close workflow',
       settings: { workflow: id },
     });

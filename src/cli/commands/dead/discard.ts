@@ -31,7 +31,7 @@ export const discardDead: CliCommand<DiscardOptions> = {
   },
   async run(context, call) {
     const asked = await askedOf(context, call, 'dead discard');
-    const { db, by, selection } = asked;
+    const { db, acting, selection } = asked;
     const question = {
       isSure: call.options.yes,
       noun: 'dead letter',
@@ -42,7 +42,7 @@ export const discardDead: CliCommand<DiscardOptions> = {
       context,
       asked,
       question,
-      (ids) => discard(db, ids, { byHand: byHandOf(asked), by }),
+      (ids) => discard(db, ids, { byHand: byHandOf(asked), ...acting }),
       (answer) => answer.held_key !== null,
     );
     const { discarded = 0 } = result.counts;

@@ -43,8 +43,8 @@ export const reviveDead: CliCommand<Options> = {
   async run(context, call) {
     const given = reviveOptions(call.options);
     const asked = await askedOf(context, call, 'dead revive');
-    const { db, by, selection } = asked;
-    const settings = { ...given, byHand: byHandOf(asked), by };
+    const { db, acting, selection } = asked;
+    const settings = { ...given, byHand: byHandOf(asked), ...acting };
     const check = await payloadCheck(context, call.options.payload);
     const act = async (ids: readonly string[]) => {
       await check(ids);

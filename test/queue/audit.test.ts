@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { type AuditFilter, listAudit } from '../../src/queue/inspect/list-audit.ts';
 import { showTask } from '../../src/queue/inspect/show-task.ts';
 import { addDead } from '../../src/queue/operate/add-dead.ts';
 import { addTypes } from '../../src/queue/operate/add-types.ts';
@@ -17,6 +18,8 @@ import { setQueue } from '../../src/queue/operate/set-queue.ts';
 import { setType } from '../../src/queue/operate/set-type.ts';
 import { setWorker } from '../../src/queue/operate/set-worker.ts';
 import { stopWorker } from '../../src/queue/operate/stop-worker.ts';
+import { readFunctions } from '../../src/queue/schema/schema-release.ts';
+import { insertWorkflow } from './flow/steps.ts';
 import { enqueue } from './rows.ts';
 import { useDatabase } from './session.ts';
 import { claimOne, outcome, registerWorker } from './worker.ts';
@@ -28,7 +31,7 @@ const by = 'ann@laptop';
 async function recorded(): Promise<readonly Record<string, unknown>[]> {
   const role = await queue.admin.value<string>('select session_user');
   const rows = await queue.admin.rows<Record<string, unknown>>(
-    'select verb, role, by, task_ids, queue, worker, type, settings, reason from taskq.actions order by id',
+    'select verb, role, by, task_ids, queue, worker, type, settings, reason from taskq.audit order by id',
   );
   return rows.map(({ role: its, ...row }) => {
     expect(its).toBe(role);
@@ -148,6 +151,128 @@ test('it is recorded with what was done, or not at all', async () => {
   expect((await showTask(queue.admin, id))!.status).toBe('pending');
 });
 
+/** A call of each verb of an operator; each changes something, after those before it. */
+const VERBS: Readonly<Record<string, string>> = {
+  add_types: "('{work,new}')",
+  set_type: `('work', '{"priority": 1}')`,
+  set_queue: `('mail', '{"max_attempts": 7}')`,
+  set_group: `('mail', 'g', '{"limit": 2}')`,
+  set_defaults: `('{"max_attempts": 9}')`,
+  set_schedule: "('s', '@every 1h', 'work')",
+  run_schedule: "('s')",
+  pause_schedule: "('s')",
+  resume_schedule: "('s')",
+  remove_schedule: "('s')",
+  pause_queue: "('mail')",
+  resume_queue: "('mail')",
+  pause_group: "('mail', 'g')",
+  resume_group: "('mail', 'g')",
+  remove_type: "('new')",
+  resume_type: "('work')",
+  set_worker: `($worker, '{"concurrency": 3}')`,
+  pause_worker: '($worker)',
+  resume_worker: '($worker)',
+  stop_worker: '($worker)',
+  retry: '(array[$waiting])',
+  add_dead: "($waiting, 'parked')",
+  revive: '(array[$waiting])',
+  release_key: "('default', 'k')",
+  cancel: '(array[$waiting])',
+  rerun: '(array[$waiting])',
+  purge: '(array[$waiting])',
+  discard: '(array[$dead])',
+  retry_workflow: '($failed)',
+  close_workflow: '($open)',
+  cancel_workflow: '($failed)',
+};
+
+test('there is no verb of an operator that leaves no row', async () => {
+  const verbs = (await readFunctions()).filter(({ text }) =>
+    /^-- Granted to: ((producer|worker that enqueues), )?operator\.$/m.test(text),
+  );
+  expect(verbs.map(({ name }) => name).sort()).toEqual(Object.keys(VERBS).sort());
+  const dead = await enqueue(queue.admin);
+  await addDead(queue.admin, dead, 'parked');
+  const own: Readonly<Record<string, string>> = {
+    worker: String((await registerWorker(queue.admin)).id),
+    waiting: await enqueue(queue.admin, { delay_ms: 60_000, key: 'k', key_for: 'ever' }),
+    dead,
+    failed: (await insertWorkflow(queue.admin, [{ step: 'a', status: 'dead' }])).id,
+    open: (await insertWorkflow(queue.admin, [], { is_open: true, state: 'open' })).id,
+  };
+  await queue.admin.rows("select taskq.add_types('{work}')");
+  await queue.admin.rows("insert into taskq.breakers (type, opened_at) values ('work', clock_timestamp())");
+  await queue.admin.rows('delete from taskq.audit');
+  for (const [name, call] of Object.entries(VERBS)) {
+    const before = await queue.admin.value<number>('select count(*)::int from taskq.audit');
+    const values = call.replaceAll(/\$(\w+)/g, (_, of: string) => own[of]!);
+    await queue.admin.rows(`select * from taskq.${name}${values}`);
+    const after = await queue.admin.value<number>('select count(*)::int from taskq.audit');
+    expect([name, after! - before!]).toEqual([name, 1]);
+  }
+});
+
+test('a setting is recorded with the one that it replaced, which an operator had set; tasks with the filter that chose them', async () => {
+  await setQueue(queue.admin, 'mail', { max_attempts: 7 });
+  await setQueue(queue.admin, 'mail', { max_attempts: 8, timeout_ms: 1000 });
+  await setDefaults(queue.admin, { max_attempts: 9 });
+  await setDefaults(queue.admin, { max_attempts: null });
+  await queue.admin.rows(`select taskq.set_group('mail', 'g', '{"limit": 2}')`);
+  await queue.admin.rows(`select taskq.set_group('mail', 'g', '{"limit": 3}')`);
+  await setType(queue.admin, 'work', { priority: 'high' });
+  await setType(queue.admin, 'work', { priority: 'low' });
+  const worker = await registerWorker(queue.admin);
+  await setWorker(queue.admin, String(worker.id), { lease_ms: 60_000 });
+  await setWorker(queue.admin, String(worker.id), { lease_ms: 50_000 });
+  const filter = { type: 'work', since: '2026-01-01T00:00:00.000Z' };
+  await cancel(queue.admin, [await enqueue(queue.admin)], null, { filter });
+  const rows = await queue.admin.rows('select verb, before, filter from taskq.audit order by id');
+  const set = (before: object) => ({ verb: 'set', before, filter: null });
+  expect(rows).toEqual([
+    set({ max_attempts: null }),
+    set({ max_attempts: 7, timeout_ms: null }),
+    set({ max_attempts: null }),
+    set({ max_attempts: 9 }),
+    { ...set({ limit: null }), verb: 'set group' },
+    { ...set({ limit: 2 }), verb: 'set group' },
+    set({ priority: null }),
+    set({ priority: 1 }),
+    set({ lease_ms: null }),
+    set({ lease_ms: 60_000 }),
+    { verb: 'cancel', before: null, filter },
+  ]);
+});
+
+test('it is listed newest first, by pages and by filter, with what the client calls itself', async () => {
+  await queue.admin.rows("set application_name = 'front desk'");
+  const id = await enqueue(queue.admin);
+  await setQueue(queue.admin, 'mail', { max_attempts: 7 }, { by });
+  await addDead(queue.admin, id, 'parked', { by: 'bob' });
+  await queue.admin.rows("set application_name = ''");
+  await revive(queue.admin, [id], { by: 'bob' });
+  const verbs = async (filter: AuditFilter, limit = 10, after: string | null = null) =>
+    (await listAudit(queue.admin, filter, limit, after)).map(({ verb }) => verb);
+  const [newest] = await listAudit(queue.admin, {}, 1);
+  expect(newest).toMatchObject({ verb: 'revive', by: 'bob', via: null, task_ids: [id], worker: null });
+  expect(await verbs({}, 10, newest!.id)).toEqual(['dead add', 'set']);
+  expect(await verbs({ who: 'ann' })).toEqual(['set']);
+  expect(await verbs({ who: by })).toEqual(['set']);
+  expect(await verbs({ who: newest!.role })).toHaveLength(3);
+  expect(await verbs({ who: 'an' })).toEqual([]);
+  expect(await verbs({ verb: 'dead add' })).toEqual(['dead add']);
+  expect(await verbs({ via: 'front desk' })).toEqual(['dead add', 'set']);
+  expect(await verbs({ task: id })).toEqual(['revive', 'dead add']);
+  expect(await verbs({ task: '999' })).toEqual([]);
+  expect(await verbs({ queue: 'mail' })).toEqual(['set']);
+  expect(await verbs({ type: 'mail' })).toEqual([]);
+  expect(await verbs({ before: newest!.at })).toEqual(['dead add', 'set']);
+  expect(await verbs({ since: newest!.at })).toEqual(['revive']);
+  await expect(queue.admin.rows(`select taskq.list_audit('{"whom": "ann"}')`)).rejects.toMatchObject({
+    code: '22023',
+    message: 'list_audit: unknown option "whom" (did you mean "who"?)',
+  });
+});
+
 test('show has what was done to the task, oldest first, and nothing of others', async () => {
   const [id, other] = [await enqueue(queue.admin), await enqueue(queue.admin)];
   await addDead(queue.admin, id, 'parked', { by });
@@ -170,18 +295,16 @@ test('it is kept for 90 days, and never more than a million calls', async () => 
   const kept = async () => {
     await queue.admin.rows('select taskq.maintain()');
     return queue.admin
-      .rows<{ by: string }>('select by from taskq.actions order by id')
+      .rows<{ by: string }>('select by from taskq.audit order by id')
       .then((rows) => rows.map((row) => row.by));
   };
   const record = (name: string) => queue.admin.rows('select taskq.pause_queue($1, $1)', name);
   await record('old');
-  await queue.admin.rows("update taskq.actions set at = at - interval '91 days'");
+  await queue.admin.rows("update taskq.audit set at = at - interval '91 days'");
   await record('recent');
-  await queue.admin.rows("update taskq.actions set at = at - interval '89 days' where by = 'recent'");
+  await queue.admin.rows("update taskq.audit set at = at - interval '89 days' where by = 'recent'");
   expect(await kept()).toEqual(['recent']);
-  await queue.admin.rows(
-    "select setval('taskq.actions_id_seq', (select max(id) from taskq.actions) + 1000000)",
-  );
+  await queue.admin.rows("select setval('taskq.audit_id_seq', (select max(id) from taskq.audit) + 1000000)");
   await record('a million later');
   await record('and one');
   expect(await kept()).toEqual(['a million later', 'and one']);
