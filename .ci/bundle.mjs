@@ -65,6 +65,7 @@ await build({
     codeSplitting: {
       // Each with all that its modules import, except what is in an earlier one.
       groups: [
+        { name: 'private-cache', test: /\/lib\/(private-cache|user-paths)\.js/, priority: 8 },
         { name: 'base', test: /\/lib\/(errors|package-root)\.js/, priority: 7 },
         { name: 'program', test: /\/cli\/program\.js|\/commander\//, priority: 6 },
         {

@@ -10,6 +10,8 @@ export async function main(typed: readonly string[], env: Environment): Promise<
   let code: number = EXIT.done;
   const argv = withHelpOption(typed);
   const program = await buildProgram(argv, async (command, commander) => {
+    const { keepCompiled } = await import('../lib/keep-compiled.ts');
+    keepCompiled();
     const { runCommand } = await import('./run/run-command.ts');
     code = await runCommand(command, commander, env);
   });

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import envPaths from 'env-paths';
 import { TaskqError } from '../lib/errors.ts';
+import { userPaths } from '../lib/user-paths.ts';
 import { isRoot } from './account.ts';
 
 /** The paths of one local server. */
@@ -46,7 +46,7 @@ export function layoutOf(directory: string = defaultStateDir()): Layout {
 
 /** Root's server runs as another user, who cannot enter `/root`. */
 function defaultStateDir(): string {
-  return isRoot() ? '/var/lib/taskq' : envPaths('taskq', { suffix: '' }).data;
+  return isRoot() ? '/var/lib/taskq' : userPaths().data;
 }
 
 /**

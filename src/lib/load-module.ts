@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
 import { TaskqError } from './errors.ts';
 import { declaredSyntaxOf, type Syntax, syntaxOf } from './module-syntax.ts';
+import { privateCache } from './private-cache.ts';
 import { messageOf } from './thrown.ts';
 
 /**
@@ -59,8 +60,8 @@ async function translate(file: string, syntax: Syntax): Promise<Record<string, u
 
 function jitiFor(createJiti: typeof import('jiti').createJiti, file: string): Jiti {
   const parent = pathToFileURL(file).href;
-  // No fsCache: by default it is a directory in /tmp with guessable names, where anyone can plant code.
-  const options = { fsCache: false, interopDefault: false };
+  // Not jiti's own choice, a directory in /tmp with guessable names, where anyone can plant code.
+  const options = { fsCache: privateCache('modules') ?? false, interopDefault: false };
   try {
     return createJiti(parent, { ...options, tsconfigPaths: true });
   } catch {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -36,17 +36,30 @@ test.each([
 });
 
 /** What the built `loadModule` gives under Node: the tests' own loader would read every `.js` file as a module. */
-async function loadedByNode(paths: readonly string[]): Promise<unknown> {
+async function loadedByNode(paths: readonly string[], env = process.env): Promise<unknown> {
   const built = pathToFileURL(join(REPOSITORY, 'dist/lib/load-module.js')).href;
   const program = `import { loadModule } from ${JSON.stringify(built)};
     const loaded = [];
     for (const path of process.argv.slice(1)) loaded.push((await loadModule(path)).default);
     console.log(JSON.stringify(loaded));`;
   const args = ['--input-type=module', '--eval', program, ...paths];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env });
   expect(stderr).toBe('');
   return JSON.parse(stdout);
 }
+
+test('what is translated is kept for the next process, until the file changes', async () => {
+  const path = await fileWith('a.ts', 'export default 1 as number;');
+  const cache = await temporaryDirectory();
+  const env = { ...process.env, XDG_CACHE_HOME: cache };
+  expect(await loadedByNode([path], env)).toEqual([1]);
+  const [kept] = await readdir(join(cache, 'taskq/modules'));
+  const text = await readFile(join(cache, 'taskq/modules', kept ?? ''), 'utf8');
+  await writeFile(join(cache, 'taskq/modules', kept ?? ''), text.replace('= 1', '= 2'));
+  expect(await loadedByNode([path], env)).toEqual([2]);
+  await writeFile(path, 'export default 3 as number;');
+  expect(await loadedByNode([path], env)).toEqual([3]);
+});
 
 /** A file that uses one beside it, in each way of writing; `runs` says how often a file written so was run. */
 const WRITTEN = {
