@@ -6,15 +6,15 @@ import { randomSequence, seeded } from './sequences.ts';
 import { BEGINNINGS } from './world.ts';
 
 /**
- * Servers differ in how they do things, hardly in what they do: a run plays a twentieth of the sequences, on the older
- * one a tenth of those that are one event shorter, drawn anew each time; all of them, and more random ones, with TASKQ_FULL.
+ * Servers differ in how they do things, hardly in what they do: a run plays a tenth of the sequences that are one event
+ * shorter, on the older server a twentieth, drawn anew each time; all of them, and more random ones, with TASKQ_FULL.
  */
 const isOlder = inject('systemBinDir') !== undefined;
-const less = isOlder ? 1 : 0;
 const isFull = Boolean(process.env.TASKQ_FULL);
-const share = isFull ? 1 : isOlder ? 1 / 10 : 1 / 20;
-/** Random ones from each beginning; a hundred find every mutant. */
-const SEQUENCES = isFull ? 500 : isOlder ? 40 : 100;
+const less = isFull && !isOlder ? 0 : 1;
+const share = isFull ? 1 : isOlder ? 1 / 20 : 1 / 10;
+/** Random ones from each beginning. */
+const SEQUENCES = isFull ? 500 : isOlder ? 15 : 40;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 const model = useModel();

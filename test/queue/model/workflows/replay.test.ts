@@ -5,7 +5,7 @@ import { playAtRandom, specOf } from './play.ts';
 import { BEGINNINGS } from './world.ts';
 
 /** From each beginning. */
-const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 60) : 20;
+const SEQUENCES = inject('systemBinDir') === undefined ? Number(process.env.TASKQ_ROUNDS ?? 20) : 7;
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 const model = useModel(new URL('driver.sql', import.meta.url));
