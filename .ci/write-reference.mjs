@@ -204,6 +204,9 @@ ${await members('library/key-records', 'KeyFilter')}
 ### A key of \`listKeys\`
 
 ${await members('library/key-records', 'KeyRecord')}
+### A group of \`deadGroups\`
+
+${await members('library/dead-group-records', 'DeadGroupRecord')}
 ### \`audit(filter)\`
 
 ${await members('library/audit-records', 'AuditFilter')}

@@ -70,6 +70,7 @@ export type { SynchronousCommit } from './lib/synchronous-commit.ts';
 export type { AuditFilter, AuditRecord } from './library/audit-records.ts';
 export type { QueueChanges, TypeChanges } from './library/changed-settings.ts';
 export { createWorker, type TaskWorker, type TaskWorkerEnd } from './library/create-worker.ts';
+export type { DeadGroupRecord } from './library/dead-group-records.ts';
 export type { Deletion, DiscardAnswer, PurgeAnswer, StillHeldKey } from './library/deletion.ts';
 export type { WorkerEvent } from './library/event-listener.ts';
 export type { EventOptions, TaskEvent } from './library/event-records.ts';

@@ -14,6 +14,7 @@ import { toDurationMs } from '../lib/duration.ts';
 import { TaskqError } from '../lib/errors.ts';
 import { type PgClient, queryableOf } from '../lib/pg-client.ts';
 import { explainTask } from '../queue/inspect/explain-task.ts';
+import { listDeadGroups } from '../queue/inspect/list-dead-groups.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showGroup } from '../queue/inspect/show-group.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
@@ -45,6 +46,7 @@ import {
   type TypeChanges,
   typeChangesOf,
 } from './changed-settings.ts';
+import { type DeadGroupRecord, deadGroupOf } from './dead-group-records.ts';
 import { type DiscardAnswer, deletionOf, type PurgeAnswer } from './deletion.ts';
 import {
   type CheckedEventOptions,
@@ -384,6 +386,16 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
     if (this.#closed.signal.aborted) throw closed();
     const { migrateFor } = await import('./migrate-for.ts');
     return this.#refusing('', () => migrateFor(this.#options, patienceMs, settings));
+  }
+
+  /**
+   * Returns the groups of dead letters that one bug has made, the largest first, at most `limit`. `list({ fingerprint })`
+   * has the letters of a group.
+   */
+  async deadGroups({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadGroupRecord[]> {
+    if (!Number.isInteger(limit) || limit < 1)
+      throw badOption(`limit ${String(limit)}: expected a whole number from 1 on`);
+    return this.#withDatabase(async (db) => (await listDeadGroups(db, { limit })).map(deadGroupOf));
   }
 
   /** Iterates over what people did, newest first. */

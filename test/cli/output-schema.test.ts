@@ -49,6 +49,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   audit: [[], ['--limit', '1'], ['--verb', 'cancel']],
   'dead list': [[], ['--limit', '1'], ['--by-hand']],
+  'dead groups': [[], ['--limit', '1']],
   'dead show': [['$failed']],
   'dead add': [['$waiting', '--reason', 'parked']],
   'dead revive': [

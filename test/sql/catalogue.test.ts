@@ -27,6 +27,7 @@ const PURE = [
   'drop_on',
   'epoch_us',
   'every_ms',
+  'fingerprint',
   'finished_task',
   'first_gate',
   'fits_filter',
@@ -66,6 +67,7 @@ const PURE = [
   'opens_breaker',
   'options_are_valid',
   'options_fit',
+  'own_frame',
   'pause_left',
   'payload_weight',
   'period_ms',
@@ -84,6 +86,7 @@ const PURE = [
   'task_options',
   'tick_text',
   'type_options',
+  'without_values',
   'workflow_callback',
 ];
 /** Planned into the functions that call it, it reads with their rights. */

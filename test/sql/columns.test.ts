@@ -63,6 +63,7 @@ test('all_tasks shows every column of the three tables, but what only the protoc
   expect(unseen.map(({ name }) => name)).toEqual([
     'died_at',
     'drop_on',
+    'fingerprint',
     'gate',
     'kept_in',
     'lost_ahead',

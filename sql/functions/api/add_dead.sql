@@ -18,7 +18,9 @@ begin
   perform taskq.checked_options('add_dead', options, array['by']);
   -- Try twice: while we wait for the row, another transaction may move it to the other table.
   for look in 1 .. 2 loop
-    update taskq.dead_tasks set reason = _reason, by_hand = true where id = _id;
+    update taskq.dead_tasks
+    set reason = _reason, by_hand = true, fingerprint = taskq.fingerprint(type, _reason, error)
+    where id = _id;
     if found then
       perform taskq.record_action('dead add', clock_timestamp(), options, array[_id], _reason => _reason);
       return 'dead';

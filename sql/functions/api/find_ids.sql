@@ -1,6 +1,7 @@
 -- Returns the ids of a page of tasks that match a filter, for verbs that act on many: {status: […], type, queue,
 -- priority, key, group, workflow, tags: {k: v}, reason (of a dead letter or of a cancel request), since, before,
--- failed: true, by_hand: false}; an unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the
+-- failed: true, by_hand: false, fingerprint (of dead letters alone: its first digits; an error if several begin so)};
+-- an unknown name is an error. `since` (inclusive) and `before` (exclusive) apply to the
 -- time at which a task ended or, while it is live, was created. Newest first; dead letters alone (status ["dead"]) by
 -- time of death. Reads at most _window rows below _after (the previous next_after; null: from the newest), so that a
 -- filter without matches costs a page, not the table. next_after is where the next page begins; null: this was the last
@@ -17,7 +18,7 @@ as $$
 declare
   known constant text[] := array[
     'status', 'type', 'queue', 'priority', 'key', 'group', 'workflow', 'tags', 'reason', 'since', 'before', 'failed',
-    'by_hand'
+    'by_hand', 'fingerprint'
   ];
   by_death constant boolean := coalesce(_filter -> 'status' = '["dead"]', false);
   page record;
@@ -27,7 +28,14 @@ begin
     raise exception 'after "%": expected the next_after of the previous page', _after
       using errcode = 'invalid_parameter_value';
   end if;
+  if _filter ? 'fingerprint' and not by_death then
+    raise exception 'filter: only dead letters have a fingerprint' using errcode = 'invalid_parameter_value',
+      hint = 'add "status": ["dead"]';
+  end if;
   if by_death then
+    if _filter ? 'fingerprint' then
+      _filter := _filter || jsonb_build_object('fingerprint', taskq.known_fingerprint(_filter ->> 'fingerprint'));
+    end if;
     select p.* into page from taskq.find_by_death(_filter, _limit, _after, _window) as p;
   else
     select p.* into page from taskq.find_by_id(_filter, _limit, _after::bigint, _window) as p;

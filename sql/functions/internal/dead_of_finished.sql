@@ -12,5 +12,6 @@ as $$
     false as by_hand, false as superseded, done.status::text as reason, done.error, done.queue, done.type,
     done.payload, done.created_by, done.timeout_ms, done.max_attempts, done.workflow_id, done.step, done.unique_key,
     done.group_key, done.tags, done.backoff, done.retention::taskq.retention, done.on_end, done.traceparent,
-    done.source, done.progress
+    done.source, done.progress,
+    null::text as fingerprint
 $$;

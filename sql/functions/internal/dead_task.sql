@@ -14,5 +14,6 @@ as $$
     task.priority, task.notify_done, _by_hand as by_hand, task.again is not null as superseded,
     _reason as reason, task.error, task.queue, task.type, task.payload, task.created_by, task.timeout_ms,
     task.max_attempts, task.workflow_id, task.step, task.unique_key, task.group_key, task.tags, task.backoff,
-    task.retention, task.on_end, task.traceparent, task.source, task.progress
+    task.retention, task.on_end, task.traceparent, task.source, task.progress,
+    taskq.fingerprint(task.type, _reason, task.error) as fingerprint
 $$;

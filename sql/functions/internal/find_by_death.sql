@@ -10,8 +10,11 @@ set enable_seqscan = off
 -- Where the planner believes in a row or two, any index and a sort seem as good as the one that is in order.
 set enable_sort = off
 set enable_bitmapscan = off
+-- With a fingerprint, by its index; without, all dead letters.
+set plan_cache_mode = force_custom_plan
 as $$
 declare
+  its_fingerprint text := _filter ->> 'fingerprint';
   its_priority smallint := (_filter ->> 'priority')::smallint;
   since timestamptz := (_filter ->> 'since')::timestamptz;
   before timestamptz := (_filter ->> 'before')::timestamptz;
@@ -36,6 +39,7 @@ begin
     ) as fits
     from taskq.dead_tasks d
     where (d.died_at, d.id) < (after_death, after_id) and d.died_at >= coalesce(since, '-infinity')
+      and (its_fingerprint is null or d.fingerprint = its_fingerprint)
     order by d.died_at desc, d.id desc
     limit _window
   ),

@@ -9,6 +9,11 @@ export const dead: CliCommand = {
       load: async () => (await import('./dead/list.ts')).listDead,
     },
     {
+      name: 'groups',
+      summary: 'count dead letters by the bug that made them, most first',
+      load: async () => (await import('./dead/groups.ts')).deadGroups,
+    },
+    {
       name: 'show',
       summary: 'show a dead letter with every error',
       load: async () => (await import('./dead/show.ts')).showDead,

@@ -28,6 +28,7 @@ export interface FilterOptions {
   readonly since?: string;
   readonly before?: string;
   readonly byHand?: true;
+  readonly fingerprint?: string;
 }
 
 interface FilterOption<Option extends keyof FilterOptions, Name extends FilterName> {
@@ -79,6 +80,11 @@ const OPTIONS: {
     flags: '--by-hand',
     about: 'only dead letters added by hand',
     option: 'byHand',
+  },
+  fingerprint: {
+    flags: '--fingerprint <digits>',
+    about: 'only dead letters of this group of taskq dead groups, by its first digits',
+    option: 'fingerprint',
   },
 };
 

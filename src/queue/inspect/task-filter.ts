@@ -34,13 +34,18 @@ export interface ListFilter {
   readonly since?: string | Date;
   /** Only tasks that ended before then (live tasks: created before then). */
   readonly before?: string | Date;
+  /** Only dead letters whose fingerprint begins like this; an error if those of several groups do. */
+  readonly fingerprint?: string;
   /** True: only dead letters added by hand. False: all except those. */
   readonly byHand?: boolean;
 }
 
 /** A filter in the form that `taskq.find_ids` takes. */
 export interface TaskFilter
-  extends Pick<ListFilter, 'failed' | 'type' | 'queue' | 'tags' | 'reason' | 'key' | 'group' | 'workflow'> {
+  extends Pick<
+    ListFilter,
+    'failed' | 'type' | 'queue' | 'tags' | 'reason' | 'key' | 'group' | 'workflow' | 'fingerprint'
+  > {
   readonly status?: readonly string[];
   /** 0 to 9. */
   readonly priority?: number;
@@ -59,9 +64,11 @@ export interface Filtered {
 }
 
 const BY_HAND = 'only dead letters can be added by hand';
+const FINGERPRINT = 'only dead letters have a fingerprint: taskq dead list';
+const ONLY_DEAD = { byHand: BY_HAND, fingerprint: FINGERPRINT };
 const FINISHED: Filtered = {
   statuses: ['completed', 'cancelled', 'expired'],
-  not: { failed: 'tasks that failed for good are dead letters: taskq dead list', byHand: BY_HAND },
+  not: { failed: 'tasks that failed for good are dead letters: taskq dead list', ...ONLY_DEAD },
 };
 const DEAD: Filtered = {
   statuses: ['dead'],
@@ -75,14 +82,14 @@ export const FILTERED = {
   list: { statuses: TASK_STATUSES, not: {} },
   cancel: {
     statuses: ['blocked', 'pending', 'leased', 'running'],
-    not: { reason: 'it records why tasks are cancelled, and does not filter', byHand: BY_HAND },
+    not: { reason: 'it records why tasks are cancelled, and does not filter', ...ONLY_DEAD },
   },
   retry: {
     statuses: ['blocked', 'pending'],
     not: {
       status: 'only waiting tasks can be retried',
       reason: 'waiting tasks have no reason',
-      byHand: BY_HAND,
+      ...ONLY_DEAD,
     },
   },
   rerun: FINISHED,
@@ -101,6 +108,7 @@ export const FILTERED = {
         priority: COUNTED,
         before: 'the period of stats ends now',
         byHand: COUNTED,
+        fingerprint: COUNTED,
       },
     },
   },
@@ -127,7 +135,8 @@ export function storedFilter(
     const read: (value: never, called: string, statuses: readonly TaskStatus[]) => TaskFilter = FIELDS[name];
     stored.push(read(value as never, called(name), statuses));
   }
-  const filter: TaskFilter = Object.assign({}, ...stored);
+  const implied: TaskFilter = given.fingerprint === undefined ? {} : { status: ['dead'] };
+  const filter: TaskFilter = Object.assign(implied, ...stored);
   if (filter.since !== undefined && filter.before !== undefined && filter.since >= filter.before)
     throw badOption(`${called('before')} is not after ${called('since')}: no task can match`);
   return filter;
@@ -168,6 +177,7 @@ const FIELDS: {
   since: (since, called) => ({ since: instantOf(since, called) }),
   before: (before, called) => ({ before: instantOf(before, called) }),
   byHand: (byHand) => ({ by_hand: byHand }),
+  fingerprint: (fingerprint, called) => ({ fingerprint: checkedFingerprint(fingerprint, called) }),
 };
 
 /** In the order in which the documentation lists them. */
@@ -175,6 +185,13 @@ export const FILTER_NAMES = Object.keys(FIELDS) as FilterName[];
 
 function isFilterName(name: string): name is FilterName {
   return Object.hasOwn(FIELDS, name);
+}
+
+function checkedFingerprint(fingerprint: string, called: string): string {
+  if (/^[0-9a-f]{1,10}$/.test(fingerprint)) return fingerprint;
+  throw badOption(
+    `${called} ${JSON.stringify(fingerprint)}: expected the first digits of a fingerprint, such as f3a9`,
+  );
 }
 
 function checkedStatus(status: string, called: string, known: readonly TaskStatus[]): string {

@@ -1,0 +1,16 @@
+-- Returns the message of an error without what differs between tasks: quoted text, what follows a `=`, and words with a
+-- digit, a slash or an @ (numbers, ids, times, paths, addresses) or of eight hexadecimal letters. A list of such counts
+-- as one.
+create or replace function taskq.without_values(_message text)
+returns text
+language sql immutable parallel safe
+as $$
+  select regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+    _message collate "C",
+    '"(\\.|[^"\\])*"|`[^`]*`|“[^”]*”|«[^»]*»', '*', 'g'),
+    '(^|[^[:alnum:]])''[^'']*''', '\1*', 'g'),
+    '=(\([^)]*\)|\S+)', '=*', 'g'),
+    '\S*[0-9@/\\]\S*|\m[[:xdigit:]]{8,}\M', '*', 'g'),
+    '\*([[:space:],;]+\*)+', '*', 'g'),
+    '[[:space:]]{2,}|[\t\n\r]', ' ', 'g')
+$$;
