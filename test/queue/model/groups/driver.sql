@@ -58,6 +58,12 @@ begin
         select concat_ws(' ', id, coalesce(extra ->> 'answer', case when created then 'created' end), extra ->> 'next_id')
         from taskq.enqueue(e -> 'task' ->> 'type', e -> 'task' -> 'payload', options)
       );
+    when 'edit' then
+      update taskq.tasks t
+      set payload = case e ->> 'column' when 'payload' then e -> 'payload' else t.payload end, payload_bytes = null,
+        priority = case e ->> 'column' when 'priority' then 3 - t.priority else t.priority end,
+        not_before = t.not_before + case e ->> 'column' when 'not_before' then interval '1 day' else '0' end
+      where t.id = me;
     when 'claim' then
       return model.claim(array(select jsonb_array_elements_text(e -> 'types')), (e ->> 'ahead')::boolean);
     when 'settle' then

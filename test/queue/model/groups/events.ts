@@ -1,6 +1,6 @@
 import { byKind, drawByWeight, sequenceOf } from '../draw.ts';
 import { DOORS, type Event, OUTCOMES } from './step.ts';
-import { GROUPS, isHeld, isLive, isWaiting, mayStart, type Task, type World } from './world.ts';
+import { GROUPS, hasSlot, isHeld, isLive, isWaiting, mayStart, type Task, type World } from './world.ts';
 
 /** The live tasks of a world, not counting those that replace others. */
 const TASKS = 5;
@@ -9,6 +9,7 @@ const TASKS = 5;
 export function eventsOf(world: World): Event[] {
   const { tasks, settings, rulings } = world;
   const events: Event[] = tasks.flatMap((task) => eventsOfTask(task));
+  events.push(...tasks.flatMap((task) => editsOf(task, tasks)));
   if (tasks.filter(isLive).length < TASKS) events.push(...ENQUEUES);
   for (const types of [[], ['one'], ['two'], ['one', 'two']] as const) {
     for (const ahead of types.length > 0 ? [false, true] : [false])
@@ -73,6 +74,20 @@ function eventsOfTask(task: Task): Event[] {
   for (const last of state === 'running' ? [false, true] : [false]) {
     events.push({ verb: 'give_back', id, last }, { verb: 'rescue', id, last });
   }
+  return events;
+}
+
+/**
+ * Edits that take effect without an ask. A priority may take a slot from another task, and a time that comes earlier
+ * starts one: for these nobody looks, as an `update` asks for nothing.
+ */
+function editsOf(task: Task, tasks: readonly Task[]): Event[] {
+  if (!isLive(task)) return [];
+  const { id, group, gate, due } = task;
+  const events: Event[] = [{ verb: 'edit', id, column: 'payload' }];
+  if (gate === 'd' && due > 0) events.push({ verb: 'edit', id, column: 'not_before' });
+  const isSlotLoose = tasks.some((one) => one.group === group && hasSlot(one) && isWaiting(one));
+  if (!hasSlot(task) && !isSlotLoose) events.push({ verb: 'edit', id, column: 'priority' });
   return events;
 }
 

@@ -52,6 +52,8 @@ function isNarrow(event: Event, hasRoom: boolean): boolean {
       return hasRoom && event.door === 'keyed' && event.type === 'one';
     case 'claim':
       return event.types.length !== 1;
+    case 'edit':
+      return event.column === 'priority';
     case 'replace':
       return event.policy === 'replace' && event.priority === 1;
     case 'set_group':

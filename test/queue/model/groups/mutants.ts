@@ -1,4 +1,4 @@
-import type { Event, Outcome } from './step.ts';
+import type { Editable, Event, Outcome } from './step.ts';
 import { BEGINNINGS, type World } from './world.ts';
 
 /** A mistake in a SQL function, every occurrence of a text replaced, and the events that show it. */
@@ -25,6 +25,7 @@ const replace = (id: number, due = 0): Event => ({
   priority: 2,
   due,
 });
+const edit = (id: number, column: Editable): Event => ({ verb: 'edit', id, column });
 const claim: Event = { verb: 'claim', types: ['one'], ahead: false };
 const ahead: Event = { verb: 'claim', types: ['one'], ahead: true };
 /** A claim of types that no task has: slots are given out, and nobody takes them. */
@@ -459,5 +460,21 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'and',
     world: STRICT,
     events: [add(), claim, replace(1), settle(1, 'repeated')],
+  },
+  {
+    name: 'what was put off by hand is forgotten at its old time',
+    file: 'attend_groups',
+    from: 't.group_key is not null and (t.not_before > _ts or not exists (',
+    to: 't.group_key is not null and (not exists (',
+    world: STRICT,
+    events: [add({ due: 1 }), edit(1, 'not_before'), day, claim, day, claim],
+  },
+  {
+    name: 'or starts at its old time',
+    file: 'attend_groups',
+    from: 'where t.id = any (woken) and t.not_before <= _ts;',
+    to: 'where t.id = any (woken);',
+    world: STRICT,
+    events: [add({ due: 1 }), edit(1, 'not_before'), day, claim],
   },
 ];

@@ -64,6 +64,8 @@ function callOf(world: World, event: Event): object {
       const task = { type, payload: world.nextPayload };
       return { verb: 'enqueue', task, options: { ...options, delay_ms: event.due * DAY_MS } };
     }
+    case 'edit':
+      return { ...event, payload: world.nextPayload };
     case 'settle':
       return { verb: 'settle', id: event.id, outcome: JSON_OF[event.outcome] };
     case 'revive':

@@ -37,6 +37,9 @@ export const DOORS = ['one', 'many', 'keyed', 'many keyed', 'replacing'] as cons
 /** The way into the table: each has a function of its own. */
 export type Door = (typeof DOORS)[number];
 
+/** What an application may change by an `update` of its own, which asks for nothing. */
+export type Editable = 'payload' | 'priority' | 'not_before';
+
 export type Event =
   | {
       readonly verb: 'enqueue';
@@ -54,6 +57,8 @@ export type Event =
       readonly priority: number;
       readonly due: number;
     }
+  /** Another payload, the other priority, or a day later. */
+  | { readonly verb: 'edit'; readonly id: number; readonly column: Editable }
   /** Takes all there is of these types; none: it only gives out slots. */
   | { readonly verb: 'claim'; readonly types: readonly Type[]; readonly ahead: boolean }
   | { readonly verb: 'settle'; readonly id: number; readonly outcome: Outcome }
@@ -82,6 +87,8 @@ export const step: Step = (world, event) => {
       return enqueue(world, event);
     case 'replace':
       return replace(world, event);
+    case 'edit':
+      return unanswered(edited(world, taskOf(world, event.id), event.column));
     case 'claim':
       return claim(world, event);
     case 'settle':
@@ -188,6 +195,21 @@ function replaced(task: Task, again: Again): Task {
   const due = again.keepsTime ? task.due : again.due;
   const { priority, payload } = again;
   return { ...task, ...FRESH, priority, payload, due, gate: due > 0 ? 'd' : 'w', expires: null };
+}
+
+function edited(world: World, task: Task, column: Editable): World {
+  switch (column) {
+    case 'payload': {
+      const { nextPayload: payload } = world;
+      return { ...changed(world, { ...task, payload }), nextPayload: payload + 1 };
+    }
+    case 'priority':
+      return changed(world, { ...task, priority: 3 - task.priority });
+    case 'not_before':
+      return changed(world, { ...task, due: task.due + 1 });
+    default:
+      return column satisfies never;
+  }
 }
 
 function claim(world: World, { types, ahead }: Event & { verb: 'claim' }): Stepped {
