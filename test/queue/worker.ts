@@ -16,6 +16,12 @@ export interface Claimed {
   readonly running: boolean;
 }
 
+/** Orders tasks as claims take them. */
+export const byUrgency = (a: Claimed, b: Claimed): number =>
+  a.priority - b.priority ||
+  Number(BigInt(a.available_at_us) - BigInt(b.available_at_us)) ||
+  Number(a.id) - Number(b.id);
+
 export interface Lease {
   readonly id: string;
   readonly lease_no: number;

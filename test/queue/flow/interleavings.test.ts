@@ -1,11 +1,11 @@
-import { beforeEach, expect, inject, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { readFunctions } from '../../../src/queue/schema/schema-release.ts';
 import { seeded } from '../model/sequences.ts';
 import { type Session, useDatabase } from '../session.ts';
 import { type Lease, outcome, type PlainWorker, registerWorker, workerOf } from '../worker.ts';
 
 /** In each a parent ends, steps are added after it, and claims attend to both, in transactions that overlap. */
-const INTERLEAVINGS = Number(process.env.TASKQ_ROUNDS ?? (inject('systemBinDir') === undefined ? 250 : 60));
+const INTERLEAVINGS = Number(process.env.TASKQ_ROUNDS ?? 80);
 const seed = Number(process.env.TASKQ_SEED ?? Math.floor(Math.random() * 1e9));
 
 const queue = useDatabase();
