@@ -7,7 +7,7 @@ import { findSystemPostgres } from './test/support/system-postgres.ts';
  * What runs where. A test runs once, on PostgreSQL 18, unless what it says depends on more:
  *   unit       needs no server: `npm run test:fast`
  *   pg18       everything else
- *   pg15       what SQL decides (functions, migrations, catalogue, model), every verb once, and a worker once
+ *   pg15       what SQL decides (catalogue, plans, migrations, model; as a whole also functions), and a worker once
  *   pgbouncer  what a pooler can change: settings of sessions, prepared statements, LISTEN past it, transactions that
  *              an application holds, locks, two connections that have to be one; every verb once, and a worker once
  */
@@ -26,16 +26,31 @@ const UNIT = [
   'test/worker/{ledger,decisions}/**/*.test.ts',
 ];
 
-/** Every verb once, and a worker once. */
-const SMOKE = ['test/cli/output-schema.test.ts', 'test/worker/smoke.test.ts'];
-
 const POOLED = [
-  ...SMOKE,
+  // Every verb once, and a worker once.
+  'test/cli/output-schema.test.ts',
+  'test/worker/smoke.test.ts',
   'test/pgbouncer/**/*.test.ts',
   'test/queue/{housekeeper,partitions,session-settings,two-phase,vacuum}.test.ts',
   'test/library/{enqueue,keys,server-trouble,testing,wait,worker,workflows}.test.ts',
   'test/cli/{cancel,enqueue-file,enqueue-wait,keys,migrate}.test.ts',
   'test/worker/{own-transactions,follow-ups/steps}.test.ts',
+];
+
+/** `npm test` sets it to 0; CI (`npm run test:all`), and a file called by its name, run what a change seldom breaks too. */
+const isWhole = process.env.TASKQ_SELDOM !== '0';
+
+/**
+ * A third of the CPU: the tests themselves, the blocks of the documents, the package as npm installs it, the files that it
+ * brings for users, processes that start, upgrade, supervise and reload, and stress.
+ */
+const SELDOM = [
+  'test/{examples,faults,handlers,package}/**/*.test.ts',
+  'test/{examples,readme}.test.ts',
+  'test/cli/{completion,init}.test.ts',
+  'test/queue/faults/{first-start,upgrade,upgrade-owners}.test.ts',
+  'test/queue/model/**/{mutants,race}.test.ts',
+  'test/worker/{clock,failover,supervise,watch}.test.ts',
 ];
 
 const system = findSystemPostgres(process.env.PATH ?? '');
@@ -54,7 +69,7 @@ const packaged = {
     name: `pg${PACKAGED}`,
     globalSetup,
     include: ['test/**/*.test.ts'],
-    exclude: [...UNIT, 'test/pgbouncer/**', 'test/worker/smoke.test.ts'],
+    exclude: [...UNIT, ...(isWhole ? [] : SELDOM), 'test/pgbouncer/**', 'test/worker/smoke.test.ts'],
   },
 };
 
@@ -64,14 +79,22 @@ const older = system &&
     test: {
       name: `pg${system.major}`,
       globalSetup,
-      include: ['test/sql/**/*.test.ts', 'test/queue/**/*.test.ts', 'test/cli/migrate.test.ts', ...SMOKE],
-      // Nothing of these depends on the server: the replays play the protocol, groups and replacing on both, `breaker`,
-      // `replace` and `migrate` run on both, and what a client does about an answer that is lost or late is its own.
+      include: [
+        'test/sql/**/*.test.ts',
+        'test/queue/model/**/*.test.ts',
+        'test/cli/migrate.test.ts',
+        'test/worker/smoke.test.ts',
+        ...(isWhole ? ['test/queue/**/*.test.ts'] : []),
+      ],
+      // Nothing of these depends on the server. `catalogue` checks every function on both, and the replays play the
+      // protocol, groups, limits, rates, workflows and replacing on both; so do `breaker`, `replace`, `claim` and `migrate`.
+      // What a client does about an answer that is lost or late is its own.
       exclude: [
         ...UNIT,
         'test/queue/model/**/{mutants,race}.test.ts',
         'test/queue/faults/{atomic-enqueue,conflicts,first-start,foreign-locks,lost-answers,replacing,upgrade,zombies}.test.ts',
-        'test/queue/{breaker-model,group-verbs,reporter}.test.ts',
+        'test/queue/flow/{interleavings,killed-claims,races}.test.ts',
+        'test/queue/{breaker-model,claim-large,group-verbs,limits,options,replacing,reporter}.test.ts',
       ],
       provide: { systemBinDir: system.binDir },
     },
