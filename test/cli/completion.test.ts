@@ -30,7 +30,7 @@ const GLOBAL = [
 describe('what is offered', () => {
   test('commands, subcommands, and those with a typed prefix', async () => {
     expect(await offered('')).toEqual(expect.arrayContaining(['enqueue', 'work', 'dead', 'queues', 'help']));
-    expect(await offered('dead', '')).toEqual(['list', 'show', 'revive', 'discard', 'add']);
+    expect(await offered('dead', '')).toEqual(['list', 'groups', 'show', 'revive', 'discard', 'add']);
     expect(await offered('workers', 'p')).toEqual(['pause']);
     expect(await offered('help', 'mi')).toEqual(['migrate']);
     expect(await offered('dead', 'list', '')).toEqual([]);
