@@ -1,6 +1,7 @@
 import type { HandlerMap } from './domain/handler-map.ts';
 import type { WorkflowPlace } from './domain/task.ts';
 import { openDatabase, type Queryable } from './lib/database.ts';
+import type { RunSingle } from './lib/open-transaction.ts';
 import { type PgClient, queryableOf } from './lib/pg-client.ts';
 import { TransactionPool } from './lib/transaction-pool.ts';
 import { beginNested, runNested } from './library/nested-transaction.ts';
@@ -89,8 +90,14 @@ async function withRun<Handlers extends HandlerMap, T>(
   }
 }
 
+interface Connected {
+  readonly db: Queryable;
+  readonly begin: Transactions['begin'];
+  readonly run: RunSingle;
+}
+
 async function onceBegun<T>(
-  { db, begin, run: runSingle }: { readonly db: Queryable } & Pick<Transactions, 'begin' | 'run'>,
+  { db, begin, run: runSingle }: Connected,
   { handlers, place }: { readonly handlers: HandlerMap | string; readonly place: GivenPlace },
   work: (run: TestRun) => Promise<T>,
 ): Promise<T> {

@@ -24,6 +24,8 @@ export interface SingleStatement extends LastStatement {
   readonly signal?: AbortSignal;
   /** The server ends it after this time at the latest, in milliseconds: its client may be gone. */
   readonly timeoutMs?: number | null;
+  /** Whether it changes the session, and so is refused, unsent, behind a pooler. Default: false. */
+  readonly ownSession?: boolean;
 }
 
 /** Runs a statement in a transaction of its own: its rows are committed unless `read` throws. */

@@ -8,8 +8,8 @@ export interface SingleHost {
   readonly deadlineMs: number;
   /** How long the request to cancel a statement may take before its connection is broken. */
   readonly cancelMs: number;
-  /** Text that leaves the session as it was, sent with the end of the transaction. */
-  readonly reset: string;
+  /** Text that commits, and leaves the session as it was. */
+  readonly commit: string;
   /** Asks the server to cancel the statement that runs in this process. */
   cancel(pid: number): Promise<unknown>;
   /**
@@ -55,8 +55,8 @@ export class SingleTransaction {
         opening = '';
       }
       const results = await this.#client.query(`${opening}${statement}`);
-      value = read((Array.isArray(results) ? results.at(-1) : results).rows);
       if (this.#cutting !== undefined) throw interrupted();
+      value = read((Array.isArray(results) ? results.at(-1) : results).rows);
     } catch (error) {
       signal?.removeEventListener('abort', cut);
       if (this.#cutting === undefined) this.#host.onEnd('open');
@@ -85,9 +85,9 @@ export class SingleTransaction {
   }
 
   async #commit(): Promise<void> {
-    const { deadlineMs, reset } = this.#host;
+    const { deadlineMs, commit } = this.#host;
     try {
-      await withDeadline(this.#client, deadlineMs, () => this.#client.query(`commit${reset}`));
+      await withDeadline(this.#client, deadlineMs, () => this.#client.query(commit));
     } catch (error) {
       if (this.#cutting === undefined) this.#host.onEnd('open');
       throw error;

@@ -22,6 +22,7 @@ import { checkSchema } from '../queue/schema/check-schema.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
 import { Context } from '../worker/attempt/context.ts';
 import type { PayloadCheck } from '../worker/attempt/follow-up-list.ts';
+import { callAlone } from '../worker/attempt/function-calls.ts';
 import type { HandlerOutput } from '../worker/attempt/handler-output.ts';
 import { LogLines, loggedLine } from '../worker/attempt/log-lines.ts';
 import { Notes } from '../worker/attempt/notes.ts';
@@ -135,7 +136,7 @@ export class TestRun {
     const transactions: Transactions = {
       workerId: this.#workerId,
       begin: this.#host.begin,
-      run: this.#host.run,
+      call: (call) => callAlone(this.#host.run, call),
       beforeCommit: (completed) => this.#note(task, attempt, notes, completed),
     };
     const check: PayloadCheck = (type, { value }) => {

@@ -169,7 +169,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     return {
       workerId: this.workerId,
       begin: (setting, value) => this.transactions.begin(setting, value),
-      run: (statement, read) => this.transactions.run(statement, read),
+      call: (call) => this.transactions.call(call),
       // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.
       beforeCommit: async (outcome) => {
         await this.reporter.notes

@@ -321,7 +321,7 @@ describe('where the role that migrated is no superuser', () => {
       expect(await run('migrate', '--with', 'queues')).toMatchObject({ code: 0 });
       expect(await run('grants', '--worker', app, '--apply')).toMatchObject({
         code: 0,
-        stdout: `the schema taskq belongs to taskq_owner\n${app} may call 37 functions: worker\n`,
+        stdout: `the schema taskq belongs to taskq_owner\n${app} may call 38 functions: worker\n`,
       });
       const foreign = `
         select n.nspname || '.' || o.name from pg_namespace n join (

@@ -61,6 +61,7 @@ test('has the names, the arguments and the columns of the specification', async 
   );
   expect(functions).toEqual([
     { name: 'internal.run_function(text,jsonb)', returns: 'jsonb' },
+    { name: 'internal.run_functions(text[],jsonb[])', returns: 'SETOF text' },
     { name: 'queues.complete_task(bigint)', returns: 'void' },
     { name: 'queues.dequeue_next_available_task()', returns: 'queues.task' },
     {

@@ -18,6 +18,16 @@ export function callFunction(name: string, payload: string): LastStatement {
   };
 }
 
+/** The calls of several functions, in turn. Its rows are their answers; fewer, if these took too long. */
+export function callFunctions(
+  calls: readonly { readonly name: string; readonly payload: string }[],
+): LastStatement {
+  return {
+    text: 'select answer from internal.run_functions($1::pg_catalog.text[], $2::pg_catalog.jsonb[]) as answer',
+    values: [calls.map(({ name }) => name), calls.map(({ payload }) => payload)],
+  };
+}
+
 /** Reads what the function has answered. Throws FunctionError. */
 export function answerOf(name: string, [row]: readonly AnswerRow[]): FunctionAnswer {
   const text = row?.answer ?? null;

@@ -1,6 +1,8 @@
-import type { OpenTransaction, SingleStatement } from '../../lib/open-transaction.ts';
+import type { FunctionAnswer } from '../../domain/function-answer.ts';
+import type { OpenTransaction } from '../../lib/open-transaction.ts';
 import type { SynchronousCommit } from '../../lib/synchronous-commit.ts';
 import type { TransactionPool } from '../../lib/transaction-pool.ts';
+import { type FunctionCall, FunctionCalls } from './function-calls.ts';
 import type { Transactions } from './transact.ts';
 
 export interface TransactionSettings {
@@ -15,6 +17,10 @@ const DEADLINE_MS = 30_000;
 /** The transactions of this process's handlers. Connects, and loads the driver, when the first one begins. */
 export class HandlerTransactions implements Transactions {
   readonly settings: TransactionSettings;
+  readonly #calls = new FunctionCalls(async (statement, read) => {
+    this.#pool ??= openPool(this.settings);
+    return (await this.#pool).run(statement, read);
+  });
   #pool: Promise<TransactionPool> | undefined;
 
   constructor(settings: TransactionSettings) {
@@ -30,9 +36,8 @@ export class HandlerTransactions implements Transactions {
     return (await this.#pool).begin(setting, value);
   }
 
-  async run<Row, T>(statement: SingleStatement, read: (rows: readonly Row[]) => T): Promise<T> {
-    this.#pool ??= openPool(this.settings);
-    return (await this.#pool).run(statement, read);
+  call(call: FunctionCall): Promise<FunctionAnswer> {
+    return this.#calls.call(call);
   }
 
   /** Undo what is open, and close every connection. */

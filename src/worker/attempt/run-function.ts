@@ -17,7 +17,7 @@ const LATER_MS = 1000;
 /** The most that the server's `statement_timeout` can be: 24 days. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-export interface FunctionCall extends RunFunctionOptions {
+export interface FunctionRun extends RunFunctionOptions {
   readonly attempt: Attempt;
   readonly transactions: Transactions;
   readonly name: string;
@@ -36,15 +36,15 @@ export async function runFunction({
   name,
   payload,
   client,
-}: FunctionCall): Promise<FunctionAnswer> {
+}: FunctionRun): Promise<FunctionAnswer> {
   const { signal, task, timeoutMs, startedAt } = attempt;
   const text = payload === undefined ? task.payload : stringifyExact(payload);
-  const call = callFunction(name, text);
   const left = timeoutMs === null ? null : timeoutMs - (performance.now() - startedAt) + LATER_MS;
   try {
-    if (client !== undefined) return answerOf(name, (await client.query<AnswerRow>(call)).rows);
-    const single = { ...call, signal, timeoutMs: left && Math.min(Math.max(1, left), MAX_TIMEOUT_MS) };
-    return await transactions.run<AnswerRow, FunctionAnswer>(single, (rows) => answerOf(name, rows));
+    if (client !== undefined)
+      return answerOf(name, (await client.query<AnswerRow>(callFunction(name, text))).rows);
+    const limit = left && Math.min(Math.max(1, left), MAX_TIMEOUT_MS);
+    return await transactions.call({ name, payload: text, signal, timeoutMs: limit });
   } catch (error) {
     if (signal.aborted)
       throw refused(`${name} was interrupted: the attempt has to end (${String(signal.reason)})`);

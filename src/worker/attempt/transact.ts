@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../../domain/follow-ups.ts';
+import type { FunctionAnswer } from '../../domain/function-answer.ts';
 import { type Completed, outcomeOf } from '../../domain/outcome.ts';
 import { TaskqError } from '../../lib/errors.ts';
-import { type OpenTransaction, type RunSingle, refused } from '../../lib/open-transaction.ts';
+import { type OpenTransaction, refused } from '../../lib/open-transaction.ts';
 import { isAnyServerError, isUndone } from '../../lib/server-trouble.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import { completeTransaction, MARK } from '../../queue/protocol/complete-transaction.ts';
 import type { TransactionWork } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
+import type { FunctionCall } from './function-calls.ts';
 
 /** Where handlers open transactions. */
 export interface Transactions {
@@ -15,8 +17,8 @@ export interface Transactions {
   readonly workerId: number;
   /** Begins a transaction, with this setting of its own. */
   begin(setting: string, value: string): Promise<OpenTransaction>;
-  /** Runs a statement in a transaction of its own, committed unless `read` throws. */
-  readonly run: RunSingle;
+  /** Calls a SQL function. Nothing of it is committed if this throws. */
+  call(call: FunctionCall): Promise<FunctionAnswer>;
   /** Called before the completion is sent with the commit: from then on, only the database knows what becomes of it. */
   beforeCommit?(completed: Completed): Promise<void>;
 }

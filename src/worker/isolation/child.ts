@@ -121,7 +121,7 @@ function watched(attempt: Attempt): Transactions {
   return {
     workerId: transactions.workerId,
     begin: (setting, value) => transactions.begin(setting, value),
-    run: (statement, read) => transactions.run(statement, read),
+    call: (call) => transactions.call(call),
     async beforeCommit(outcome) {
       if (attempt !== current) throw refused('the transaction was rolled back: the attempt has ended');
       progress.flush();

@@ -63,7 +63,7 @@ test('nothing of it is open to everybody, and nothing of it exists where nobody 
   await migrate({ databaseUrl: database.directUrl });
   expect(await objects()).toEqual([]);
   await install();
-  expect((await objects()).length).toBe(9);
+  expect((await objects()).length).toBe(10);
   for (const { name, rights } of (await objects()) as { name: string; rights: string }[])
     expect(rights, name).not.toMatch(/[{,]=/);
 });
