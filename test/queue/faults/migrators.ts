@@ -11,11 +11,15 @@ import { waitUntil } from '../waiting.ts';
 
 const BUILT = fileURLToPath(new URL('../../../dist/queue/schema/migrate.js', import.meta.url));
 
-/** Says `ready`, migrates, and prints the steps that it made itself. */
+/**
+ * Says `ready`, migrates, and prints the steps that it made itself. It waits for others for as long as a test may take: on a
+ * busy machine, half a minute is over while another process creates the schema.
+ */
 const PROGRAM = `
   const { migrate } = await import(${JSON.stringify(BUILT)});
   process.stdout.write('ready\\n');
-  const { newlyApplied } = await migrate({ databaseUrl: process.env.DATABASE_URL, sql: process.env.SQL });
+  const { DATABASE_URL: databaseUrl, SQL: sql } = process.env;
+  const { newlyApplied } = await migrate({ databaseUrl, sql, patienceMs: 240_000 });
   process.stdout.write(JSON.stringify(newlyApplied));
 `;
 

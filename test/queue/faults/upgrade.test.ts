@@ -7,7 +7,7 @@ import { SQL } from '../../../src/queue/schema/schema-release.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { knowTypes } from '../../support/know-types.ts';
 import { killStartedTaskqs, startTaskq } from '../../support/start-taskq.ts';
-import { enqueue, statusOf } from '../rows.ts';
+import { enqueue, makeDue, statusOf } from '../rows.ts';
 import { type Session, sessionOf } from '../session.ts';
 import { waitUntil } from '../waiting.ts';
 import { claimOne, outcome, registerWorker } from '../worker.ts';
@@ -351,7 +351,7 @@ test('workflows, schedules and a worker of the release before go on while it is 
   const steps = Array.from({ length: 40 }, (_, n) => ({
     ...{ step: `s${n}`, type: 'work' },
     ...(n > 0 && { after: [`s${n - 1}`] }),
-    ...(n === 1 && { delay_ms: 1500 }),
+    ...(n === 1 && { delay_ms: 3_600_000 }),
   }));
   const id = await admin.value('select id from taskq.run_workflow($1)', { name: 'chain', steps });
   const ended = (least: number) => async () =>
@@ -361,8 +361,13 @@ test('workflows, schedules and a worker of the release before go on while it is 
 
   await migrate({ databaseUrl: database.directUrl, sql: newer });
   expect(await isNewer()).toBe(true);
-  expect(await ended(steps.length)()).toBe(false);
-  await waitUntil(ended(steps.length), 'the workflow does not go on');
+  const second = await admin.value<string>("select task_id from taskq.workflow_steps where step = 's1'");
+  const goesOn = async () => {
+    // Again where it was released, and delayed, only now.
+    await makeDue(admin, [second]);
+    return ended(steps.length)();
+  };
+  await waitUntil(goesOn, 'the workflow does not go on');
   const state = () => admin.value('select state from taskq.workflows where id = $1', id);
   await waitUntil(async () => (await state()) === 'completed', 'the workflow does not end');
   const ticks = "select count(*)::int from taskq.all_tasks where source like 'schedule:often@%'";
