@@ -57,6 +57,7 @@ await build({
     main: 'dist/cli/main.js',
     index: 'dist/index.js',
     testing: 'dist/testing.js',
+    serve: 'dist/serve.js',
     child: 'dist/worker/isolation/child.js',
   },
   platform: 'node',
@@ -108,7 +109,7 @@ for (const [name, file] of Object.entries({
 }
 
 // What the compiler of an application reads: the declarations of the entries, and those that they import.
-const declarations = new Set(['index.d.ts', 'testing.d.ts']);
+const declarations = new Set(['index.d.ts', 'testing.d.ts', 'serve.d.ts']);
 for (const file of declarations) {
   cpSync(join('dist', file), join('dist/types', file));
   const imported = readFileSync(join('dist', file), 'utf8').matchAll(

@@ -8,6 +8,9 @@ import { flagOf } from '../dist/cli/select/task-filter.js';
 import { describeSettings } from '../dist/config/describe-config.js';
 import { ERROR_CODES } from '../dist/lib/error-codes.js';
 import { FILTER_NAMES, FILTERED } from '../dist/queue/inspect/task-filter.js';
+import { fullPathOf, openApi } from '../dist/server/openapi.js';
+import { PROBLEM_CODES } from '../dist/server/problem.js';
+import { ROUTES } from '../dist/server/route-table.js';
 import { EVENTS } from '../dist/worker/log/events.js';
 import { declarationOf, membersOf } from './declared.mjs';
 import { auditColumns, optionValues, sqlFunctions, sqlManual, taskColumns } from './sql-reference.mjs';
@@ -20,7 +23,7 @@ in TypeScript it can also be a number of milliseconds.
 
 [Commands](#commands) · [Options of commands](#options-of-commands) · [Filters](#filters) ·
 [Exit codes](#exit-codes) · [Error codes](#error-codes) · [Settings](#settings) · [Log events](#log-events) ·
-[Handlers](#handlers) · [The library](#the-library) · [SQL](#sql)
+[Handlers](#handlers) · [The library](#the-library) · [HTTP](#http) · [SQL](#sql)
 
 ## Commands
 
@@ -222,6 +225,20 @@ ${await members('library/create-worker', 'TaskWorker')}
 ### \`runTask(id, options)\`, \`runAttempt(id, options)\` of \`taskq/testing\`
 
 ${await members('testing', 'TestOptions')}
+### \`createServer(options)\` of \`taskq/serve\`
+
+${await members('server/server-options', 'ServerOptions')}
+## HTTP
+
+The [routes](http.md) of \`taskq serve\`, with the least role that may call each; a role may do what those before it may:
+viewer, producer, operator, admin. \`api/v1/openapi.json\` describes bodies and answers.
+
+${routes()}
+### Problems
+
+The \`code\` of a problem: one of these, or that of an [error](#error-codes).
+
+${problems()}
 ## SQL
 
 Every function is in the schema \`taskq\`, and needs only \`execute\` on it. Those that operate take a name for
@@ -270,13 +287,14 @@ ${await sqlManual()}
 ${await optionValues()}`;
 
 for (const [name, written] of [
-  ['reference', reference],
-  ['sql', manual],
+  ['reference.md', reference],
+  ['sql.md', manual],
+  ['openapi.json', `${JSON.stringify(openApi(), null, 1)}\n`],
 ]) {
-  const file = new URL(`../docs/${name}.md`, import.meta.url);
+  const file = new URL(`../docs/${name}`, import.meta.url);
   if (!process.argv.includes('--check')) await writeFile(file, written);
   else if (written !== (await readFile(file, 'utf8').catch(() => '')))
-    throw new Error(`docs/${name}.md is out of date: run npm run tables`);
+    throw new Error(`docs/${name} is out of date: run npm run tables`);
 }
 
 async function members(path, ...declared) {
@@ -402,6 +420,32 @@ async function summaries() {
     return subcommands.map((below) => [`\`taskq ${name} ${below.name}\``, below.summary]);
   });
   return table(['command', 'what it does'], (await Promise.all(rows)).flat());
+}
+
+function routes() {
+  const rows = ROUTES.map((route) => [
+    code(`${route.method} ${fullPathOf(route)}`),
+    route.role,
+    route.summary,
+    [
+      ...Object.keys(route.query ?? {}).map((name) => code(`?${name}`)),
+      ...(route.body ? [bodyOf(route)] : []),
+    ].join(' '),
+  ]);
+  return table(['route', 'role', 'what it does', 'takes'], rows);
+}
+
+function bodyOf({ body }) {
+  return Object.keys(body.properties).map(code).join(' ');
+}
+
+function problems() {
+  const rows = Object.entries(PROBLEM_CODES).map(([name, [status, meaning]]) => [
+    code(name),
+    status,
+    meaning,
+  ]);
+  return table(['code', 'status', 'what happened'], rows);
 }
 
 function exitCodes() {

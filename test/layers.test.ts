@@ -15,9 +15,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   worker: ['queue', 'domain', 'lib'],
   embedded: ['lib'],
   config: ['domain', 'lib'],
-  cli: ['lib', 'domain', 'queue', 'worker', 'embedded', 'config'],
+  server: ['lib', 'domain', 'queue', 'library'],
+  cli: ['lib', 'domain', 'queue', 'worker', 'embedded', 'config', 'server'],
   library: ['lib', 'domain', 'queue', 'worker', 'config'],
   index: ['lib', 'domain', 'queue', 'worker', 'config', 'library'],
+  serve: ['lib', 'server'],
   testing: ['lib', 'domain', 'queue', 'worker', 'library'],
 };
 

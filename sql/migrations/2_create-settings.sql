@@ -685,6 +685,22 @@ create table taskq.audit (
 -- No pending list: a verb that finds it full would pay for all those before it.
 create index audit_tasks on taskq.audit using gin (task_ids) with (fastupdate = off);
 
+-- Who may call the HTTP server (taskq serve). Of a token only its hash is kept: whoever reads the table has none.
+create table taskq.tokens (
+  name text collate "C" primary key,
+  hash text collate "C" not null unique,
+  role text not null,
+  -- Names of queues in which * stands for any text; null: every queue.
+  queues text[],
+  created_at timestamptz not null,
+  created_by text not null,
+  expires_at timestamptz,
+  constraint a_token_has_a_name check (octet_length(name) between 1 and 200),
+  constraint a_token_is_kept_as_its_hash check (hash ~ '^[0-9a-f]{64}$'),
+  constraint a_token_has_a_known_role check (role in ('viewer', 'producer', 'operator', 'admin')),
+  constraint a_token_for_queues_names_one check (cardinality(queues) > 0)
+);
+
 -- The installed release of functions and views; see migrate.
 create table taskq.release (
   only_row boolean primary key default true,

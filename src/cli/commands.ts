@@ -146,6 +146,16 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/db.ts')).db,
       },
       {
+        name: 'serve',
+        summary: 'serve the HTTP API',
+        load: async () => (await import('./commands/serve.ts')).serve,
+      },
+      {
+        name: 'tokens',
+        summary: 'list, add and revoke tokens for the HTTP API',
+        load: async () => (await import('./commands/tokens.ts')).tokens,
+      },
+      {
         name: 'completion',
         summary: 'print a completion script for your shell',
         load: async () => (await import('./commands/completion.ts')).completion,

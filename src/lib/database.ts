@@ -137,7 +137,8 @@ function clientsOf(pool: pg.Pool): readonly pg.ClientBase[] {
   return [...(pool as unknown as { readonly _clients: readonly pg.ClientBase[] })._clients];
 }
 
-function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {
+/** How the driver reads values, with another parser of JSON. */
+export function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {
   const json: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
   const getTypeParser = (id: number, format: 'text' | 'binary') =>
     json.includes(id) ? parseJson : pg.types.getTypeParser(id, format);

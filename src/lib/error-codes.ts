@@ -48,6 +48,10 @@ export const ERROR_CODES = described({
     meaning: 'a setting is unknown or its value invalid',
     remedy: 'correct it where the message says',
   },
+  cannot_listen: {
+    meaning: '`taskq serve` cannot listen at its address',
+    remedy: 'choose another with `--port` or `--host`; `--port 0` takes a free one',
+  },
   closed: { meaning: 'the `TaskQueue` was closed', remedy: 'make a new one' },
   connection_failed: {
     meaning: 'the database cannot be reached, or the connection was lost',

@@ -8,6 +8,10 @@ export interface SessionOptions {
    * other value is set as it is.
    */
   readonly synchronousCommit?: SynchronousCommit | undefined;
+  /** The server ends a statement after this many milliseconds (57014); default: it does not. */
+  readonly statementTimeoutMs?: number | undefined;
+  /** The session refuses every write (25006), whatever the role may do. */
+  readonly readOnly?: true | undefined;
 }
 
 /** A session with the settings our statements need, whatever the defaults of the server, database and role. */

@@ -21,10 +21,13 @@ export async function prepareSession(client: pg.ClientBase, options: SessionOpti
       array(
         select name from (values ${others.join(', ')}) as others (name, value) where current_setting(name) <> value
       ) as unlike,
-      case when ${isDirect} then ${setAll({ ...LIMITS, ...OTHERS }, { ...options, until: 'session' })} end`,
+      case when ${isDirect} then ${setAll({ ...limitsOf(options), ...OTHERS }, { ...options, until: 'session' })} end`,
   );
   const { unlike, ...session } = found!;
-  const settings = { ...LIMITS, ...Object.fromEntries(unlike.map((name) => [name, OTHERS[name]!])) };
+  const settings = {
+    ...limitsOf(options),
+    ...Object.fromEntries(unlike.map((name) => [name, OTHERS[name]!])),
+  };
   return { ...session, prelude: preludeOf(settings, options) };
 }
 
@@ -47,14 +50,16 @@ export async function askSession<Row extends object>(
 type Settings = Readonly<Record<string, string>>;
 
 /**
- * Deadlines are enforced by the client, and names resolve to our schema only. Behind a pooler, set for each
- * transaction: another client may have left its own values in the session.
+ * Deadlines are enforced by the client, unless the options say otherwise, and names resolve to our schema only. Behind a
+ * pooler, set for each transaction: another client may have left its own values in the session.
  */
-const LIMITS: Settings = {
-  statement_timeout: '0',
-  lock_timeout: '0',
-  search_path: 'pg_catalog, pg_temp',
-};
+function limitsOf({ statementTimeoutMs = 0 }: SessionOptions): Settings {
+  return {
+    statement_timeout: String(statementTimeoutMs),
+    lock_timeout: '0',
+    search_path: 'pg_catalog, pg_temp',
+  };
+}
 
 /**
  * Other settings that our statements and their results rely on. Behind a pooler, only those found to differ are set.
@@ -92,14 +97,17 @@ function preludeOf(settings: Settings, options: SessionOptions): string {
 }
 
 /**
- * Returns an expression that sets these, `synchronous_commit`, and no `transaction_timeout` (PostgreSQL 17 and later).
+ * Returns an expression that sets these, `synchronous_commit`, no `transaction_timeout` (PostgreSQL 17 and later) and, if
+ * the session is to be read-only, that.
  */
 function setAll(
   settings: Settings,
-  { synchronousCommit, until }: SessionOptions & { readonly until: 'session' | 'commit' },
+  { synchronousCommit, readOnly, until }: SessionOptions & { readonly until: 'session' | 'commit' },
 ): string {
   const set = (name: string, value: string) => setOne(name, value, until);
+  const readOnlyName = until === 'session' ? 'default_transaction_read_only' : 'transaction_read_only';
   return `array[${[
+    ...(readOnly ? [set(readOnlyName, 'on')] : []),
     ...Object.entries(settings).map(([name, value]) => set(name, value)),
     `case when current_setting('transaction_timeout', true) <> '0' then ${set('transaction_timeout', '0')} end`,
     setDurability({ synchronousCommit, until }),
@@ -124,6 +132,11 @@ export function isDurable(found: string, { synchronousCommit = 'on' }: SessionOp
 
 function setOne(name: string, value: string, until: 'session' | 'commit'): string {
   return `pg_catalog.set_config('${name}', '${value}', ${until === 'commit'})`;
+}
+
+/** Returns the text to send before a statement in a session that is not ours, for its transaction alone. */
+export function preludeFor(options: SessionOptions): string {
+  return preludeOf({ ...limitsOf(options), ...OTHERS }, options);
 }
 
 /** Sends several statements in one message, which is one transaction. Returns the rows of the last. */

@@ -62,7 +62,8 @@ export async function* taskEvents(
   }
 }
 
-function eventOf({ group_key: group, workflow_id, step, at, ...same }: EventRow): TaskEvent {
+/** Converts a row of `taskq.events_after`. */
+export function eventOf({ group_key: group, workflow_id, step, at, ...same }: EventRow): TaskEvent {
   const workflow = workflow_id === null ? null : { id: workflow_id, step };
   return { ...same, at: new Date(at), group, workflow };
 }

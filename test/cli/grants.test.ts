@@ -66,6 +66,8 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'workflow cancel 1',
     'workflow retry 1',
     'keys release kept',
+    'tokens add shop',
+    'tokens revoke shop',
     'defaults set --max-attempts 4',
   ],
 };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { REPOSITORY } from '../support/spawn-taskq.ts';
 
 const DIST = join(REPOSITORY, 'dist');
-const ENTRIES = ['index.d.ts', 'testing.d.ts'];
+const ENTRIES = ['index.d.ts', 'testing.d.ts', 'serve.d.ts'];
 
 /** A declaration file as the compiler writes it: each declaration and each import begins a line. */
 interface Declared {

@@ -184,6 +184,8 @@ const VERBS: Readonly<Record<string, string>> = {
   retry_workflow: '($failed)',
   close_workflow: '($open)',
   cancel_workflow: '($failed)',
+  add_token: `('shop', '${'0'.repeat(64)}')`,
+  revoke_token: "('shop')",
 };
 
 test('there is no verb of an operator that leaves no row', async () => {

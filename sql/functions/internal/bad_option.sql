@@ -43,6 +43,8 @@ declare
     when _option in ('notify_done', 'notify', 'by_hand', 'record_leases', 'record_events') then 'true or false'
     when _option = 'allow_unknown' then 'true, or an array of types'
     when _option = 'may_enqueue' then 'an array of at most 1000 names of queues'
+    when _option = 'role' then 'viewer, producer, operator or admin'
+    when _option = 'hash' then 'the SHA-256 of a token: 64 hexadecimal digits'
     when _option = 'queues' then 'an array of names, or null for every queue'
     when _option = 'key_for' then 'live, ever, or a period such as 3d or a number of milliseconds, at most 100 years'
     when _option = 'on_held' then 'ignore, replace or preserve'

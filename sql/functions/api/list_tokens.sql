@@ -1,0 +1,13 @@
+-- Lists the tokens for the HTTP server by name, also expired ones, without their hashes.
+-- Granted to: reader, operator.
+create or replace function taskq.list_tokens()
+returns table (
+  name text, role text, queues text[], created_at timestamptz, created_by text, expires_at timestamptz, extra jsonb
+)
+language sql stable security definer
+set search_path = pg_catalog, taskq, pg_temp
+as $$
+  select t.name, t.role, t.queues, t.created_at, t.created_by, t.expires_at, null::jsonb
+  from taskq.tokens t
+  order by t.name;
+$$;

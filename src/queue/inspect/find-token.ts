@@ -1,0 +1,18 @@
+import type { Queryable } from '../../lib/database.ts';
+
+/** Who a token belongs to, and what it is for. */
+export interface FoundToken {
+  readonly name: string;
+  readonly role: 'viewer' | 'producer' | 'operator' | 'admin';
+  /** Names in which `*` stands for any text; null: every queue. */
+  readonly queues: readonly string[] | null;
+}
+
+/** Find a token by its hash. Undefined: there is none, or it has expired. */
+export async function findToken(db: Queryable, hash: string): Promise<FoundToken | undefined> {
+  const [found] = await db.query<FoundToken>({
+    text: 'select name, role, queues from taskq.find_token($1)',
+    values: [hash],
+  });
+  return found;
+}

@@ -1,0 +1,177 @@
+import { Hono } from 'hono';
+import { badOption } from '../lib/bad-option.ts';
+import { stringifyExact } from '../lib/exact-json.ts';
+import { nearest } from '../lib/nearest.ts';
+import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
+import { WORKFLOW_ENDS } from '../queue/protocol/get-workflow-ends.ts';
+import { authorised } from './authorised.ts';
+import { Bodies } from './bodies.ts';
+import type { Caller } from './caller.ts';
+import { type Databases, openDatabases } from './open-databases.ts';
+import { badRequest, notFound, Problem, problemOf } from './problem.ts';
+import { refuseForeign, refuseHost } from './refuse-foreign.ts';
+import type { Call, Route } from './route.ts';
+import { ROUTES } from './route-table.ts';
+import type { ServerOptions, TaskqServer } from './server-options.ts';
+
+/**
+ * Makes an HTTP server for a queue: give its `fetch` to any framework. Opens no connection before the first request.
+ * Throws TaskqError for an invalid option.
+ */
+export function createServer(options: ServerOptions): TaskqServer {
+  if ((options.pool === undefined) === (options.databaseUrl === undefined))
+    throw badOption('a server needs a database: pass either databaseUrl or pool');
+  const server = serverOf(options, openDatabases(options));
+  const app = new Hono();
+  for (const [path, routes] of byPath(options.basePath ?? '')) {
+    for (const route of routes)
+      app.on(route.method, path, ({ req }) => server.answer(route, req.raw, req.param()));
+    const allow = routes.map(({ method }) => method).join(', ');
+    app.all(path, () => {
+      throw new Problem('method_not_allowed', { detail: `expected ${allow}` }, { allow });
+    });
+  }
+  app.notFound(() => notFound('such path').toResponse());
+  app.onError((error) => problemOf(error, server.report).toResponse());
+  return {
+    async fetch(request) {
+      const response = await app.fetch(request);
+      for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
+      return response;
+    },
+    close: server.close,
+  };
+}
+
+/** Of every answer. A browser that shows one loads nothing for it, and shows it in no frame. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** The routes by their paths, as the router writes them. */
+function byPath(basePath: string): ReadonlyMap<string, readonly Route[]> {
+  const base = basePath.replace(/\/+$/, '');
+  if (base !== '' && !base.startsWith('/')) throw badOption(`basePath ${base}: expected a leading /`);
+  const paths = new Map<string, Route[]>();
+  for (const route of ROUTES) {
+    const prefix = route.isAtRoot ? base : `${base}/api/v1`;
+    const path = `${prefix}${route.path}`.replaceAll(/\{(\w+)\}/g, ':$1');
+    paths.set(path, [...(paths.get(path) ?? []), route]);
+  }
+  return paths;
+}
+
+/** Whoever closes again waits for the first. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= work());
+}
+
+/** The most requests that are answered at once, among them those that wait for the end of something. */
+const MOST_AT_ONCE = 1000;
+
+function serverOf(options: ServerOptions, databases: Databases) {
+  const { reads, writes } = databases;
+  const where = { db: reads, connection: undefined, applicationName: 'taskq serve' };
+  // Asks for no notification: that would write.
+  const silent = { ask: async () => {} };
+  const tasks = new EndWaiter({ ...where, source: { ...TASK_ENDS, ...silent } });
+  const workflows = new EndWaiter({ ...where, source: { ...WORKFLOW_ENDS, ...silent } });
+  const bodies = new Bodies();
+  let running = 0;
+
+  const report = (error: unknown) => options.onError?.(error);
+
+  /** What a request asks for, once its caller is known. Throws Problem. */
+  const callOf = async (
+    route: Route,
+    request: Request,
+    path: Readonly<Record<string, string>>,
+  ): Promise<Call> => {
+    const isWrite = route.method !== 'GET';
+    const caller: Caller =
+      route.role === 'open'
+        ? { role: 'viewer' }
+        : await authorised(route, request, { reads, authorize: options.authorize });
+    if (isWrite) {
+      refuseForeign(request);
+      if (options.write !== true) throw new Problem('server_read_only');
+    }
+    const parameters = parametersOf(route, new URL(request.url).searchParams);
+    const { body, items } = await bodies.read(request, route);
+    return {
+      path: namesIn(path, request.url),
+      ...parameters,
+      ...{ body, items, caller, by: caller.by ?? 'http', signal: request.signal, tasks, workflows },
+      db: isWrite ? writes : reads,
+    };
+  };
+
+  return {
+    report,
+    async answer(route: Route, request: Request, path: Readonly<Record<string, string>>): Promise<Response> {
+      refuseHost(request, options.hosts);
+      if (running >= MOST_AT_ONCE) throw new Problem('busy', {}, { 'retry-after': '5' });
+      running += 1;
+      try {
+        const { status, body } = await route.handle(await callOf(route, request, path));
+        const headers = { 'content-type': 'application/json' };
+        return new Response(stringifyExact(body), { status, headers });
+      } catch (error) {
+        // Whoever gets this answer is not there to read it.
+        throw request.signal.aborted ? new Problem('request_timeout') : error;
+      } finally {
+        running -= 1;
+      }
+    },
+    close: once(async () => {
+      const why = new Problem('unavailable', { detail: 'the server was closed' });
+      await Promise.all([tasks.close(why), workflows.close(why)]);
+      await databases.close();
+    }),
+  };
+}
+
+/**
+ * The names in a path. Programs change a path with the segments `.` and `..`, and drop an empty one: so `~` before a
+ * name is no part of it.
+ */
+function namesIn(path: Readonly<Record<string, string>>, url: string): Record<string, string> {
+  if (!isEncoded(new URL(url).pathname))
+    throw new Problem([400, 'bad_name'], { detail: 'the path is not UTF-8' });
+  return Object.fromEntries(Object.entries(path).map(([name, value]) => [name, value.replace(/^~/, '')]));
+}
+
+function isEncoded(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parametersOf({ query = {} }: Route, given: URLSearchParams): Pick<Call, 'query' | 'lists'> {
+  const values: Record<string, string> = {};
+  const lists: Record<string, string[]> = {};
+  for (const [name, value] of given) {
+    const parameter = Object.hasOwn(query, name) ? query[name]! : undefined;
+    const refuse = (detail: string) => badRequest('bad_option', [{ pointer: name, detail }]);
+    if (parameter === undefined) {
+      const detail = `unknown parameter ${JSON.stringify(name)}`;
+      throw new Problem([400, 'bad_option'], { detail, nearest: nearest(name, Object.keys(query)) });
+    }
+    if (/\0/.test(value)) throw refuse('has a NUL character');
+    if (parameter.enum !== undefined && !parameter.enum.includes(value))
+      throw refuse(`expected one of ${parameter.enum.join(', ')}`);
+    if (parameter.isList) lists[name] = [...(lists[name] ?? []), value];
+    else if (Object.hasOwn(values, name)) throw refuse('is given twice');
+    else values[name] = value;
+  }
+  return { query: values, lists };
+}

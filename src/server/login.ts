@@ -1,0 +1,56 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Caller } from './caller.ts';
+import { Problem } from './problem.ts';
+
+const COOKIE = 'taskq_session';
+
+/** Lets one browser in: whoever opens the link first gets a cookie, which lasts as long as the process. */
+export class Login {
+  readonly #path: string;
+  readonly #caller: Caller;
+  #key: string | undefined = secret();
+  readonly #session = secret();
+
+  constructor(basePath: string, caller: Caller) {
+    this.#path = `${basePath}/login`;
+    this.#caller = caller;
+  }
+
+  /** The path to open, good once. */
+  get link(): string {
+    return `${this.#path}?key=${this.#key}`;
+  }
+
+  /** Answers a request for the link; undefined: the request is for something else. */
+  answer(request: Request): Response | undefined {
+    const { pathname, searchParams, protocol } = new URL(request.url);
+    if (pathname !== this.#path) return undefined;
+    if (request.method !== 'GET' || !isSame(searchParams.get('key'), this.#key))
+      return new Problem('unauthorized', {
+        detail: 'the link has been used: start the server again',
+      }).toResponse();
+    this.#key = undefined;
+    const isSecure = protocol === 'https:' || request.headers.get('x-forwarded-proto') === 'https';
+    const cookie = `${COOKIE}=${this.#session}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+    const location = this.#path.slice(0, -'login'.length);
+    return new Response(null, {
+      status: 303,
+      headers: { location, 'set-cookie': cookie, 'cache-control': 'no-store' },
+    });
+  }
+
+  /** Who sends a request; null: not the browser that was let in. */
+  callerOf({ headers }: Request): Caller | null {
+    const given = new RegExp(`(?:^|; *)${COOKIE}=([\\w-]+)`).exec(headers.get('cookie') ?? '')?.[1];
+    return isSame(given ?? null, this.#session) ? this.#caller : null;
+  }
+}
+
+function secret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function isSame(given: string | null, expected: string | undefined): boolean {
+  if (given === null || expected === undefined || given.length !== expected.length) return false;
+  return timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+}

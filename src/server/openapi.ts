@@ -1,0 +1,76 @@
+import type { Route } from './route.ts';
+import { ROUTES } from './route-table.ts';
+import { SCHEMAS } from './schemas.ts';
+
+/** Returns the OpenAPI 3.1 document of the route table. */
+export function openApi(): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of ROUTES) {
+    const path = fullPathOf(route);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'taskq', version: '1', description: 'The HTTP API of taskq: see docs/http.md.' },
+    paths,
+    components: {
+      schemas: SCHEMAS,
+      responses: {
+        Problem: { description: 'A problem', content: contentOf(PROBLEM, 'application/problem+json') },
+      },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+    },
+  };
+}
+
+/** The path of a route below the base path. */
+export function fullPathOf({ path, isAtRoot }: Route): string {
+  return isAtRoot ? path : `/api/v1${path}`;
+}
+
+const PROBLEM = { $ref: '#/components/schemas/Problem' };
+
+function operationOf(route: Route) {
+  const { method, path, role, summary, body, takesMany, answers } = route;
+  return {
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-z]+(\w)/g, (_, first: string) => first.toUpperCase()).replaceAll(/\W/g, '')}`,
+    summary,
+    security: role === 'open' ? [] : [{ token: [] }],
+    'x-role': role,
+    parameters: parametersOf(route),
+    ...(body !== undefined && {
+      requestBody: {
+        content: {
+          ...contentOf(takesMany ? { anyOf: [body, { type: 'array', items: body }] } : body),
+          ...(takesMany && contentOf({ type: 'string' }, 'application/x-ndjson')),
+        },
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, { description, schema }]) => [
+          status,
+          { description, content: contentOf(schema) },
+        ]),
+      ),
+      default: { $ref: '#/components/responses/Problem' },
+    },
+  };
+}
+
+function parametersOf({ path, query = {} }: Route) {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  return [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...Object.entries(query).map(([name, { description, isList, ...schema }]) => ({
+      name,
+      in: 'query',
+      description,
+      schema: isList ? { type: 'array', items: schema } : schema,
+    })),
+  ];
+}
+
+function contentOf(schema: unknown, type = 'application/json') {
+  return { [type]: { schema } };
+}

@@ -1,0 +1,37 @@
+import type { Route } from './route.ts';
+import { DEFAULTS } from './routes/defaults.ts';
+import { enqueueTasks } from './routes/enqueue.ts';
+import { EVENT_READS } from './routes/events.ts';
+import { META } from './routes/meta.ts';
+import { QUEUE_VERBS } from './routes/queue-verbs.ts';
+import { QUEUE_READS } from './routes/queues.ts';
+import { SCHEDULE_VERBS } from './routes/schedule-verbs.ts';
+import { SCHEDULE_READS } from './routes/schedules.ts';
+import { TASK_VERBS } from './routes/task-verbs.ts';
+import { TASK_READS } from './routes/tasks.ts';
+import { TYPE_VERBS } from './routes/type-verbs.ts';
+import { TYPE_READS } from './routes/types.ts';
+import { WORKER_VERBS } from './routes/worker-verbs.ts';
+import { WORKER_READS } from './routes/workers.ts';
+import { WORKFLOW_VERBS } from './routes/workflow-verbs.ts';
+import { WORKFLOW_READS } from './routes/workflows.ts';
+
+/** Every route, in the order of the manual. */
+export const ROUTES: readonly Route[] = [
+  enqueueTasks,
+  ...TASK_READS,
+  ...TASK_VERBS,
+  ...QUEUE_READS,
+  ...QUEUE_VERBS,
+  ...TYPE_READS,
+  ...TYPE_VERBS,
+  ...WORKER_READS,
+  ...WORKER_VERBS,
+  ...DEFAULTS,
+  ...SCHEDULE_READS,
+  ...SCHEDULE_VERBS,
+  ...WORKFLOW_READS,
+  ...WORKFLOW_VERBS,
+  ...EVENT_READS,
+  ...META,
+];

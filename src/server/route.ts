@@ -1,0 +1,70 @@
+import type { Queryable } from '../lib/database.ts';
+import type { EndWaiter } from '../queue/protocol/end-waiter.ts';
+import type { EndRow } from '../queue/protocol/get-ends.ts';
+import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
+import type { Caller, Role } from './caller.ts';
+import type { Schema } from './schema.ts';
+
+/** A request that may be answered: its caller is known and may call the route, and its parts fit. */
+export interface Call {
+  /** The names in the path. */
+  readonly path: Readonly<Record<string, string>>;
+  /** The parameters of the URL; those that may be given several times are lists. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly lists: Readonly<Record<string, readonly string[]>>;
+  /** The members of the body; empty if there is none. Numbers are exact. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The items of a body that is a list. */
+  readonly items: readonly unknown[] | null;
+  readonly caller: Caller;
+  /** The name of the caller for the record. */
+  readonly by: string;
+  /** Takes no writes if the route only reads. */
+  readonly db: Queryable;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+  readonly tasks: EndWaiter<EndRow>;
+  readonly workflows: EndWaiter<WorkflowEndRow>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface QueryParameter extends Schema {
+  readonly description: string;
+  /** May be given several times. */
+  readonly isList?: true;
+}
+
+export interface AnswerDescription {
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+/** One line of the table from which the router, the authorisation, the document and the manual are made. */
+export interface Route {
+  /** `GET` never writes. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+  /** Below `api/v1`, unless `isAtRoot`; `{name}` is any name. */
+  readonly path: string;
+  readonly isAtRoot?: true;
+  /** The least role that may call it; `open`: no caller need be known. */
+  readonly role: Role | 'open';
+  /** What it does, for people. */
+  readonly summary: string;
+  /** `all`: it is about more than a queue, so that a caller for some queues may not call it. Default: `some`. */
+  readonly queues?: 'all';
+  readonly query?: Readonly<Record<string, QueryParameter>>;
+  readonly body?: Schema;
+  /** The body may also be a list of such bodies, or NDJSON. */
+  readonly takesMany?: true;
+  readonly answers: Readonly<Record<number, AnswerDescription>>;
+  handle(call: Call): Promise<Answer>;
+}
+
+/** The answer 200. */
+export function ok(body: unknown): Answer {
+  return { status: 200, body };
+}

@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { createServer as createTcpServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { useServer } from './use-server.ts';
+
+const { database, open, ask } = useServer();
+const API = '/api/v1';
+
+test('without a database it says so, names no address, and answers again when it is back', async () => {
+  const errors: unknown[] = [];
+  const proxy = createTcpServer((socket) => socket.destroy());
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as { port: number };
+  const away = open({
+    databaseUrl: `postgres://bob:canary@127.0.0.1:${port}/x`,
+    onError: (error) => errors.push(error),
+  });
+  expect((await ask('GET', '/healthz', { server: away })).status).toBe(200);
+  for (const [method, path] of [
+    ['GET', '/readyz'],
+    ['GET', `${API}/tasks`],
+    ['POST', `${API}/queues/mail/pause`],
+  ] as const) {
+    const { status, body, headers } = await ask(method, path, { server: away });
+    expect({ status, code: body.code }).toEqual({ status: 503, code: 'unavailable' });
+    expect(headers.get('retry-after')).toBe('5');
+    expect(JSON.stringify(body)).not.toMatch(/canary|127\.0\.0\.1|bob/);
+  }
+  expect(errors.length).toBe(3);
+  proxy.close();
+
+  const server = open();
+  expect((await ask('GET', `${API}/tasks`, { server })).status).toBe(200);
+  await database.admin.rows(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'taskq serve'",
+  );
+  await expect.poll(async () => (await ask('GET', `${API}/tasks`, { server })).status).toBe(200);
+});
+
+test('a statement that takes too long is ended', async () => {
+  open();
+  const blocker = await database.session();
+  await blocker.rows('begin');
+  await blocker.rows('lock table taskq.task_types in access exclusive mode');
+  const { status, body } = await ask('GET', `${API}/types`);
+  expect({ status, code: body.code }).toEqual({ status: 503, code: 'too_slow' });
+  await blocker.rows('rollback');
+  expect((await ask('GET', `${API}/types`)).status).toBe(200);
+});
+
+test('a GET could not write if it tried, in sessions of its own or the application’s', async () => {
+  const pool = new pg.Pool({ connectionString: database.url });
+  // In the place of what reads: a function that writes.
+  const written = `create or replace function taskq.get_defaults() returns jsonb language sql security definer
+    as $$ insert into taskq.queues (name) values ('written') returning '{}'::jsonb $$`;
+  const original = await database.admin.value<string>(
+    "select pg_get_functiondef('taskq.get_defaults'::regproc)",
+  );
+  await database.admin.rows(written);
+  try {
+    for (const given of [{ databaseUrl: database.url }, { pool, databaseUrl: undefined }]) {
+      const server = open(given as object);
+      expect((await ask('GET', `${API}/defaults`, { server })).status).toBe(503);
+    }
+    expect(await database.admin.value('select count(*)::int from taskq.queues')).toBe(0);
+  } finally {
+    await database.admin.rows(original);
+    await pool.end();
+  }
+});
+
+test('a client that goes leaves no wait behind', async () => {
+  const errors: unknown[] = [];
+  const server = open({ onError: (error) => errors.push(error) });
+  const { id } = (await ask('POST', `${API}/tasks`, { body: { type: 'work' } })).body;
+  const leaving = new AbortController();
+  const answer = server.fetch(
+    new Request(`http://localhost${API}/tasks/${id}/wait`, { signal: leaving.signal }),
+  );
+  await turn();
+  leaving.abort();
+  expect((await answer).status).toBe(408);
+  expect(errors).toEqual([]);
+});
+
+test('closing ends what waits', async () => {
+  const server = open();
+  const { id } = (await ask('POST', `${API}/tasks`, { body: { type: 'work' } })).body;
+  const answer = ask('GET', `${API}/tasks/${id}/wait`, { server });
+  await turn();
+  await server.close();
+  expect((await answer).status).toBe(503);
+});
+
+test('an application’s pool serves as well, and its sessions stay as they were', async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  try {
+    const settings = async () =>
+      (await pool.query('select name, setting from pg_settings order by name')).rows;
+    const before = await settings();
+    const server = open({ pool, databaseUrl: undefined } as object);
+    const text = '{"type":"work","payload":{"at":"it\'s $1 \\\\","n":9007199254740993}}';
+    const { id } = (await ask('POST', `${API}/tasks`, { server, text })).body;
+    expect((await ask('GET', `${API}/tasks/${id}`, { server })).body.payload.at).toBe("it's $1 \\");
+    expect((await ask('POST', `${API}/tasks`, { server, body: { type: 'wrok' } })).body.nearest).toEqual([
+      'work',
+    ]);
+    expect(await settings()).toEqual(before);
+  } finally {
+    await pool.end();
+  }
+});

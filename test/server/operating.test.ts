@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import { useServer } from './use-server.ts';
+
+const { database, open, ask } = useServer();
+const API = '/api/v1';
+
+test('a queue is set, paused and resumed, by whoever the caller is', async () => {
+  open();
+  const path = `${API}/queues/mail`;
+  expect((await ask('GET', path)).status).toBe(404);
+  expect(
+    (await ask('PATCH', path, { body: { maxRunning: 3, timeout: '5m', rate: '10/1s' } })).body,
+  ).toMatchObject({
+    ...{ name: 'mail', maxRunning: 3, timeoutMs: 300_000, rate: '10/1s' },
+  });
+  const misfits = await ask('PATCH', path, { body: { maxRunning: 0, rate: 'fast', retention: '1d' } });
+  expect(misfits).toMatchObject({ status: 400, body: { code: 'bad_setting' } });
+  expect(misfits.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+    '/maxRunning',
+    '/rate',
+  ]);
+  expect((await ask('PATCH', path, { body: { maxRunnin: 1 } })).body.errors[0].pointer).toBe('/maxRunnin');
+  expect((await ask('PATCH', path, { body: { maxRunning: null } })).body).toMatchObject({
+    ...{ maxRunning: null, retention: null, timeoutMs: 300_000 },
+  });
+  expect((await ask('POST', `${path}/pause`, { body: { reason: 'x', for: '1h' } })).body).toMatchObject({
+    pauseReason: 'x',
+    pausedBy: expect.stringContaining('ann'),
+  });
+  expect((await ask('POST', `${path}/pause`, { body: { for: '0s' } })).status).toBe(400);
+  expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: true });
+  expect((await ask('POST', `${path}/resume`, { body: {} })).body).toEqual({ resumed: false });
+  expect(await database.admin.rows('select distinct by from taskq.audit')).toEqual([{ by: 'ann' }]);
+});
+
+test('a group is limited, paused and resumed', async () => {
+  open();
+  const path = `${API}/queues/mail/groups/ann`;
+  await ask('POST', `${API}/tasks`, { body: { type: 'work', queue: 'mail', group: 'ann' } });
+  expect((await ask('PATCH', path, { body: { limit: 2 } })).status).toBe(200);
+  expect((await ask('POST', `${path}/pause`, { body: { reason: 'x' } })).status).toBe(200);
+  expect((await ask('GET', `${API}/queues/mail/groups`)).body.groups).toMatchObject([
+    { name: 'ann', groupLimit: 2, pauseReason: 'x' },
+  ]);
+  expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: true });
+  expect((await ask('GET', path)).status).toBe(200);
+});
+
+test('a type becomes known, is set, and is removed; its breaker is closed', async () => {
+  open();
+  const path = `${API}/types/report%2Fweekly`;
+  expect((await ask('PUT', path)).status).toBe(201);
+  expect((await ask('PUT', path)).status).toBe(200);
+  expect((await ask('PATCH', path, { body: { priority: 'high', queue: 'mail' } })).body).toMatchObject({
+    ...{ name: 'report/weekly', priority: 1, queue: 'mail' },
+  });
+  expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: false });
+  expect((await ask('GET', `${API}/types/report%2Fweekli`)).body.nearest).toEqual(['report/weekly']);
+  expect((await ask('DELETE', path)).body).toEqual({ answer: 'removed' });
+  expect((await ask('DELETE', path)).status).toBe(404);
+});
+
+test('defaults are shown and set', async () => {
+  open();
+  expect(
+    (await ask('PATCH', `${API}/defaults`, { body: { maxAttempts: 7 } })).body.maxAttempts,
+  ).toMatchObject({
+    value: 7,
+  });
+  expect((await ask('PATCH', `${API}/defaults`, { body: { maxAttempts: null } })).status).toBe(200);
+  expect((await ask('GET', `${API}/defaults`)).body.maxAttempts).not.toMatchObject({ value: 7 });
+});
+
+test('a worker is set, paused, resumed and stopped; one that has ended is not', async () => {
+  open();
+  const id = await database.admin.value<string>(
+    `insert into taskq.workers
+       (id, name, host, pid, unique_part, started_at, heartbeat_at, lease_ms, concurrency, types)
+     values (7, 'one:1:x', 'one', 1, 'x', clock_timestamp(), clock_timestamp(), 60000, 4, '{work}')
+     returning id::text`,
+  );
+  const path = `${API}/workers/${id}`;
+  expect((await ask('GET', `${API}/workers`)).body.workers).toMatchObject([{ id, concurrency: 4 }]);
+  expect(
+    (await ask('PATCH', path, { body: { concurrency: 9, poll: '2s', queues: ['mail'] } })).body,
+  ).toMatchObject({
+    ...{ concurrency: 9, pollMs: 2000, queues: ['mail'] },
+  });
+  expect((await ask('PATCH', path, { body: { concurrency: 0 } })).status).toBe(400);
+  expect((await ask('POST', `${path}/pause`)).body).toEqual({ paused: true });
+  expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: true });
+  expect((await ask('POST', `${path}/stop`)).body).toEqual({ asked: true });
+  await database.admin.rows('update taskq.workers set stopped_at = clock_timestamp()');
+  expect((await ask('POST', `${path}/pause`)).body).toMatchObject({ code: 'wrong_state', state: 'stopped' });
+});
+
+test('a schedule is created, replaced, run, paused, resumed and removed', async () => {
+  open();
+  const path = `${API}/schedules/nightly`;
+  const body = { expression: '@daily', type: 'work', payload: { n: 1 }, queue: 'mail' };
+  expect((await ask('PUT', path, { body })).status).toBe(201);
+  expect((await ask('PUT', path, { body: { ...body, tz: 'Europe/Berlin' } })).status).toBe(200);
+  expect((await ask('GET', path)).body).toMatchObject({
+    name: 'nightly',
+    tz: 'Europe/Berlin',
+    payload: { n: 1 },
+  });
+  expect((await ask('PUT', path, { body: { ...body, expression: 'when' } })).status).toBe(400);
+  expect(await ask('POST', `${path}/run`)).toMatchObject({ status: 201, body: { created: true } });
+  expect((await ask('POST', `${path}/pause`, { body: { reason: 'x' } })).body.pauseReason).toBe('x');
+  expect((await ask('POST', `${path}/resume`)).body).toEqual({ resumed: true });
+  expect((await ask('GET', `${API}/schedules`)).body).toMatchObject({
+    schedules: [{ name: 'nightly' }],
+    after: null,
+  });
+  expect((await ask('DELETE', path)).body).toEqual({ removed: true });
+  for (const verb of ['pause', 'resume', 'run'])
+    expect((await ask('POST', `${path}/${verb}`)).status).toBe(404);
+});
+
+test('a workflow is shown, closed, cancelled and awaited', async () => {
+  open();
+  await database.admin.rows(
+    `select taskq.run_workflow('{"name": "ship", "open": true, "steps": [{"step": "a", "type": "work"}]}')`,
+  );
+  const list = (await ask('GET', `${API}/workflows?state=open`)).body.workflows;
+  expect(list).toMatchObject([{ name: 'ship', isOpen: true }]);
+  const path = `${API}/workflows/${list[0].id}`;
+  expect((await ask('GET', path)).body.steps).toMatchObject([{ step: 'a', type: 'work' }]);
+  expect((await ask('GET', `${path}/wait?timeout=1ms`)).status).toBe(202);
+  expect((await ask('POST', `${path}/close`)).body).toEqual({ closed: true });
+  expect((await ask('POST', `${path}/retry`)).body).toEqual({ steps: [] });
+  expect((await ask('POST', `${path}/cancel`, { body: { reason: 'x' } })).status).toBe(200);
+});
+
+test('events are read from a position on', async () => {
+  open();
+  await ask('PATCH', `${API}/queues/mail`, { body: { recordEvents: true } });
+  const { after } = (await ask('GET', `${API}/events?after=now`)).body;
+  const { id } = (await ask('POST', `${API}/tasks`, { body: { type: 'work', queue: 'mail' } })).body;
+  await ask('POST', `${API}/tasks/${id}/cancel`);
+  const read = await ask('GET', `${API}/events?after=${encodeURIComponent(after)}`);
+  expect(read.body.events).toMatchObject([{ id, queue: 'mail', status: 'cancelled' }]);
+  const next = encodeURIComponent(read.body.after);
+  expect((await ask('GET', `${API}/events?after=${next}`)).body.events).toEqual([]);
+  expect((await ask('GET', `${API}/events?after=nonsense`)).status).toBe(400);
+});
+
+test.each(['a/b', '.', '..', '~', '~x', '100%', 'ä ö', 'a?b#c', '%2F', '__proto__', '<script>', '\u{1f600}'])(
+  'the name %j survives in a path',
+  async (name) => {
+    open();
+    const segment = /^(~|\.\.?$)/.test(name) ? `~${encodeURIComponent(name)}` : encodeURIComponent(name);
+    expect((await ask('POST', `${API}/queues/${segment}/pause`)).body.name).toBe(name);
+    expect((await ask('GET', `${API}/queues/${segment}`)).body.name).toBe(name);
+  },
+);
+
+test.each(['~', '%00', 'x'.repeat(201), '%ff'])('the queue %j is refused', async (segment) => {
+  open();
+  expect((await ask('POST', `${API}/queues/${segment}/pause`)).status).toBe(400);
+  expect(await database.admin.value('select count(*)::int from taskq.queues')).toBe(0);
+});
+
+test('a path that does not exist is 404, and a method that it does not take 405', async () => {
+  open();
+  expect((await ask('GET', '/api/v1/nowhere')).body.code).toBe('not_found');
+  const wrong = await ask('DELETE', `${API}/tasks`);
+  expect(wrong).toMatchObject({ status: 405, body: { code: 'method_not_allowed' } });
+  expect(wrong.headers.get('allow')).toBe('POST, GET');
+});
