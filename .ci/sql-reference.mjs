@@ -10,6 +10,7 @@ const PROTOCOL = [
   'ask_ends',
   'begin_housekeeping',
   'begin_rescue',
+  'begin_sample',
   'claim',
   'claim_one',
   'claim_optimistic',
@@ -20,6 +21,7 @@ const PROTOCOL = [
   'end_rescue',
   'ensure_partitions',
   'find_missed',
+  'fold_counts',
   'follow_task',
   'get_claimed',
   'get_orders',
@@ -35,6 +37,7 @@ const PROTOCOL = [
   'rescue',
   'settle',
   'survey',
+  'take_sample',
   'unmark_idle',
   'unregister_worker',
 ];

@@ -146,6 +146,12 @@ ${await members('library/task-list', 'ReviveManySettings')}
 ### The figures of \`stats({ since })\`
 
 ${await members('library/figures', 'Figures')}
+### \`metrics(options)\`
+
+${await members('library/metrics-records', 'MetricsOptions')}
+Each record:
+
+${await members('library/metrics-records', 'MetricsRecord')}
 ### \`pauseQueue(queue, options)\`
 
 ${await members('library/queue-pause', 'PauseSettings')}

@@ -87,6 +87,7 @@ export type {
   SlotHolder,
 } from './library/group-records.ts';
 export type { KeyFilter, KeyRecord } from './library/key-records.ts';
+export type { MetricsOptions, MetricsRecord } from './library/metrics-records.ts';
 export type { MigrateSettings } from './library/migrate-for.ts';
 export type { PauseSettings, QueuePause } from './library/queue-pause.ts';
 export type {

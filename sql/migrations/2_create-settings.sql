@@ -660,6 +660,98 @@ with (
 -- Those that fire next; first those whose next tick is not computed yet.
 create index schedules_next on taskq.schedules (next_at nulls first, name) where paused_at is null;
 
+-- What happened to tasks: whatever makes, starts or ends tasks appends a row for all those alike of its batch, in its
+-- own transaction, and taskq.fold_counts adds the rows up in taskq.metrics and deletes them. No index and no key: an
+-- append waits for nothing. Negative: taken back in the same transaction.
+create table taskq.counts (
+  at timestamptz not null,
+  -- Of attempts: the sums of what they waited and ran.
+  wait_ms bigint,
+  run_ms bigint,
+  tasks integer not null,
+  -- The place of each of them among taskq.metric_bounds(), from 0 on.
+  wait smallint,
+  run smallint,
+  -- created, revived; of attempts: succeeded (and completed its task), failed, snoozed, lost; of other ends: completed,
+  -- cancelled, expired, dead.
+  event text collate "C" not null,
+  queue text collate "C" not null,
+  type text collate "C" not null
+)
+with (
+  autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_cost_delay = 0,
+  -- Truncating would lock out every append.
+  vacuum_truncate = off
+);
+
+-- The counts by minute, by day (of UTC) and in all (`since` is then -infinity). See taskq.task_queue_metrics.
+create table taskq.metrics (
+  since timestamptz not null,
+  span text collate "C" not null,
+  created bigint not null default 0,
+  revived bigint not null default 0,
+  completed bigint not null default 0,
+  cancelled bigint not null default 0,
+  expired bigint not null default 0,
+  dead bigint not null default 0,
+  succeeded bigint not null default 0,
+  failed bigint not null default 0,
+  snoozed bigint not null default 0,
+  lost bigint not null default 0,
+  wait_ms bigint not null default 0,
+  run_ms bigint not null default 0,
+  queue text collate "C" not null,
+  type text collate "C" not null,
+  -- How many attempts waited, and ran, for up to each of taskq.metric_bounds(), and longer than the last of them.
+  waits bigint[] not null,
+  runs bigint[] not null,
+  primary key (span, since, queue, type),
+  constraint a_span_is_a_minute_a_day_or_all check (span in ('minute', 'day', 'all'))
+)
+with (fillfactor = 70);
+
+-- The longest time since the last heartbeat of a live worker that a sample of this minute, or day, has found.
+create table taskq.heartbeat_delays (
+  since timestamptz not null,
+  span text collate "C" not null,
+  delay_ms bigint not null,
+  primary key (span, since),
+  constraint a_span_is_a_minute_or_a_day check (span in ('minute', 'day'))
+);
+
+-- The live and dead tasks of each queue and type as taskq.take_sample last counted them: all rows are replaced at once.
+create table taskq.sample (
+  blocked bigint not null,
+  pending bigint not null,
+  leased bigint not null,
+  running bigint not null,
+  dead bigint not null,
+  due bigint not null,
+  retrying bigint not null,
+  timed_out bigint not null,
+  -- Since when the oldest of the due tasks is due.
+  oldest timestamptz,
+  queue text collate "C" not null,
+  type text collate "C" not null,
+  primary key (queue, type)
+)
+with (fillfactor = 45);
+
+-- When a worker last began to fold and to sample, for all workers together, and how often since the last success; when
+-- the last sample was taken, and how long that took.
+create table taskq.sampling (
+  only_row boolean primary key default true,
+  begun_at timestamptz not null default '-infinity',
+  tries integer not null default 0,
+  sampled_at timestamptz not null default '-infinity',
+  took_ms double precision not null default 0,
+  constraint there_is_one_row check (only_row)
+);
+
+insert into taskq.sampling default values;
+
 -- What people did to tasks, queues, types and workers, one row for each call of a verb: appended, never changed; no
 -- role that uses the queue has a right on it. role is the session_user; by is a name that the caller added; via is the
 -- application_name of the session; filter is the one that the caller chose the tasks by; settings are those that were

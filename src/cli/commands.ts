@@ -56,6 +56,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/stats.ts')).stats,
       },
       {
+        name: 'metrics',
+        summary: 'show what happened to tasks, by minute or by day',
+        load: async () => (await import('./commands/metrics.ts')).metrics,
+      },
+      {
         name: 'events',
         summary: 'print the ends of tasks as events',
         load: async () => (await import('./commands/events.ts')).events,

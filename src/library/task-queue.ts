@@ -15,6 +15,7 @@ import { TaskqError } from '../lib/errors.ts';
 import { type PgClient, queryableOf } from '../lib/pg-client.ts';
 import { explainTask } from '../queue/inspect/explain-task.ts';
 import { listDeadGroups } from '../queue/inspect/list-dead-groups.ts';
+import { listMetrics } from '../queue/inspect/list-metrics.ts';
 import { listQueues } from '../queue/inspect/list-queues.ts';
 import { showGroup } from '../queue/inspect/show-group.ts';
 import { showTask } from '../queue/inspect/show-task.ts';
@@ -66,6 +67,12 @@ import {
   groupRecords,
 } from './group-records.ts';
 import { type KeyFilter, type KeyRecord, keyRecords } from './key-records.ts';
+import {
+  type MetricsOptions,
+  type MetricsRecord,
+  metricsFilter,
+  metricsRecordOf,
+} from './metrics-records.ts';
 import type { MigrateSettings } from './migrate-for.ts';
 import type { Connection, ConnectionOptions } from './open-connection.ts';
 import { type PauseSettings, pauseOf, type QueuePause } from './queue-pause.ts';
@@ -281,6 +288,15 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   async stats({ since = '24h' }: { readonly since?: string | number } = {}): Promise<Figures> {
     const sinceMs = toDurationMs(since, 'since');
     return this.#withDatabase(async (db) => figuresOf(await stats(db, sinceMs)));
+  }
+
+  /**
+   * Lists what happened to the tasks of each queue and type, by minute or by day, the latest first. Workers add up what
+   * happened every 15 seconds.
+   */
+  async metrics(options: MetricsOptions = {}): Promise<MetricsRecord[]> {
+    const filter = metricsFilter(options);
+    return this.#withDatabase(async (db) => (await listMetrics(db, filter)).map(metricsRecordOf));
   }
 
   /**

@@ -5,6 +5,7 @@ import type { ConnectionState } from './connection-state.ts';
 import type { Heartbeats } from './heartbeat/heartbeats.ts';
 import { Housekeeper } from './maintain/housekeeper.ts';
 import { Rescuer } from './maintain/rescuer.ts';
+import { SAMPLE_MS, sample } from './maintain/sampler.ts';
 import { Vacuumer } from './maintain/vacuumer.ts';
 import { storeTypes } from './registration.ts';
 import { reload } from './reload.ts';
@@ -58,6 +59,7 @@ export function startLoops(
     untilStopped(TYPES_MS, () => storeTypes(db, state)),
     untilStopped(HOUSEKEEPING_MS, () => housekeeper.look()),
     untilStopped(VACUUM_MS, () => vacuumer.look()),
+    untilStopped(SAMPLE_MS, () => sample({ db: pool, stop })),
     untilStopped(heartbeatMs, async () => heartbeats.sendCursors(state.cursor.snapshot())),
     ...(watched === undefined ? [] : [untilStopped(LOOK_MS, () => reload(watched, db, state, heartbeats))]),
   ];

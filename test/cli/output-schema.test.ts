@@ -43,6 +43,7 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
   show: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
   explain: [['$completed'], ['$waiting'], ['$dead'], ['$failed']],
   stats: [[], ['--since', '1h']],
+  metrics: [[], ['--days', '--queue', 'default', '--type', 'double', '--limit', '5']],
   retry: [
     ['$waiting', '$dead', '999999'],
     ['--type', 'double', '--failed'],

@@ -39,7 +39,8 @@ const ORDINARY_S = 20;
 /**
  * Runs workers under load for this time: each act happens again and again, the oldest worker is killed and another one
  * started, sessions of workers are terminated, and in the middle the server crashes. Then lets what is left end, and
- * looks: no deadlock, no task stuck, lost or kept twice, none completed without a run, and what the stress itself checks.
+ * looks: no deadlock, no task stuck, lost or kept twice, none completed without a run, all counted once, and what the
+ * stress itself checks.
  */
 export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos): Promise<Found> {
   const { url, crash } = testbed;
@@ -91,6 +92,7 @@ export async function runChaos(testbed: Testbed, seconds: number, chaos: Chaos):
   };
   for (const error of errors) faults.push(`an act fails: ${error}`);
   await checkRuns(last, find, reach);
+  await checkCounts(last, find);
   await chaos.check(last, find, reach);
   deadlocks += await deadlocksOf(last);
   if (deadlocks > 0) faults.push(`${deadlocks} deadlocks`);
@@ -364,5 +366,31 @@ export async function checkRuns(client: pg.Client, find: Find, reach: Reach): Pr
     'completed tasks without a run',
     `select f.id from taskq.finished_tasks f
      where f.status = 'completed' and not exists (select from witness.runs r where r.task_id = f.id)`,
+  );
+}
+
+/** Checks that the metrics count what became of all tasks, whoever was killed while it was written or folded. */
+async function checkCounts(client: pg.Client, find: Find): Promise<void> {
+  // Null, as long as a worker folds.
+  for (let folded: number | null = null; folded !== 0; ) {
+    const { rows } = await client.query<{ folded: number | null }>('select taskq.fold_counts() as folded');
+    folded = rows[0]!.folded;
+  }
+  await find(
+    'queues and types whose counts do not add up',
+    `select queue, type, m.created, m.revived, m.completed, m.cancelled, m.expired, m.dead, live.tasks as live
+     from (select * from taskq.metrics where span = 'all') as m
+     full join (select queue, type, count(*) as tasks from taskq.tasks group by 1, 2) as live using (queue, type)
+     where coalesce(m.created + m.revived, 0)
+       <> coalesce(m.completed + m.cancelled + m.expired + m.dead, 0) + coalesce(live.tasks, 0)`,
+  );
+  await find(
+    'queues and types that completed another number of tasks than was counted',
+    `select queue, type, m.completed, kept.tasks
+     from (select * from taskq.metrics where span = 'all') as m
+     full join (
+       select queue, type, count(*) as tasks from taskq.finished_tasks where status = 'completed' group by 1, 2
+     ) as kept using (queue, type)
+     where coalesce(m.completed, 0) <> coalesce(kept.tasks, 0)`,
   );
 }

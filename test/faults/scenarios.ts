@@ -1,4 +1,5 @@
 import { breaker } from './breaker.ts';
+import { counters } from './counters.ts';
 import { events } from './events.ts';
 import { followUps } from './follow-ups.ts';
 import { groups } from './groups.ts';
@@ -14,6 +15,7 @@ import { workflows } from './workflows.ts';
 /** What `npm run faults -- <name>` runs. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   breaker,
+  counters,
   events,
   'follow-ups': followUps,
   groups,

@@ -195,6 +195,26 @@ describe('queues', () => {
     await expect(queue.stats({ since: 'today' })).rejects.toMatchObject({ code: 'bad_duration' });
   });
 
+  test('by what happened in them', async () => {
+    const queue = library.open();
+    await queue.enqueue('work', {}, { queue: 'a' });
+    await settleOne('a', 'completed', { ran_ms: 20 });
+    await library.admin.rows('select taskq.fold_counts()');
+    const [today] = await queue.metrics({ per: 'day', queue: 'a' });
+    expect(today).toMatchObject({
+      queue: 'a',
+      type: 'work',
+      created: 1,
+      completed: 1,
+      failed: 0,
+      errorRate: 0,
+    });
+    expect(today!.since).toBeInstanceOf(Date);
+    expect(today!.averageLatencyMs).toBeGreaterThanOrEqual(20);
+    expect(await queue.metrics({ type: 'none' })).toEqual([]);
+    await expect(queue.metrics({ since: 'today' })).rejects.toMatchObject({ code: 'bad_duration' });
+  });
+
   test('are paused, with who and why and until when, and resumed', async () => {
     const queue = library.open();
     await queue.enqueue('work', {}, { queue: 'a' });

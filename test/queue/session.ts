@@ -115,6 +115,12 @@ async function empty(admin: Session): Promise<void> {
     insert into taskq.rescue_scan default values;
     delete from taskq.housekeeping;
     insert into taskq.housekeeping default values;
+    delete from taskq.counts;
+    delete from taskq.metrics;
+    delete from taskq.heartbeat_delays;
+    delete from taskq.sample;
+    delete from taskq.sampling;
+    insert into taskq.sampling default values;
     delete from taskq.defaults;
     insert into taskq.defaults default values;
     set constraints all immediate;

@@ -162,6 +162,19 @@ begin
     ) as f
     where t.ctid = any (kept_at);
   end if;
+  insert into taskq.counts (at, wait_ms, run_ms, tasks, wait, run, event, queue, type)
+  select ts, sum(d.wait_ms), sum(d.run_ms), count(*), taskq.bucket_of(d.wait_ms), taskq.bucket_of(d.run_ms),
+    'succeeded', d.queue, d.type
+  from (
+    select t.queue, t.type, a.wait_ms, a.run_ms
+    from taskq.tasks t
+    join unnest(_ids, _lease_nos, _ran_ms) as o (id, lease_no, ran_ms) on o.id = t.id + 0 and o.lease_no = t.lease_no
+    cross join lateral taskq.attempt_times(t, o.ran_ms, ts) as a
+    where t.ctid = any (plain_at || kept_at)
+    -- Compute each time once.
+    offset 0
+  ) as d
+  group by 5, 6, d.queue, d.type;
   if recorded_queues is not null then
     perform taskq.record_ends(array_agg(t.ctid), 'completed', null, ts)
     from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.queue || '' = any (recorded_queues)

@@ -139,6 +139,7 @@ begin
     return query select e.id, e.created, e.extra from taskq.enqueue_many(jsonb_build_array(task), options) as e;
     return;
   end if;
+  insert into taskq.counts (at, tasks, event, queue, type) values (ts, 1, 'created', its_queue, _type);
   created := true;
   return next;
   if is_awaited and coalesce((options ->> 'notify')::boolean, true) then

@@ -31,6 +31,9 @@ exception when others then
   cross join lateral taskq.new_task(given, _ts, session_user) as t
   cross join lateral taskq.dead_task(t, t.id, _ts, 'could not be inserted: ' || sqlerrm, false) as d
   returning id into dead_id;
+  insert into taskq.counts (at, tasks, event, queue, type)
+  select _ts, 1, e.event, d.queue, d.type
+  from taskq.dead_tasks d cross join unnest(array['created', 'dead']) as e (event) where d.id = dead_id;
   perform taskq.record_deaths(array[dead_id], _ts);
   return null;
 end

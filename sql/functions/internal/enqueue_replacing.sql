@@ -133,8 +133,11 @@ begin
     perform taskq.take_again(array_agg(r.id), ts)
     from unnest(ids, answers) as r (id, answer) where r.answer = 'replaced' having count(*) > 0;
 
+    perform taskq.append_counts('created', array_agg(r.id), ts)
+    from unnest(ids, answers) as r (id, answer) where r.answer = 'created' having count(*) > 0;
     losers := taskq.hold_for(ids, answers, period_of, ts);
     if losers is not null then
+      perform taskq.append_counts('created', losers, ts, -1);
       delete from taskq.tasks t where t.id = any (losers);
     end if;
     perform taskq.ask_for(array_agg(r.id), ts, false)

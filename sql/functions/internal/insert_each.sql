@@ -1,6 +1,6 @@
 -- Inserts tasks one by one, after an insert of all of them has failed: a trigger of the application refuses some, or
 -- their ids were changed by hand. Those become dead letters, with the error as their reason; one whose id is taken gets
--- a new id.
+-- a new id. Counts those deaths; that the tasks were created is counted by the caller.
 create or replace function taskq.insert_each(_tasks taskq.tasks[], _ts timestamptz)
 returns void
 language plpgsql security definer
@@ -25,6 +25,7 @@ begin
       end if;
       insert into taskq.dead_tasks
       select d.* from taskq.dead_task(task, task.id, _ts, 'could not be inserted: ' || sqlerrm, false) as d;
+      insert into taskq.counts (at, tasks, event, queue, type) values (_ts, 1, 'dead', task.queue, task.type);
       perform taskq.record_deaths(array[task.id], _ts);
       if task.notify_done then
         perform taskq.notify_waiters(array[task.id]);

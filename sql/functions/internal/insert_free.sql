@@ -28,6 +28,14 @@ begin
       select i.* from input i where not i.is_held order by i.queue collate "C", i.key collate "C" nulls first
     ) as i
     cross join lateral taskq.new_task(i::taskq.given_task, _ts, producer) as t
+  ),
+  of_pair as (
+    select queue, type, count(*) filter (where not is_held) as tasks, min(due) filter (where not is_held) as due
+    from input group by queue, type
+  ),
+  counted as (
+    insert into taskq.counts (at, tasks, event, queue, type)
+    select _ts, p.tasks, 'created', p.queue, p.type from of_pair p where p.tasks > 0
   )
   select
     array_agg(i.place) filter (where not i.is_held),
@@ -36,10 +44,10 @@ begin
     array_agg(i.id) filter (where not i.is_held and i.group_key is not null),
     array_agg(i.place) filter (where i.is_held),
     -- Including those whose key is held.
-    (select array_agg(of_type.type) from (select type from input group by type) as of_type),
+    (select array_agg(distinct p.type) from of_pair p),
     (
       select jsonb_object_agg(of_queue.queue, of_queue.due)
-      from (select queue, min(due) as due from input where not is_held group by queue) as of_queue
+      from (select p.queue, min(p.due) as due from of_pair p where p.tasks > 0 group by p.queue) as of_queue
     )
   into made, ids, keyed, grouped, missing, types, wakes
   from input i;

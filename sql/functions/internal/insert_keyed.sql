@@ -48,7 +48,11 @@ begin
       ) as i
       cross join lateral taskq.new_task(i::taskq.given_task, ts, producer) as t
       on conflict (queue, unique_key) where unique_key is not null do nothing
-      returning id, unique_key, queue, not_before, gate
+      returning id, unique_key, queue, type, not_before, gate
+    ),
+    counted as (
+      insert into taskq.counts (at, tasks, event, queue, type)
+      select ts, count(*), 'created', n.queue, n.type from inserted n group by n.queue, n.type
     )
     select
       array_agg(i.place order by i.place) filter (where n.id is not null),
@@ -72,6 +76,7 @@ begin
   if keyed is not null then
     losers := taskq.hold_keys(_tasks, options, settings, keyed, ts);
     if losers is not null then
+      perform taskq.append_counts('created', losers, ts, -1);
       delete from taskq.tasks where id = any (losers);
       missing := missing || array(
         select m.place from unnest(made, ids) as m (place, id) where m.id = any (losers)

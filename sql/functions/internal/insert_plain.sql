@@ -22,13 +22,20 @@ begin
     from taskq.given_tasks(_tasks, options, nulls, settings, _ts, have_options, false) as g
     cross join lateral taskq.new_task(g, _ts, producer) as t
     returning id, type, queue, not_before, gate
+  ),
+  of_pair as (
+    select queue, type, count(*) as tasks, min(not_before) as due from inserted group by queue, type
+  ),
+  counted as (
+    insert into taskq.counts (at, tasks, event, queue, type)
+    select _ts, p.tasks, 'created', p.queue, p.type from of_pair p
   )
   select
     array_agg(i.id), bool_or(i.gate <> 'p'),
-    (select array_agg(of_type.type) from (select type from inserted group by type) as of_type),
+    (select array_agg(distinct p.type) from of_pair p),
     (
       select jsonb_object_agg(of_queue.queue, of_queue.due)
-      from (select queue, min(not_before) as due from inserted group by queue) as of_queue
+      from (select p.queue, min(p.due) as due from of_pair p group by p.queue) as of_queue
     )
   into ids, has_groups, types, wakes
   from inserted i;

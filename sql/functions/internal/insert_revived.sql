@@ -51,6 +51,7 @@ begin
     delete from taskq.tasks t where t.id = any (losers);
     made := array(select m.id from unnest(made) as m (id) where m.id <> all (losers));
   end if;
+  perform taskq.append_counts('revived', made, _ts) where made <> '{}';
   return made;
 end
 $$;

@@ -56,6 +56,8 @@ begin
     end if;
     perform taskq.insert_each(replacing, _ts);
   end;
+  insert into taskq.counts (at, tasks, event, queue, type)
+  select _ts, count(*), 'created', r.queue, r.type from unnest(replacing) as r group by r.queue, r.type;
   -- A key that is held for a period goes on to the new task. Skip one that someone is releasing: if that is rolled
   -- back, the key stays with the task that ends here. Then a revive of the new one is refused as long as the period
   -- lasts, and the key has to be released first.

@@ -35,7 +35,11 @@ begin
     ) as free
     cross join lateral taskq.dead_task(t, free.id, _ts, doomed.reason, _by_hand) as d
     where t.id = any (_ids)
-    returning id, queue
+    returning id, queue, type
+  ),
+  counted as (
+    insert into taskq.counts (at, tasks, event, queue, type)
+    select _ts, count(*), 'dead', m.queue, m.type from moved m group by m.queue, m.type
   )
   select array_agg(m.id) into recorded from moved m join taskq.queues q on q.name = m.queue and q.record_events;
   if recorded is not null then

@@ -52,6 +52,9 @@ begin
       t, _status, _ts, kept.day, kept.place, _reason => _reason, _ending => _ending
     ) as f
     where t.ctid = any (page.rows_at);
+    insert into taskq.counts (at, tasks, event, queue, type)
+    select _ts, count(*), _status::text, t.queue, t.type
+    from taskq.tasks t where t.ctid = any (page.rows_at) group by t.queue, t.type;
     if page.recorded is not null then
       perform taskq.record_ends(page.recorded, _status, _reason, _ts);
     end if;

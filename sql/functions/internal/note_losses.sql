@@ -7,6 +7,7 @@ set search_path = pg_catalog, taskq, pg_temp
 set jit = off
 as $$
 begin
+  perform taskq.append_counts('lost', _ids, _ts);
   perform taskq.ensure_place('task_errors');
   insert into taskq.task_errors (
     task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error

@@ -47,6 +47,7 @@ begin
     returning id
   )
   select coalesce(array_agg(i.id), '{}') into made from inserted i;
+  perform taskq.append_counts('revived', made, _ts);
   delete from taskq.dead_tasks d where d.id = any (made);
   delete from taskq.finished_tasks f where f.id = any (made) and f.status in ('cancelled', 'expired');
   set constraints all immediate;

@@ -85,6 +85,7 @@ begin
   decided as materialized (
     select
       o.*, t.queue, t.type, t.lease_owner, t.again is not null as is_replaced, counted.attempts_now,
+      ran.wait_ms as waited_ms, ran.run_ms,
       meant.fate as meant_fate, due.wait_ms,
       case when meant.fate = 'pending' and due.wait_ms is null then 'dead' else meant.fate end as fate,
       coalesce(q.errors_retention, d.errors_retention) as errors_retention, y.breaker is not null as has_breaker
@@ -119,6 +120,7 @@ begin
         )
       end as wait_ms
     ) as due
+    cross join lateral taskq.attempt_times(t, o.ran_ms, _ts) as ran
     where t.id = any (held)
   ),
   written as (
@@ -148,6 +150,14 @@ begin
       settled_by = _worker
     from decided d
     where t.id + 0 = d.id and t.id = any (held)
+  ),
+  counted as (
+    insert into taskq.counts (at, wait_ms, run_ms, tasks, wait, run, event, queue, type)
+    select _ts, sum(d.waited_ms), sum(d.run_ms), count(*), taskq.bucket_of(d.waited_ms), taskq.bucket_of(d.run_ms),
+      case d.outcome when 'snoozed' then 'snoozed' else 'failed' end, d.queue, d.type
+    from decided d
+    where d.outcome in ('failed', 'dead', 'snoozed')
+    group by 5, 6, 7, d.queue, d.type
   ),
   places as (
     select k.errors_retention, k.drop_on, taskq.place_of('task_errors', k.drop_on) as kept_in

@@ -11,6 +11,7 @@ declare
   ts constant timestamptz := clock_timestamp();
   held constant record := taskq.session_lease('fail_task', _task_id, false);
 begin
+  insert into taskq.counts (at, tasks, event, queue, type) values (ts, 1, 'failed', 'queues', held.type);
   perform taskq.ensure_place('task_errors');
   insert into taskq.task_errors (
     task_id, lease_no, attempt, outcome, failed_at, lease_owner, drop_on, kept_in, queue, type, error

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createProject, type Project } from './project.ts';
+
+let project: Project;
+beforeAll(async () => {
+  project = await createProject();
+});
+afterAll(() => project.drop());
+
+test('taskq metrics shows what happened, by minute or by day', async () => {
+  expect(await project.run(['metrics'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: 'nothing has been counted; a worker adds up what happened every 15 s\n',
+  });
+  await project.json(['enqueue', 'double', '{"n": 1}']);
+  await project.run(['work', '--until-idle', '--quiet', '--poll', '50ms']);
+  await project.client.query('select taskq.fold_counts()');
+  for (const span of ['minute', 'day']) {
+    const { metrics } = await project.json(['metrics', ...(span === 'day' ? ['--days'] : [])]);
+    expect(metrics).toMatchObject([
+      { span, queue: 'default', type: 'double', tasks_created: 1, tasks_completed: 1, tasks_failed: 0 },
+    ]);
+  }
+  expect((await project.run(['metrics', '--days'])).stdout).toMatch(
+    /^SINCE +QUEUE +TYPE +CREATED +COMPLETED +FAILED +LATENCY +ERRORS +HEARTBEAT\n\d{4}-\d\d-\d\d +default +double +1 +1 +0 +\S+ +0 % +\S+\n$/,
+  );
+  expect(await project.json(['metrics', '--type', 'triple'])).toEqual({ metrics: [] });
+});
+
+test.each([
+  [['--limit', '0'], '--limit 0: expected a number from 1 to 100000'],
+  [['--since', 'monday'], '--since'],
+])('it refuses %s', async (options, problem) => {
+  const { code, stderr } = await project.run(['metrics', ...options]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(problem);
+});
