@@ -8,6 +8,13 @@ import { useServer } from './use-server.ts';
 const { database, open, ask } = useServer();
 const API = '/api/v1';
 
+/** A connection that ends may still break as the sessions of a test are ended. */
+function poolOf(connectionString: string, max = 10): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max });
+  pool.on('error', () => {});
+  return pool;
+}
+
 test('without a database it says so, names no address, and answers again when it is back', async () => {
   const errors: unknown[] = [];
   const proxy = createTcpServer((socket) => socket.destroy());
@@ -52,7 +59,7 @@ test('a statement that takes too long is ended', async () => {
 });
 
 test('a GET could not write if it tried, in sessions of its own or the application’s', async () => {
-  const pool = new pg.Pool({ connectionString: database.url });
+  const pool = poolOf(database.url);
   // In the place of what reads: a function that writes.
   const written = `create or replace function taskq.get_defaults() returns jsonb language sql security definer
     as $$ insert into taskq.queues (name) values ('written') returning '{}'::jsonb $$`;
@@ -96,7 +103,7 @@ test('closing ends what waits', async () => {
 });
 
 test('an application’s pool serves as well, and its sessions stay as they were', async () => {
-  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  const pool = poolOf(database.url, 1);
   try {
     const settings = async () =>
       (await pool.query('select name, setting from pg_settings order by name')).rows;
