@@ -1,4 +1,5 @@
-import { type Queryable, type Statement, typesWith } from './database.ts';
+import type { Queryable, Statement } from './database.ts';
+import { typesWith } from './driver-types.ts';
 import { areSendable, withLiterals } from './literal.ts';
 import type { PgPool } from './pg-client.ts';
 import { preludeFor } from './session.ts';

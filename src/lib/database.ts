@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { destroy, withDeadline } from './driver.ts';
+import { typesWith } from './driver-types.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { TaskqError } from './errors.ts';
 import { refuseReadOnly } from './read-only.ts';
@@ -135,14 +136,6 @@ function openPool({ databaseUrl, maxConnections, applicationName, parseJson }: D
 /** The connections of a pool, also those that are being made; its types do not declare them. */
 function clientsOf(pool: pg.Pool): readonly pg.ClientBase[] {
   return [...(pool as unknown as { readonly _clients: readonly pg.ClientBase[] })._clients];
-}
-
-/** How the driver reads values, with another parser of JSON. */
-export function typesWith(parseJson: (text: string) => unknown): pg.CustomTypesConfig {
-  const json: readonly number[] = [pg.types.builtins.JSON, pg.types.builtins.JSONB];
-  const getTypeParser = (id: number, format: 'text' | 'binary') =>
-    json.includes(id) ? parseJson : pg.types.getTypeParser(id, format);
-  return { getTypeParser: getTypeParser as typeof pg.types.getTypeParser };
 }
 
 /** The server's report of an error. (The driver's own type would require `@types/pg` in every application.) */
