@@ -37,8 +37,8 @@ const POOLED = [
   'test/worker/{own-transactions,follow-ups/steps}.test.ts',
 ];
 
-/** `npm test` sets it to 0; CI (`npm run test:all`), and a file called by its name, run what a change seldom breaks too. */
-const isWhole = process.env.TASKQ_SELDOM !== '0';
+/** `npm test` sets it to 0; in CI it runs what a change seldom breaks too, as do `npm run test:all` and a file's name. */
+const isWhole = process.env.CI === 'true' || process.env.TASKQ_SELDOM !== '0';
 
 /**
  * A third of the CPU: the tests themselves, the blocks of the documents, the package as npm installs it, the files that it

@@ -6,10 +6,10 @@ language plpgsql immutable strict parallel safe
 as $$
 begin
   return (
-    select regexp_replace(line.text collate "C", '[^ ()]*[/\\]([^/\\]+[/\\][^/\\?:]+)[^/\\]*$', '\1')
+    select regexp_replace(line.text collate "C", e'[^ ()]*[/\\\\]([^/\\\\]+[/\\\\][^/\\\\?:]+)[^/\\\\]*$', e'\\1')
     from unnest(string_to_array(_stack, e'\n')) with ordinality as line (text, place)
-    where line.text like '    at %' and line.text ~ '[/\\]'
-      and line.text not like '%node\_modules%' and line.text not like '%node:%'
+    where line.text like '    at %' and line.text ~ e'[/\\\\]'
+      and line.text not like e'%node\\_modules%' and line.text not like '%node:%'
     order by line.place
     limit 1
   );

@@ -7,10 +7,10 @@ language sql immutable parallel safe
 as $$
   select regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
     _message collate "C",
-    '"(\\.|[^"\\])*"|`[^`]*`|“[^”]*”|«[^»]*»', '*', 'g'),
-    '(^|[^[:alnum:]])''[^'']*''', '\1*', 'g'),
-    '=(\([^)]*\)|\S+)', '=*', 'g'),
-    '\S*[0-9@/\\]\S*|\m[[:xdigit:]]{8,}\M', '*', 'g'),
-    '\*([[:space:],;]+\*)+', '*', 'g'),
-    '[[:space:]]{2,}|[\t\n\r]', ' ', 'g')
+    e'"(\\\\.|[^"\\\\])*"|`[^`]*`|“[^”]*”|«[^»]*»', '*', 'g'),
+    '(^|[^[:alnum:]])''[^'']*''', e'\\1*', 'g'),
+    e'=(\\([^)]*\\)|\\S+)', '=*', 'g'),
+    e'\\S*[0-9@/\\\\]\\S*|\\m[[:xdigit:]]{8,}\\M', '*', 'g'),
+    e'\\*([[:space:],;]+\\*)+', '*', 'g'),
+    e'[[:space:]]{2,}|[\\t\\n\\r]', ' ', 'g')
 $$;
