@@ -200,7 +200,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     return this.types.includes(task.type) && mayRun(this.orders, task);
   }
 
-  onReport(): void {
+  onReport(held?: StartedTask): void {
+    if (held !== undefined) this.reporter.notes.ended(held);
     this.reporter.wake();
   }
 

@@ -41,8 +41,8 @@ export interface ExecutorHost {
   outputOf(held: StartedTask): HandlerOutput;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
-  /** There is a new report. */
-  onReport(): void;
+  /** There is a new report; of this task, if it has just ended. */
+  onReport(held?: StartedTask): void;
   /** Another worker has the lease of a task. */
   onLost(held: HeldTask): void;
   /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
@@ -250,7 +250,7 @@ export class Executor {
     const ranMs = performance.now() - held.attempt.startedAt;
     this.#meanRunMs =
       this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
-    if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport();
+    if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport(held);
     else if (held.attempt.recorded === undefined) this.#host.onLost(held);
     else this.#host.onRecorded(held as StartedTask & EndedTask, outcome);
     this.fill();

@@ -70,6 +70,16 @@ export class NoteRecorder {
     if (this.#followed.size > 0 && this.#followed.has(held.id)) this.#notesOf(held)?.storeLog(attempt.log);
   }
 
+  /**
+   * The attempt has its outcome: let go of a log that will not be stored. Kept until the outcome is recorded, the lines of
+   * thousands of attempts would outlive the young generation of the heap. An outcome with follow-ups may be refused yet.
+   */
+  ended(held: StartedTask): void {
+    const { attempt, outcome } = held;
+    if (attempt.log === undefined || this.#storesLogOf(held, outcome)) return;
+    if (outcome?.kind === 'completed' && outcome.followUps === undefined) attempt.log = undefined;
+  }
+
   /** Someone follows the logs of these tasks from now on, and of no others. */
   follow(ids: readonly string[], started: readonly StartedTask[]): void {
     if (ids.length === 0 && this.#followed.size === 0) return;
