@@ -36,6 +36,7 @@ test('a cancel, a retry and an end of a step read no edges but its own, however 
   const cancel = await explained(worker.session, () => worker.claim());
   expect(cancel.passed / STEPS).toBeLessThan(MOST_PASSED);
   expect(await states()).toEqual({ state: 'failed', cancelled: STEPS });
+  await admin.rows('analyze');
 
   const retry = await explained(worker.session, () =>
     worker.session.rows('select from taskq.retry_workflow($1)', workflow),

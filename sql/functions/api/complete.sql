@@ -38,6 +38,11 @@ declare
   called_types text[];
   recorded_queues text[];
   stepped bigint[];
+  -- Of each locked task.
+  queues text[];
+  types text[];
+  waits double precision[];
+  runs double precision[];
   busy bigint[];
   probes bigint[];
   default_retention text;
@@ -85,13 +90,17 @@ begin
     count(*), array_agg(locked.id) filter (where locked.notify_done),
     array_agg(locked.kept_for) filter (where locked.is_kept and locked.kept_for <> default_retention),
     array_agg(locked.id) filter (where locked.is_tied), array_agg(locked.id) filter (where locked.is_called),
-    array_agg(locked.id) filter (where locked.workflow_id is not null)
-  into plain_at, kept_at, locked_count, waited, other_retentions, tied, called, stepped
+    array_agg(locked.id) filter (where locked.workflow_id is not null),
+    array_agg(locked.queue), array_agg(locked.type), array_agg(locked.wait_ms), array_agg(locked.run_ms)
+  into plain_at, kept_at, locked_count, waited, other_retentions, tied, called, stepped, queues, types, waits, runs
   from (
-    select distinct a.id, a.lease_no from unnest(_ids, _lease_nos) as a (id, lease_no) order by a.id, a.lease_no
+    select distinct on (a.id, a.lease_no) a.id, a.lease_no, a.ran_ms
+    from unnest(_ids, _lease_nos, _ran_ms) with ordinality as a (id, lease_no, ran_ms, place)
+    order by a.id, a.lease_no, a.place
   ) as o
   cross join lateral (
-    select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, kept.kept_for,
+    select t.ctid as row_at, t.id, t.notify_done, t.workflow_id, kept.kept_for, t.queue, t.type,
+      times.wait_ms, times.run_ms,
       t.on_end ? 'complete' or t.type = any (called_types) as is_called,
       -- A client waits for the result: keep it for at least an hour.
       t.notify_done or kept.kept_for <> 'none' as is_kept,
@@ -101,6 +110,7 @@ begin
       select
         coalesce(t.retention, type_retention ->> t.type, queue_retention ->> t.queue, default_retention) as kept_for
     ) as kept
+    cross join lateral taskq.attempt_times(t, o.ran_ms, ts) as times
     where t.id = o.id and t.lease_no = o.lease_no and t.lease_owner = _worker
     limit 1
     for update skip locked
@@ -111,9 +121,17 @@ begin
       select array_agg(t.ctid) filter (where t.ctid = any (plain_at)),
         array_agg(t.ctid) filter (where t.ctid = any (kept_at)), count(*),
         array_agg(t.id) filter (where t.id = any (waited)), array_agg(t.id) filter (where t.id = any (tied)),
-        array_agg(t.id) filter (where t.id = any (called)), array_agg(t.id) filter (where t.id = any (stepped))
-      into plain_at, kept_at, locked_count, waited, tied, called, stepped
-      from taskq.tasks t where t.ctid = any (plain_at || kept_at) and t.id + 0 <> all (busy);
+        array_agg(t.id) filter (where t.id = any (called)), array_agg(t.id) filter (where t.id = any (stepped)),
+        array_agg(t.queue), array_agg(t.type), array_agg(times.wait_ms), array_agg(times.run_ms)
+      into plain_at, kept_at, locked_count, waited, tied, called, stepped, queues, types, waits, runs
+      from taskq.tasks t
+      join (
+        select distinct on (a.id, a.lease_no) a.id, a.lease_no, a.ran_ms
+        from unnest(_ids, _lease_nos, _ran_ms) with ordinality as a (id, lease_no, ran_ms, place)
+        order by a.id, a.lease_no, a.place
+      ) as o on o.id = t.id + 0 and o.lease_no = t.lease_no
+      cross join lateral taskq.attempt_times(t, o.ran_ms, ts) as times
+      where t.ctid = any (plain_at || kept_at) and t.id + 0 <> all (busy);
     end if;
   end if;
   if locked_count < cardinality(_ids) then
@@ -165,15 +183,7 @@ begin
   insert into taskq.counts (at, wait_ms, run_ms, tasks, wait, run, event, queue, type)
   select ts, sum(d.wait_ms), sum(d.run_ms), count(*), taskq.bucket_of(d.wait_ms), taskq.bucket_of(d.run_ms),
     'succeeded', d.queue, d.type
-  from (
-    select t.queue, t.type, a.wait_ms, a.run_ms
-    from taskq.tasks t
-    join unnest(_ids, _lease_nos, _ran_ms) as o (id, lease_no, ran_ms) on o.id = t.id + 0 and o.lease_no = t.lease_no
-    cross join lateral taskq.attempt_times(t, o.ran_ms, ts) as a
-    where t.ctid = any (plain_at || kept_at)
-    -- Compute each time once.
-    offset 0
-  ) as d
+  from unnest(queues, types, waits, runs) as d (queue, type, wait_ms, run_ms)
   group by 5, 6, d.queue, d.type;
   if recorded_queues is not null then
     perform taskq.record_ends(array_agg(t.ctid), 'completed', null, ts)

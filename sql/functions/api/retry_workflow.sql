@@ -117,12 +117,17 @@ begin
     started_at = case when s.status = 'waiting' then s.started_at end, attempts = 0, ended_at = null, drop_on = null,
     cancelled_by = null, result = null, result_note = null
   where s.workflow_id = _id and (s.status = 'waiting' or s.task_id = any (made));
+  -- By a list: joined with it, a table that the planner believes to be empty would be read first, and the list once for
+  -- each of its rows.
   update taskq.tasks t set gate = 'p', status = 'blocked', available_at = 'infinity'
-  from unnest(steps, ids) as o (step, task_id)
-  cross join lateral (
-    select l.status from taskq.workflow_steps l where l.workflow_id = _id and l.step = o.step limit 1
-  ) as s
-  where o.task_id = any (made) and t.id = o.task_id and s.status = 'waiting';
+  where t.id = any (array(
+    select o.task_id
+    from unnest(steps, ids) as o (step, task_id)
+    cross join lateral (
+      select l.status from taskq.workflow_steps l where l.workflow_id = _id and l.step = o.step limit 1
+    ) as s
+    where o.task_id = any (made) and s.status = 'waiting'
+  ));
   -- In one statement: what was asked for is counted when a claim attends to it.
   update taskq.workflows w
   set live_steps = c.live - a.live, waiting_steps = c.waiting - a.waiting, deaths = c.deaths - a.deaths,
