@@ -24,3 +24,12 @@ test('a worker that is the only one, or that the others do not see, goes as well
   turn.free();
   expect(turn.isOverdue).toBe(false);
 });
+
+test('only a row that the same transaction holds again and again is logged, and once', () => {
+  const logged: unknown[] = [];
+  const turn = new HeldTurn({ ...events, event: (_name, fields) => void logged.push(fields) }, 'rescue');
+  for (let pid = 1; pid <= 9; pid++) turn.missed({ pid }, { rank: 0, of: 2 });
+  expect(logged).toEqual([]);
+  for (let n = 0; n < 4; n++) turn.missed({ pid: 9 }, { rank: 0, of: 2 });
+  expect(logged).toEqual([{ duty: 'rescue', holder: { pid: 9 } }]);
+});

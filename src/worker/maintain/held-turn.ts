@@ -8,14 +8,18 @@ const MISSES = 3;
 const EVERY = 4;
 
 /**
- * Counts the turns at a duty that were missed because another transaction holds its row, and logs that once. All
- * workers see this at the same time, so `isOverdue` sends each out of turn at a different time.
+ * Counts the turns at a duty that were missed because another transaction holds its row, and logs that once if it is
+ * the same one each time. All workers see this at the same time, so `isOverdue` sends each out of turn at a different
+ * time.
  */
 export class HeldTurn {
   readonly #events: EventLog;
   readonly #duty: 'rescue' | 'housekeeping';
   #rank: WorkerRank = { rank: 0, of: 1 };
   #missed = 0;
+  /** Who held the row at the last miss, and at how many in a row. */
+  #holder: string | undefined;
+  #missedBySame = 0;
   #isLogged = false;
 
   constructor(events: EventLog, duty: 'rescue' | 'housekeeping') {
@@ -33,7 +37,11 @@ export class HeldTurn {
   missed(holder: Readonly<Record<string, unknown>> | null, { rank, of }: WorkerRank = this.#rank): void {
     this.#missed++;
     this.#rank = { rank: rank % Math.max(of, 1), of: Math.max(of, 1) };
-    if (this.#missed < MISSES || this.#isLogged) return;
+    // On a busy machine a worker may find the row in the hands of another one several times: that is no held turn.
+    const who = JSON.stringify(holder);
+    this.#missedBySame = who === this.#holder ? this.#missedBySame + 1 : 1;
+    this.#holder = who;
+    if (this.#missedBySame < MISSES || this.#isLogged) return;
     this.#isLogged = true;
     this.#events.event('turn.held', { duty: this.#duty, holder });
   }
@@ -41,6 +49,7 @@ export class HeldTurn {
   /** The row is free. */
   free(): void {
     this.#missed = 0;
+    this.#missedBySame = 0;
     this.#isLogged = false;
   }
 }
