@@ -51,6 +51,7 @@ function secret(): string {
 }
 
 function isSame(given: string | null, expected: string | undefined): boolean {
-  if (given === null || expected === undefined || given.length !== expected.length) return false;
-  return timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+  if (given === null || expected === undefined) return false;
+  const [one, other] = [Buffer.from(given), Buffer.from(expected)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -39,6 +39,8 @@ describe('taskq serve', () => {
 
   test('with --write lets in the first browser that opens its link', async () => {
     const { url, login } = await started('--write');
+    // As many characters as the key, and twice the bytes.
+    expect((await fetch(new URL(`login?key=${'é'.repeat(43)}`, url))).status).toBe(401);
     const opened = await fetch(login!, { redirect: 'manual' });
     expect(opened.status).toBe(303);
     const cookie = opened.headers.get('set-cookie')!;
