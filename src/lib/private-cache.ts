@@ -17,11 +17,11 @@ export function privateCache(name: string): string | undefined {
     create(directory);
     return isPrivate(directory, uid) && isClosed(directory) ? directory : undefined;
   } catch {
-    return undefined; // A read-only system, or a home that does not exist: a cache can be done without.
+    return undefined; // A read-only system, or a home that does not exist: it works without a cache.
   }
 }
 
-/** Whether nobody but this user and root can replace the directory, or one that it is in. */
+/** Whether only this user and root can replace the directory, or one that it is in. */
 function isPrivate(directory: string, uid: number): boolean {
   let path = realpathSync(directory);
   for (;;) {

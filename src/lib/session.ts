@@ -97,8 +97,8 @@ function preludeOf(settings: Settings, options: SessionOptions): string {
 }
 
 /**
- * Returns an expression that sets these, `synchronous_commit`, no `transaction_timeout` (PostgreSQL 17 and later) and, if
- * the session is to be read-only, that.
+ * Returns an expression that sets these, `synchronous_commit`, no `transaction_timeout` (PostgreSQL 17 and later), and
+ * read-only if the options say so.
  */
 function setAll(
   settings: Settings,

@@ -6,7 +6,7 @@ import type { Route } from './route.ts';
 import type { Authorize } from './server-options.ts';
 import { hashOf, TOKEN_PREFIX } from './token.ts';
 
-/** Returns who may call a route with this request. Throws Problem: 401 for nobody, 403 for too weak a caller. */
+/** Returns who calls a route with this request. Throws Problem: 401 if that is unknown, 403 if the role is too weak. */
 export async function authorised(
   route: Route,
   request: Request,

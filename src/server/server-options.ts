@@ -1,7 +1,7 @@
 import type { PgPool } from '../lib/pg-client.ts';
 import type { Caller } from './caller.ts';
 
-/** Returns who sends a request, or null for nobody. */
+/** Returns who sends a request, or null if that is unknown. */
 export type Authorize = (request: Request) => Caller | null | Promise<Caller | null>;
 
 export type ServerOptions = {
