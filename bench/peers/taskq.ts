@@ -80,16 +80,25 @@ async function prepare(order: WorkOrder, run: Run): Promise<() => Promise<Workin
 /** The handler of `db_function` tasks, counted. */
 function calling({ atomic }: HandlerKind & { readonly kind: 'function' }, run: Run) {
   const handler = dbFunctionHandler({ atomic });
-  return {
-    ...handler,
-    run: async (payload: Payload & { readonly db_function: string }, ctx: TaskContext) => {
-      const answer = await handler.run({ ...payload }, ctx);
-      run(payload, ctx.attempt);
-      return answer;
-    },
+  const counted = async (payload: Payload & { readonly db_function: string }, ctx: TaskContext) => {
+    const answer = await handler.run({ ...payload }, ctx);
+    run(payload, ctx.attempt);
+    return answer;
   };
+  // With its marks: the worker treats it as the handler that it counts.
+  Object.defineProperties(counted, symbolsOf(handler.run));
+  return { ...handler, run: counted };
 }
 
 function concurrencyOf({ concurrency, tuning }: WorkOrder): number {
   return concurrency ?? (tuning === 'best' ? BEST_CONCURRENCY : 8);
+}
+
+function symbolsOf(counted: object): PropertyDescriptorMap {
+  return Object.fromEntries(
+    Object.getOwnPropertySymbols(counted).map((symbol) => [
+      symbol,
+      Object.getOwnPropertyDescriptor(counted, symbol)!,
+    ]),
+  );
 }

@@ -218,6 +218,50 @@ test('calls a function with an odd name, quoted as in SQL', async () => {
   expect(await queue.task(id)).toMatchObject({ result: { payload: 'odd' } });
 });
 
+/** Enqueues tasks for a worker with one slot, every fiftieth of which fails, and waits until all have ended. */
+async function runBrief(mark: string, count: number, failing: 'raise' | null): Promise<void> {
+  await queue.rows(
+    `select count(*) from taskq.enqueue_many((
+      select jsonb_agg(jsonb_build_object('type', 'db_function', 'queue', $1::text, 'max_attempts', 1, 'payload',
+        jsonb_build_object('db_function', 'shop.act', 'task', $1 || n, 'do', case when n % 50 = 0 then $3::text end)))
+      from generate_series(1, $2) as n))`,
+    mark,
+    count,
+    failing,
+  );
+  const worker = work(['--queues', mark, '--concurrency', '1', '--until-idle']);
+  expect(await worker.exit).toMatchObject({ code: 0 });
+}
+
+const callsOf = (mark: string) =>
+  queue.rows<{ tasks: number; calls: number; transactions: number; beside: number }>(
+    `select count(distinct task)::integer as tasks, count(*)::integer as calls,
+      count(distinct xact)::integer as transactions, count(*) filter (where not alone)::integer as beside
+    from shop.calls where task ~ ($1 || '[0-9]+')`,
+    mark,
+  );
+
+test('brief functions share a slot, and none runs beside another', async () => {
+  await runBrief('shared', 500, null);
+  const [found] = await callsOf('shared');
+  expect(found).toMatchObject({ tasks: 500, calls: 500, beside: 0 });
+  expect(found!.transactions).toBeLessThan(500);
+});
+
+test('those that share the slot of one that fails wait for their turn, and lose no attempt', async () => {
+  await runBrief('beside', 500, 'raise');
+  expect(await callsOf('beside')).toMatchObject([{ tasks: 490, calls: 490, beside: 0 }]);
+  expect(
+    await queue.rows(
+      `select status, attempts, count(*)::integer as tasks
+      from taskq.all_tasks where queue = 'beside' group by 1, 2 order by 1`,
+    ),
+  ).toEqual([
+    { status: 'completed', attempts: 0, tasks: 490 },
+    { status: 'dead', attempts: 1, tasks: 10 },
+  ]);
+});
+
 test('is undone with its worker, and runs again elsewhere, when that is killed', async () => {
   const session = await queue.session();
   await session.query('select pg_advisory_lock(16)');

@@ -37,6 +37,7 @@ interface Act {
   readonly task: string;
   readonly do?: string;
   readonly signal?: AbortSignal;
+  readonly inBatchOnly?: boolean;
   readonly [name: string]: unknown;
 }
 
@@ -52,12 +53,17 @@ function callsAt(url = queue.url) {
     sent.push(counted(statement));
     return pool.run(statement, read);
   }, brief);
-  const call = (name: string, payload: object, signal = new AbortController().signal) => {
+  const call = (
+    name: string,
+    payload: object,
+    { signal = new AbortController().signal, inBatchOnly = false }: Pick<Act, 'signal' | 'inBatchOnly'> = {},
+  ) => {
     // However long they took on a busy machine.
     if (BRIEF.includes(name)) for (const _ of [1, 2, 3]) brief.ran(name, 0);
-    return calls.call({ name, payload: JSON.stringify(payload), signal, timeoutMs: null });
+    return calls.call({ name, payload: JSON.stringify(payload), signal, timeoutMs: null, inBatchOnly });
   };
-  const act = ({ signal, ...payload }: Act) => call('shop.act', payload, signal);
+  const act = ({ signal, inBatchOnly, ...payload }: Act) =>
+    call('shop.act', payload, { ...(signal && { signal }), ...(inBatchOnly && { inBatchOnly }) });
   return { brief, sent, call, act };
 }
 
@@ -102,7 +108,7 @@ test.each([
   expect(failed).toMatchObject({ status: 'rejected', reason: error });
   expect(sent[0]).toBe(3);
   expect(await committed()).toEqual(once('a', 'c'));
-  expect(brief.has('shop.act')).toBe(false);
+  expect(brief.expectedMs('shop.act')).toBeUndefined();
 });
 
 test('one that waits for a lock keeps no other, and is interrupted without effect', async () => {
@@ -125,7 +131,26 @@ test('after a slow one the rest goes out in the next message, and that one alone
     call('shop.sell', { article: 'none' }),
   ]);
   expect(sent.slice(0, 2)).toEqual([3, 2]);
-  expect(brief.has('shop.act')).toBe(false);
+  expect(brief.expectedMs('shop.act')).toBeUndefined();
+  expect(await committed()).toEqual(once('slow'));
+});
+
+test('calls that may run in a batch only have not run where it comes to nothing, or to its time', async () => {
+  const { sent, act } = callsAt();
+  const inBatchOnly = true;
+  const failing = await Promise.allSettled([
+    act({ task: 'a', do: 'raise', article: 'tea' }),
+    act({ task: 'b', inBatchOnly }),
+  ]);
+  expect(failing).toMatchObject([{ reason: { code: 'P0042' } }, { reason: { name: 'NotBegun' } }]);
+  const other = callsAt();
+  const slow = await Promise.allSettled([
+    other.act({ task: 'slow', do: 'sleep', seconds: 0.03, inBatchOnly }),
+    other.act({ task: 'c', inBatchOnly }),
+  ]);
+  expect(slow).toMatchObject([{ status: 'fulfilled' }, { reason: { name: 'NotBegun' } }]);
+  await expect(other.act({ task: 'alone', inBatchOnly })).rejects.toMatchObject({ name: 'NotBegun' });
+  expect([sent, other.sent]).toEqual([[2, 1], [2]]);
   expect(await committed()).toEqual(once('slow'));
 });
 

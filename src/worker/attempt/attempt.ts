@@ -33,7 +33,9 @@ export type Conclusion =
   /** The shutdown asked it to end, and it did: the task waits again, with no attempt counted. */
   | 'given back'
   /** Another worker has the lease: there is nothing to report. */
-  | 'lost';
+  | 'lost'
+  /** It has not begun after all: the task waits for a slot again. */
+  | 'put back';
 
 /** What a handler's own transaction makes of its task. */
 export type Completion =
@@ -54,6 +56,10 @@ export class Attempt {
   readonly startedAt = performance.now();
   /** Set while the handler runs in another process: passes the abort on. */
   onAbort: ((reason: AbortReason) => void) | undefined = undefined;
+  /** Whether it takes no slot of its own: it only calls a SQL function, in a batch with that of the slot. */
+  readonly sharesSlot: boolean;
+  /** Its batch has come to nothing, and it has no slot to run in alone. */
+  hasNotBegun = false;
   /** It did not end when asked to, so its process is killed. */
   killed = false;
   /** The last lines of its log; undefined: it has logged nothing. */
@@ -67,10 +73,16 @@ export class Attempt {
   #aborted: { reason: AbortReason; cancelReason: string | null } | undefined;
   #uncaught: { thrown: unknown } | undefined;
 
-  constructor(task: AttemptTask, timeoutMs: number | null = null, isolation: AttemptIsolation = 'inline') {
+  constructor(
+    task: AttemptTask,
+    timeoutMs: number | null = null,
+    isolation: AttemptIsolation = 'inline',
+    sharesSlot = false,
+  ) {
     this.task = task;
     this.timeoutMs = timeoutMs;
     this.isolation = isolation;
+    this.sharesSlot = sharesSlot;
   }
 
   /** Whether it runs in a child process, where it cannot block or crash this one. */
@@ -126,6 +138,7 @@ export class Attempt {
     // It must not complete without what its transaction wrote. If that was committed, this report is a repeat.
     const outcome = state === 'sent' && ended.kind === 'completed' ? UNANSWERED : ended;
     if (this.#uncaught !== undefined) return outcomeOf({ kind: 'threw', thrown: this.#uncaught.thrown });
+    if (this.hasNotBegun && (aborted === undefined || aborted.reason === 'timeout')) return 'put back';
     if (aborted === undefined) return outcome;
     switch (aborted.reason) {
       case 'timeout':

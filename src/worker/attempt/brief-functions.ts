@@ -7,28 +7,43 @@ const RUNS_TO_JOIN = 3;
 /** After a failure it takes this many, since a batch in which one fails is done twice. */
 const RUNS_TO_REJOIN = 100;
 
+/** How a function ran last. */
+interface Runs {
+  /** How many brief runs it still needs. */
+  needed: number;
+  /** How long a run takes, in milliseconds: the recent mean. */
+  ms: number;
+}
+
 /** Knows which SQL functions are brief and succeed, by name, from how they ran last. */
 export class BriefFunctions {
-  /** How many brief runs each still needs. Only functions that have succeeded are in it, so payloads cannot fill it. */
-  readonly #needed = new Map<string, number>();
+  /** Only functions that have succeeded, so payloads cannot fill it. */
+  readonly #runs = new Map<string, Runs>();
 
-  has(name: string): boolean {
-    return this.#needed.get(name) === 0;
+  /** How long a run of a brief function takes, in milliseconds; undefined: the function is not brief. */
+  expectedMs(name: string): number | undefined {
+    const runs = this.#runs.get(name);
+    return runs?.needed === 0 ? runs.ms : undefined;
   }
 
-  /** It has run in a transaction of its own, in this time. */
+  /** It has run in this time, in milliseconds: alone, or on average in a batch. */
   ran(name: string, tookMs: number): void {
-    const needed = this.#needed.get(name) ?? RUNS_TO_JOIN;
-    this.#needed.set(name, tookMs > BRIEF_MS ? Math.max(needed, RUNS_TO_JOIN) : Math.max(0, needed - 1));
-  }
-
-  /** It has used up the time of its batch. */
-  wasSlow(name: string): void {
-    this.ran(name, Infinity);
+    const runs = this.#runs.get(name);
+    if (runs === undefined) {
+      this.#runs.set(name, { needed: neededAfter(tookMs, RUNS_TO_JOIN), ms: tookMs });
+      return;
+    }
+    runs.needed = neededAfter(tookMs, runs.needed);
+    runs.ms += (tookMs - runs.ms) / 4;
   }
 
   /** It, or a batch that it was in, has failed. */
   failed(name: string): void {
-    if (this.#needed.has(name)) this.#needed.set(name, RUNS_TO_REJOIN);
+    const runs = this.#runs.get(name);
+    if (runs !== undefined) runs.needed = RUNS_TO_REJOIN;
   }
+}
+
+function neededAfter(tookMs: number, needed: number): number {
+  return tookMs > BRIEF_MS ? Math.max(needed, RUNS_TO_JOIN) : Math.max(0, needed - 1);
 }

@@ -2,6 +2,7 @@ import type { FunctionAnswer } from '../../domain/function-answer.ts';
 import type { RunSingle } from '../../lib/open-transaction.ts';
 import { isUndone } from '../../lib/server-trouble.ts';
 import { type AnswerRow, answerOf, callFunction, callFunctions } from '../../queue/protocol/run-function.ts';
+import { BatchFilling } from './batch-filling.ts';
 import { BriefFunctions } from './brief-functions.ts';
 
 /** A call of a SQL function for a task. */
@@ -13,6 +14,13 @@ export interface FunctionCall {
   readonly signal: AbortSignal;
   /** The server ends it after this time at the latest, in milliseconds; null: it does not. */
   readonly timeoutMs: number | null;
+  /** Whether its attempt shares the slot of another, so that it may run in a batch only. */
+  readonly inBatchOnly: boolean;
+}
+
+/** Rejects a call that may run in a batch only, if its batch has come to nothing: it has not run. */
+export class NotBegun extends Error {
+  override readonly name = 'NotBegun';
 }
 
 /** Calls it in a transaction of its own. Throws what the server raises, or FunctionError: then nothing is committed. */
@@ -26,13 +34,13 @@ export function callAlone(
 
 /** A call that waits for its batch. */
 interface Waiting extends FunctionCall {
-  /** Undefined: nothing of it is committed, and it is to run in a transaction of its own. */
+  readonly expectedMs: number;
+  /** Undefined: nothing of it is committed, and the batch is over. */
   readonly resolve: (answer: FunctionAnswer | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** The most calls of a batch, and the longest payload in one, in characters. */
-const MOST_CALLS = 100;
+/** The longest payload of a call in a batch, in characters. */
 const MOST_LENGTH = 10_000;
 
 /** A batch that takes longer, in milliseconds, waits for a lock: each of its calls does so alone instead. */
@@ -53,11 +61,21 @@ export class FunctionCalls {
     this.#brief = brief;
   }
 
-  /** Throws as `callAlone`. */
+  /**
+   * How long a call takes that goes into a batch, in milliseconds; its payload is JSON text. Undefined: it has a
+   * transaction of its own.
+   */
+  expectedMs(name: string, payload: string): number | undefined {
+    return payload.length <= MOST_LENGTH ? this.#brief.expectedMs(name) : undefined;
+  }
+
+  /** Throws as `callAlone`, and NotBegun. */
   async call(call: FunctionCall): Promise<FunctionAnswer> {
-    const mayJoin = this.#brief.has(call.name) && call.payload.length <= MOST_LENGTH;
-    const answer = mayJoin ? await this.#callInBatch(call) : undefined;
-    return answer ?? this.#callAlone(call);
+    const expectedMs = this.expectedMs(call.name, call.payload);
+    const answer = expectedMs === undefined ? undefined : await this.#callInBatch(call, expectedMs);
+    if (answer !== undefined) return answer;
+    if (call.inBatchOnly) throw new NotBegun();
+    return this.#callAlone(call);
   }
 
   async #callAlone(call: FunctionCall): Promise<FunctionAnswer> {
@@ -72,8 +90,8 @@ export class FunctionCalls {
     }
   }
 
-  #callInBatch(call: FunctionCall): Promise<FunctionAnswer | undefined> {
-    return new Promise((resolve, reject) => this.#wait({ ...call, resolve, reject }));
+  #callInBatch(call: FunctionCall, expectedMs: number): Promise<FunctionAnswer | undefined> {
+    return new Promise((resolve, reject) => this.#wait({ ...call, expectedMs, resolve, reject }));
   }
 
   #wait(call: Waiting): void {
@@ -83,10 +101,7 @@ export class FunctionCalls {
   }
 
   readonly #sendBatches = (): void => {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (let from = 0; from < waiting.length; from += MOST_CALLS) {
-      const batch = waiting.slice(from, from + MOST_CALLS);
+    for (const batch of batchesOf(this.#waiting.splice(0))) {
       if (batch.length === 1) batch[0]!.resolve(undefined);
       else void this.#runBatch(batch);
     }
@@ -107,13 +122,14 @@ export class FunctionCalls {
       ownSession: true,
     };
     let isCommitting = false;
+    const beganAt = performance.now();
     try {
       const answers = await this.#run<AnswerRow, readonly FunctionAnswer[]>(statement, (rows) => {
         const read = rows.map((row, n) => answerOf(batch[n]!.name, [row]));
         isCommitting = true;
         return read;
       });
-      this.#resolve(batch, answers);
+      this.#resolve(batch, answers, performance.now() - beganAt);
     } catch (error) {
       if (isCommitting && !isUndone(error)) for (const { reject } of batch) reject(error);
       else this.#separate(batch);
@@ -122,13 +138,15 @@ export class FunctionCalls {
     }
   }
 
-  /** Those without an answer were not started, since the last one with an answer has used up the time. */
-  #resolve(batch: readonly Waiting[], answers: readonly FunctionAnswer[]): void {
+  /** Those without an answer were not started, since those with one have used up the time. */
+  #resolve(batch: readonly Waiting[], answers: readonly FunctionAnswer[], tookMs: number): void {
+    const ran = new Set(batch.slice(0, answers.length).map(({ name }) => name));
+    for (const name of ran) this.#brief.ran(name, tookMs / answers.length);
     for (const [n, call] of batch.entries()) {
       if (n < answers.length) call.resolve(answers[n]);
+      else if (call.inBatchOnly) call.resolve(undefined);
       else this.#wait(call);
     }
-    if (answers.length < batch.length) this.#brief.wasSlow(batch[answers.length - 1]!.name);
   }
 
   #separate(batch: readonly Waiting[]): void {
@@ -137,4 +155,14 @@ export class FunctionCalls {
       resolve(undefined);
     }
   }
+}
+
+function batchesOf(calls: readonly Waiting[]): Waiting[][] {
+  const batches: Waiting[][] = [];
+  const filling = new BatchFilling();
+  for (const call of calls) {
+    if (filling.add(call.expectedMs)) batches.at(-1)!.push(call);
+    else batches.push([call]);
+  }
+  return batches;
 }

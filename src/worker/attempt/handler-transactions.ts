@@ -36,6 +36,11 @@ export class HandlerTransactions implements Transactions {
     return (await this.#pool).begin(setting, value);
   }
 
+  /** How long a call takes that goes into a batch, as `FunctionCalls` says. */
+  expectedMs(name: string, payload: string): number | undefined {
+    return this.#calls.expectedMs(name, payload);
+  }
+
   call(call: FunctionCall): Promise<FunctionAnswer> {
     return this.#calls.call(call);
   }

@@ -9,6 +9,7 @@ import {
 } from '../../queue/protocol/run-function.ts';
 import type { RunFunctionOptions } from '../handlers/handler.ts';
 import type { Attempt } from './attempt.ts';
+import { NotBegun } from './function-calls.ts';
 import type { Transactions } from './transact.ts';
 
 /** The server ends the statement this long after the worker should have, in milliseconds. */
@@ -44,8 +45,13 @@ export async function runFunction({
     if (client !== undefined)
       return answerOf(name, (await client.query<AnswerRow>(callFunction(name, text))).rows);
     const limit = left && Math.min(Math.max(1, left), MAX_TIMEOUT_MS);
-    return await transactions.call({ name, payload: text, signal, timeoutMs: limit });
+    const inBatchOnly = attempt.sharesSlot;
+    return await transactions.call({ name, payload: text, signal, timeoutMs: limit, inBatchOnly });
   } catch (error) {
+    if (error instanceof NotBegun) {
+      attempt.hasNotBegun = true;
+      throw error;
+    }
     if (signal.aborted)
       throw refused(`${name} was interrupted: the attempt has to end (${String(signal.reason)})`);
     throw functionErrorOf(name, error);

@@ -3,11 +3,13 @@ import type { ClaimedTask } from '../../domain/task.ts';
 import type { Wakeup } from '../../lib/wakeup.ts';
 import { refuseMisfit } from '../../queue/protocol/new-task.ts';
 import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
+import { BatchFilling } from '../attempt/batch-filling.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { HandlerTransactions } from '../attempt/handler-transactions.ts';
 import type { ReadParents } from '../attempt/parents.ts';
 import type { Transactions } from '../attempt/transact.ts';
+import { functionOf } from '../handlers/db-function.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { Handlers } from '../handlers/load-handlers.ts';
@@ -74,6 +76,8 @@ export class Executor {
   #handlers: Handlers;
   /** Starts in this turn of the event loop. */
   #startedNow = 0;
+  /** The batch of SQL functions that starts in this turn. Its calls run one after the other, so it takes one slot. */
+  readonly #batch = new BatchFilling();
   #meanRunMs: number | undefined;
   #meanLength = 0;
   #startedAt = 0;
@@ -107,10 +111,10 @@ export class Executor {
   }
 
   get freeSlots(): number {
-    return this.#host.concurrency - this.#ledger.running;
+    return this.#host.concurrency - this.#ledger.running + this.#ledger.sharing;
   }
 
-  /** The recent mean duration of an attempt, in milliseconds; undefined: none has ended yet. */
+  /** How long a recent attempt has kept a slot on average, in milliseconds; undefined: none has ended yet. */
   get meanRunMs(): number | undefined {
     return this.#meanRunMs;
   }
@@ -145,18 +149,31 @@ export class Executor {
   /** Start waiting tasks in the free slots. */
   fill(): void {
     const ledger = this.#ledger;
-    for (let next = 0; this.#startedNow < AT_A_TURN && this.freeSlots > 0; ) {
+    for (let next = 0; this.#startedNow < AT_A_TURN && (this.freeSlots > 0 || this.#batch.isOpen); ) {
       const held = ledger.waitingAt(next);
       if (held === undefined) return;
       const handler = this.#handlers.get(held.task.type);
       if (handler !== undefined && mayStart(held.task, isLoaded(handler), ledger.suspects)) {
+        const expectedMs = this.#expectedInBatch(held.task, handler);
+        if (this.freeSlots <= 0 && !(this.#batch.isOpen && expectedMs !== undefined)) return;
         if (this.#startedNow === 0) setImmediate(this.#beginTurn);
         this.#startedNow += 1;
-        this.#start(held, handler);
+        const sharesSlot = expectedMs !== undefined && this.#batch.add(expectedMs);
+        this.#start(held, handler, sharesSlot);
       } else {
         next += 1;
       }
     }
+  }
+
+  /**
+   * How long an attempt takes that only calls a SQL function, in a batch with others that start in this turn of the
+   * event loop; undefined: another attempt.
+   */
+  #expectedInBatch(task: ClaimedTask, handler: Handler): number | undefined {
+    if (!handler.onlyCallsFunction || this.#isolationOf(task, handler) !== 'inline') return undefined;
+    const name = functionOf(task.payload);
+    return name === undefined ? undefined : this.#host.transactions.expectedMs(name, task.payload);
   }
 
   /** Use these handlers for all further starts. */
@@ -223,12 +240,14 @@ export class Executor {
   /** The next turn of the event loop. */
   readonly #beginTurn = (): void => {
     this.#startedNow = 0;
+    this.#batch.end();
     this.fill();
   };
 
-  #start(held: HeldTask, handler: Handler): void {
+  #start(held: HeldTask, handler: Handler, sharesSlot: boolean): void {
     const { task } = held;
-    const attempt = new Attempt(task, this.#host.timeoutOf(task), this.#isolationOf(task, handler));
+    const isolation = this.#isolationOf(task, handler);
+    const attempt = new Attempt(task, this.#host.timeoutOf(task), isolation, sharesSlot);
     if (!this.#ledger.start(held, attempt)) return;
     this.#startedAt = attempt.startedAt;
     this.#startRate.started(attempt.startedAt);
@@ -248,11 +267,28 @@ export class Executor {
     if (!isRunning(held)) return; // the worker has given it up
     this.#timers.clear(held);
     const ranMs = performance.now() - held.attempt.startedAt;
+    const slotMs = held.attempt.sharesSlot ? 0 : ranMs;
     this.#meanRunMs =
-      this.#meanRunMs === undefined ? ranMs : this.#meanRunMs + (ranMs - this.#meanRunMs) / 16;
-    if (conclude(this.#ledger, held, outcome, ranMs)) this.#host.onReport(held);
-    else if (held.attempt.recorded === undefined) this.#host.onLost(held);
-    else this.#host.onRecorded(held as StartedTask & EndedTask, outcome);
+      this.#meanRunMs === undefined ? slotMs : this.#meanRunMs + (slotMs - this.#meanRunMs) / 16;
+    const concluded = conclude(this.#ledger, held, outcome, ranMs);
+    switch (concluded) {
+      case 'to report':
+        this.#host.onReport(held);
+        break;
+      case 'recorded':
+        this.#host.onRecorded(held as StartedTask & EndedTask, outcome);
+        break;
+      case 'lost':
+        this.#host.onLost(held);
+        break;
+      case 'waiting':
+        if (this.#ledger.reporting > 0) this.#host.onReport();
+        break;
+      case 'over':
+        break;
+      default:
+        concluded satisfies never;
+    }
     this.fill();
     this.#slotFreed.trigger();
   }

@@ -54,18 +54,25 @@ function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Ou
     : runInline(attempt, handler, new Context(attempt, { output, parents, transactions, check: host.check }));
 }
 
-/** Conclude an attempt whose handler ended with `outcome`. Returns whether there is something to report. */
-export function conclude(ledger: Ledger, held: StartedTask, outcome: Outcome, ranMs: number): boolean {
+/** What a conclusion has made of a task; 'over': it was concluded before. */
+export type Concluded = 'to report' | 'recorded' | 'lost' | 'waiting' | 'over';
+
+/** Conclude an attempt whose handler ended with `outcome`. */
+export function conclude(ledger: Ledger, held: StartedTask, outcome: Outcome, ranMs: number): Concluded {
   const conclusion = held.attempt.conclude(outcome);
   switch (conclusion) {
     case 'lost':
       ledger.lost(held);
-      return false;
+      return 'lost';
     case 'given back':
-      return ledger.release(held);
+      return ledger.release(held) ? 'to report' : 'over';
+    case 'put back':
+      return ledger.putBack(held) ? 'waiting' : 'over';
     default:
-      if (conclusion !== held.attempt.recorded) return ledger.report(held, conclusion, ranMs);
-      ledger.recorded(held, conclusion, ranMs);
-      return false;
+      if (conclusion === held.attempt.recorded) {
+        ledger.recorded(held, conclusion, ranMs);
+        return 'recorded';
+      }
+      return ledger.report(held, conclusion, ranMs) ? 'to report' : 'over';
   }
 }

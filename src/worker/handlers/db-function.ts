@@ -1,7 +1,7 @@
 import { FAILED, type FunctionAnswer } from '../../domain/function-answer.ts';
 import { FunctionError } from '../../domain/function-error.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
-import type { HandlerDefinition, HandlerOptions } from './handler.ts';
+import type { HandlerDefinition, HandlerOptions, TaskContext } from './handler.ts';
 
 /** The payload of a `db_function` task. All of it is passed to the function. */
 export interface DbFunctionPayload {
@@ -31,13 +31,33 @@ export function dbFunctionHandler({
     ...options,
     schema,
     prepare: (ctx) => ctx.checkFunctions(),
-    async run({ db_function: name }, ctx) {
-      if (!atomic) return resultOf(name, await ctx.runFunction(name));
-      return ctx.transaction(async (client) =>
-        resultOf(name, await ctx.runFunction(name, undefined, { client })),
-      );
-    },
+    run: atomic ? runAtomic : run,
   };
+}
+
+async function run({ db_function: name }: DbFunctionPayload, ctx: TaskContext): Promise<unknown> {
+  return resultOf(name, await ctx.runFunction(name));
+}
+
+async function runAtomic({ db_function: name }: DbFunctionPayload, ctx: TaskContext): Promise<unknown> {
+  return ctx.transaction(async (client) =>
+    resultOf(name, await ctx.runFunction(name, undefined, { client })),
+  );
+}
+
+/** Marks a `run` that does nothing but call the function of its payload; the same in each copy of the package. */
+const ONLY_CALLS = Symbol.for('taskq.onlyCalls');
+Object.defineProperty(run, ONLY_CALLS, { value: true });
+
+/** Whether a handler's `run` does nothing but call the function named in its payload. */
+export function onlyCallsFunction(handlerRun: object): boolean {
+  return ONLY_CALLS in handlerRun;
+}
+
+/** The name of the function that a payload names, JSON text; undefined: it names none. */
+export function functionOf(payload: string): string | undefined {
+  const { db_function: name } = (JSON.parse(payload) ?? {}) as { readonly db_function?: unknown };
+  return typeof name === 'string' ? name : undefined;
 }
 
 /** A function may say that it has failed, instead of raising an error. */

@@ -10,6 +10,7 @@ import { toDurationMs } from '../../lib/duration.ts';
 import { TaskqError } from '../../lib/errors.ts';
 import { loadModule } from '../../lib/load-module.ts';
 import { didYouMean, nearest } from '../../lib/nearest.ts';
+import { onlyCallsFunction } from './db-function.ts';
 import { isModule } from './find-handlers.ts';
 import type { Isolation, PrepareContext, TaskContext } from './handler.ts';
 import { runProgram } from './run-program.ts';
@@ -33,6 +34,8 @@ export interface Handler {
   readonly onComplete: Callback | undefined;
   readonly onDead: Callback | undefined;
   readonly isolation: Isolation | undefined;
+  /** Whether `run` does nothing but call the SQL function that its payload names. */
+  readonly onlyCallsFunction: boolean;
   /** How `run` takes the payload: a module as a value, a program as the stored JSON text, with numbers of any size. */
   readonly takes: 'value' | 'text';
   /** Throws if something that it needs is missing; undefined: it needs nothing. */
@@ -103,6 +106,7 @@ export function handlerOf(
     onComplete: callbackOf(type, 'onComplete', onComplete),
     onDead: callbackOf(type, 'onDead', onDead),
     isolation: isolationOf(definition.isolation),
+    onlyCallsFunction: onlyCallsFunction(definition.run),
     takes: 'value',
     prepare: prepareOf(definition),
     run: (payload, ctx) => definition.run(payload, ctx),

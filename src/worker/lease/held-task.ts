@@ -4,13 +4,14 @@ import type { Attempt } from '../attempt/attempt.ts';
 import type { HeldLease } from './lease-table.ts';
 
 /**
- * The state of a held task, which only moves forward. A claim in flight comes first, as a reservation:
+ * The state of a held task. A claim in flight comes first, as a reservation:
  *
  *     reserved ─answered─▶ waiting ─start─▶ running ─report, release─▶ reporting ─settled, given back, lost─▶ gone
  *                             └──────────────report, release───────────────▲
  *
- * A waiting or running task may also be lost, and a running one be recorded by its handler's own transaction, which
- * leaves nothing to report.
+ * It only moves forward, except that a running task whose attempt has not begun after all waits again. A waiting or
+ * running task may also be lost, and a running one be recorded by its handler's own transaction, which leaves nothing to
+ * report.
  */
 export type HeldState = 'waiting' | 'running' | 'reporting' | 'gone';
 

@@ -90,6 +90,12 @@ export class LeaseTable {
     if (!isIsolated) this.#pulse[1] = slot;
   }
 
+  /** Record that the task of a slot has not begun after all. */
+  putBack(slot: number): void {
+    this.#startedAt[slot] = 0;
+    this.#deadlineAt[slot] = 0;
+  }
+
   /** Remove the lease of a slot: its outcome is recorded, or another worker has the lease. */
   remove(slot: number): void {
     this.#used[slot] = 0;

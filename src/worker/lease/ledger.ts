@@ -39,6 +39,7 @@ export class Ledger {
   readonly #conditions = new Conditions();
   #reserved = 0;
   #running = 0;
+  #sharing = 0;
   #abandoned = 0;
   #lostClaim: LostClaim | undefined;
   #isClosed = false;
@@ -59,6 +60,11 @@ export class Ledger {
   /** How many tasks run, including abandoned ones. */
   get running(): number {
     return this.#running;
+  }
+
+  /** How many running tasks take no slot of their own. */
+  get sharing(): number {
+    return this.#sharing;
   }
 
   get reporting(): number {
@@ -154,7 +160,7 @@ export class Ledger {
     return this.#waiting[index];
   }
 
-  /** A waiting task takes a slot. */
+  /** A waiting task takes a slot, or shares one. */
   start(held: HeldTask, attempt: Attempt): held is StartedTask {
     const entry = held as HeldEntry;
     if (entry.state !== 'waiting') return false;
@@ -162,8 +168,25 @@ export class Ledger {
     entry.state = 'running';
     entry.attempt = attempt;
     this.#running += 1;
+    if (attempt.sharesSlot) this.#sharing += 1;
     this.#suspects.started(entry.task, attempt.isIsolated);
     this.#table.start(entry.slot, attempt);
+    return true;
+  }
+
+  /** A running task has not begun after all: it waits again, or is given back if nothing more may start. */
+  putBack(held: HeldTask): boolean {
+    const entry = held as HeldEntry;
+    if (entry.state !== 'running') return false;
+    this.#leaveRunning(entry);
+    entry.state = 'waiting';
+    entry.attempt = undefined;
+    entry.isAbandoned = false;
+    this.#table.putBack(entry.slot);
+    this.#waiting = [entry, ...this.#waiting];
+    this.#waiting.sort(byUrgency);
+    if (this.#isClosed) this.releaseWaiting(() => true);
+    this.#conditions.check();
     return true;
   }
 
@@ -297,6 +320,7 @@ export class Ledger {
 
   #leaveRunning(entry: HeldEntry): void {
     this.#running -= 1;
+    if (entry.attempt!.sharesSlot) this.#sharing -= 1;
     if (entry.isAbandoned) this.#abandoned -= 1;
     this.#suspects.ended(entry.task, entry.attempt!.isIsolated);
   }

@@ -76,6 +76,7 @@ function complaintOf(world: World): string | undefined {
     reserved: reserved.reduce((sum, { reservation }) => sum + reservation.size, 0),
     waiting: held.filter(({ state }) => state === 'waiting').length,
     running: running.length,
+    sharing: beside.filter(({ isInline }) => isInline).length,
     reporting: held.filter(({ state }) => state === 'to report' || state === 'with the database').length,
     abandoned: running.filter(({ isAbandoned }) => isAbandoned).length,
     size: held.length,

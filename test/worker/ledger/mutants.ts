@@ -14,8 +14,8 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'what a claim brings after the close waits for a start',
-    from: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);',
-    to: '',
+    from: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
+    to: 'this.#conditions.check();\n        return outlived;',
   },
   {
     name: 'the answer to a claim that was given up counts',
@@ -34,8 +34,8 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
   },
   {
     name: 'what waits is in the order in which it came',
-    from: 'this.#waiting.sort(byUrgency);',
-    to: '',
+    from: 'this.#waiting.sort(byUrgency);\n        if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
+    to: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return outlived;',
   },
   {
     name: 'a task starts that does not wait',
@@ -46,6 +46,31 @@ export const MUTANTS: readonly (Fault & { readonly name: string })[] = [
     name: 'a task that starts waits on',
     from: "this.#leaveWaiting(entry);\n        entry.state = 'running';",
     to: "entry.state = 'running';",
+  },
+  {
+    name: 'an attempt that has not begun waits on after the close',
+    from: 'if (this.#isClosed)\n            this.releaseWaiting(() => true);\n        this.#conditions.check();\n        return true;',
+    to: 'this.#conditions.check();\n        return true;',
+  },
+  {
+    name: 'it is started in the lease table',
+    from: 'this.#table.putBack(entry.slot);',
+    to: '',
+  },
+  {
+    name: 'it waits behind less urgent ones',
+    from: 'this.#waiting = [entry, ...this.#waiting];\n        this.#waiting.sort(byUrgency);',
+    to: 'this.#waiting = [...this.#waiting, entry];',
+  },
+  {
+    name: 'it is put back after its end',
+    from: "if (entry.state !== 'running')\n            return false;\n        this.#leaveRunning(entry);",
+    to: 'this.#leaveRunning(entry);',
+  },
+  {
+    name: 'an attempt that shares a slot is counted after its end',
+    from: 'this.#sharing -= 1;',
+    to: '',
   },
   {
     name: 'an abandoned task that ends after all stays abandoned',

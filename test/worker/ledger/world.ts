@@ -173,11 +173,12 @@ function lose(world: World, seen: Seen): void {
 
 /** Conclude an attempt as the executor does, for whatever reason its handler ended. */
 function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE): void {
-  const { aborted, completion } = seen.held.attempt!;
-  const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1);
+  const { aborted, completion, hasNotBegun } = seen.held.attempt!;
+  const counted = conclude(world.ledger, seen.held as StartedTask, outcome, 1) === 'to report';
   const isRecorded = completion.state === 'recorded';
   const isLost = aborted === 'lost' && completion.state === 'none';
-  const isReport = seen.state === 'running' && !isLost && !isRecorded;
+  const isPutBack = hasNotBegun && aborted === undefined;
+  const isReport = seen.state === 'running' && !isLost && !isRecorded && !isPutBack;
   world.expect(`the end of ${seen.held.id}`, counted, isReport);
   if (seen.state !== 'running') return;
   if (isRecorded && seen.held.outcome !== RECORDED)
@@ -185,7 +186,11 @@ function end(world: World, seen: Seen, outcome: typeof SUCCESS | typeof FAILURE)
   if (completion.state === 'sent' && seen.held.outcome?.kind === 'completed')
     world.complaints.push(`${seen.held.id} completes without its transaction`);
   if (isLost || isRecorded) seen.state = 'gone';
-  else {
+  else if (isPutBack) {
+    seen.isAbandoned = false;
+    seen.state = 'waiting';
+    if (world.isClosed) toReport(seen, 'release');
+  } else {
     const isFailure = outcome.kind === 'failed' || completion.state === 'sent';
     toReport(seen, aborted === 'shutdown' && isFailure ? 'release' : 'outcome');
   }
@@ -278,7 +283,8 @@ const taskSteps = (index: number): Step[] => [
       const { held } = seen;
       // Isolate it as the executor does: a last chance runs in a process.
       const isolation = held.task.losses > 1 ? 'fresh process' : 'inline';
-      const counted = ledger.start(held, new Attempt(held.task, null, isolation));
+      const sharesSlot = isolation === 'inline';
+      const counted = ledger.start(held, new Attempt(held.task, null, isolation, sharesSlot));
       world.expect(`the start of ${held.id}`, counted, seen.state === 'waiting');
       if (seen.state === 'waiting') seen.state = 'running';
     },
@@ -294,6 +300,15 @@ const taskSteps = (index: number): Step[] => [
     'failure of',
     ({ state }) => state === 'running',
     (seen, world) => end(world, seen, FAILURE),
+  ),
+  ofTask(
+    index,
+    'no begin of',
+    ({ held }) => held.attempt?.completion.state === 'none',
+    (seen, world) => {
+      seen.held.attempt!.hasNotBegun = true;
+      end(world, seen, FAILURE);
+    },
   ),
   ofTask(
     index,

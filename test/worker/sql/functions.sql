@@ -1,5 +1,9 @@
 create schema shop;
-create table shop.calls (n bigint generated always as identity, task text, payload jsonb);
+-- alone: no other call was under way.
+create table shop.calls (
+  n bigint generated always as identity, task text, payload jsonb, xact xid8 default pg_current_xact_id(),
+  alone boolean default pg_try_advisory_xact_lock(17)
+);
 -- What the functions do when they are called, by `do` in the payload.
 create function shop.act(payload jsonb) returns jsonb language plpgsql as $$
 begin

@@ -1,0 +1,31 @@
+/** The most calls of a batch. */
+const MOST_CALLS = 100;
+
+/** How long the calls of a batch should take together, in milliseconds. */
+const MOST_MS = 10;
+
+/** Fills batches of calls one after the other: decides which calls go along with those before them. */
+export class BatchFilling {
+  #calls = 0;
+  #ms = 0;
+
+  /** Whether a batch has begun and has room. */
+  get isOpen(): boolean {
+    return this.#calls > 0 && this.#calls < MOST_CALLS && this.#ms < MOST_MS;
+  }
+
+  /** Add a call that takes about `expectedMs`. Returns whether it goes along; if not, it begins another batch. */
+  add(expectedMs: number): boolean {
+    const goesAlong = this.isOpen;
+    if (!goesAlong) this.end();
+    this.#calls += 1;
+    this.#ms += expectedMs;
+    return goesAlong;
+  }
+
+  /** The next call begins another batch. */
+  end(): void {
+    this.#calls = 0;
+    this.#ms = 0;
+  }
+}
