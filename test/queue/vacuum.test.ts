@@ -27,6 +27,11 @@ async function vacuumNow(): Promise<void> {
   await vacuum(queue.admin, (await findDue())!);
 }
 
+/** Vacuums until it is no longer due: a server that analyzes a table meanwhile keeps dead rows for as long as that takes. */
+async function vacuumWithEffect(): Promise<void> {
+  for (let due = await findDue(); due; due = await findDue()) await vacuum(queue.admin, due);
+}
+
 async function leaveDeadRows(count: number): Promise<void> {
   await enqueueSome(queue.admin, count);
   await queue.admin.rows('delete from taskq.tasks');
@@ -38,7 +43,7 @@ test('a vacuum is due above a number of dead rows, and no longer after it ran', 
   expect(await isDue()).toBe(false);
   await leaveDeadRows(200);
   expect(await isDue()).toBe(true);
-  await vacuumNow();
+  await vacuumWithEffect();
   expect(await isDue()).toBe(false);
 });
 
@@ -56,7 +61,7 @@ test('while an old snapshot is open it stays due: the vacuum was in vain', async
   await vacuumNow();
   expect(await isDue()).toBe(true);
   await other.rows('commit');
-  await vacuumNow();
+  await vacuumWithEffect();
   expect(await isDue()).toBe(false);
 });
 
