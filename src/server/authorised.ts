@@ -39,6 +39,12 @@ async function callerOf(
   return found === undefined ? null : { role: found.role, by: found.name, queues: found.queues };
 }
 
+/** The hash of a token of ours that a request has. */
+export function tokenHashOf(request: Request): string | undefined {
+  const token = bearerOf(request);
+  return token?.startsWith(TOKEN_PREFIX) ? hashOf(token) : undefined;
+}
+
 function bearerOf({ headers }: Request): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.get('authorization') ?? '')?.[1];
 }

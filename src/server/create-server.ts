@@ -4,9 +4,10 @@ import { stringifyExact } from '../lib/exact-json.ts';
 import { nearest } from '../lib/nearest.ts';
 import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
 import { WORKFLOW_ENDS } from '../queue/protocol/get-workflow-ends.ts';
-import { authorised } from './authorised.ts';
+import { authorised, tokenHashOf } from './authorised.ts';
 import { Bodies } from './bodies.ts';
 import type { Caller } from './caller.ts';
+import { LiveStats } from './live-stats.ts';
 import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
 import { refuseForeign, refuseHost } from './refuse-foreign.ts';
@@ -72,6 +73,9 @@ function once(work: () => Promise<void>): () => Promise<void> {
   return () => (done ??= work());
 }
 
+/** A proxy passes on what is streamed. */
+const UNBUFFERED = { 'x-accel-buffering': 'no' };
+
 /** The most requests that are answered at once, among them those that wait for the end of something. */
 const MOST_AT_ONCE = 1000;
 
@@ -86,6 +90,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
   let running = 0;
 
   const report = (error: unknown) => options.onError?.(error);
+  const live = new LiveStats({ db: reads, report });
 
   /** What a request asks for, once its caller is known. Throws Problem. */
   const callOf = async (
@@ -107,7 +112,8 @@ function serverOf(options: ServerOptions, databases: Databases) {
     return {
       path: namesIn(path, request.url),
       ...parameters,
-      ...{ body, items, caller, by: caller.by ?? 'http', signal: request.signal, tasks, workflows },
+      ...{ body, items, caller, by: caller.by ?? 'http', token: tokenHashOf(request) },
+      ...{ headers: request.headers, signal: request.signal, tasks, workflows, live },
       db: isWrite ? writes : reads,
     };
   };
@@ -120,8 +126,13 @@ function serverOf(options: ServerOptions, databases: Databases) {
       running += 1;
       try {
         const { status, body } = await route.handle(await callOf(route, request, path));
-        const headers = { 'content-type': 'application/json' };
-        return new Response(stringifyExact(body), { status, headers });
+        const { type } = route.answers[status] ?? {};
+        return type === undefined
+          ? new Response(stringifyExact(body), { status, headers: { 'content-type': 'application/json' } })
+          : new Response(body as string | ReadableStream, {
+              status,
+              headers: { 'content-type': type, ...UNBUFFERED },
+            });
       } catch (error) {
         // Whoever gets this answer is not there to read it.
         throw request.signal.aborted ? new Problem('request_timeout') : error;
@@ -131,6 +142,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
     },
     close: once(async () => {
       const why = new Problem('unavailable', { detail: 'the server was closed' });
+      live.close();
       await Promise.all([tasks.close(why), workflows.close(why)]);
       await databases.close();
     }),

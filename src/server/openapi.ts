@@ -48,9 +48,9 @@ function operationOf(route: Route) {
     }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(answers).map(([status, { description, schema }]) => [
+        Object.entries(answers).map(([status, { description, schema, type }]) => [
           status,
-          { description, content: contentOf(schema) },
+          { description, content: contentOf(schema, type) },
         ]),
       ),
       default: { $ref: '#/components/responses/Problem' },

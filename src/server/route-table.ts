@@ -7,6 +7,7 @@ import { QUEUE_VERBS } from './routes/queue-verbs.ts';
 import { QUEUE_READS } from './routes/queues.ts';
 import { SCHEDULE_VERBS } from './routes/schedule-verbs.ts';
 import { SCHEDULE_READS } from './routes/schedules.ts';
+import { STATS_READS } from './routes/stats.ts';
 import { TASK_VERBS } from './routes/task-verbs.ts';
 import { TASK_READS } from './routes/tasks.ts';
 import { TYPE_VERBS } from './routes/type-verbs.ts';
@@ -33,5 +34,6 @@ export const ROUTES: readonly Route[] = [
   ...WORKFLOW_READS,
   ...WORKFLOW_VERBS,
   ...EVENT_READS,
+  ...STATS_READS,
   ...META,
 ];

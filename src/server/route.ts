@@ -3,6 +3,7 @@ import type { EndWaiter } from '../queue/protocol/end-waiter.ts';
 import type { EndRow } from '../queue/protocol/get-ends.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import type { Caller, Role } from './caller.ts';
+import type { LiveStats } from './live-stats.ts';
 import type { Schema } from './schema.ts';
 
 /** A request that may be answered: its caller is known and may call the route, and its parts fit. */
@@ -19,16 +20,21 @@ export interface Call {
   readonly caller: Caller;
   /** The name of the caller for the record. */
   readonly by: string;
+  /** The hash of the token by which the caller is known; undefined: the application knows it. */
+  readonly token: string | undefined;
+  readonly headers: Headers;
   /** Takes no writes if the route only reads. */
   readonly db: Queryable;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
   readonly tasks: EndWaiter<EndRow>;
   readonly workflows: EndWaiter<WorkflowEndRow>;
+  readonly live: LiveStats;
 }
 
 export interface Answer {
   readonly status: number;
+  /** Sent as JSON; if the table names another type, text or a stream that is sent as it is. */
   readonly body: unknown;
 }
 
@@ -41,6 +47,8 @@ export interface QueryParameter extends Schema {
 export interface AnswerDescription {
   readonly description: string;
   readonly schema: Schema;
+  /** Default: `application/json`. */
+  readonly type?: string;
 }
 
 /** One line of the table from which the router, the authorisation, the document and the manual are made. */

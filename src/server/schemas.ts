@@ -8,6 +8,8 @@ import {
   listOf,
   MEMBERS,
   MEMBERS_OR_NULL,
+  NUMBER,
+  NUMBER_OR_NULL,
   record,
   ref,
   type Schema,
@@ -23,6 +25,9 @@ import {
 export const ID: Schema = { type: 'string', pattern: '^[1-9][0-9]{0,18}$' };
 const STATUS: Schema = { type: 'string', enum: TASK_STATUSES };
 const TEXTS_OR_NULL: Schema = { type: ['array', 'null'], items: TEXT };
+
+const ATTEMPTS = counts('succeeded', 'failed', 'snoozed', 'lost');
+const PERCENTILES: Schema = { ...record({ p50: NUMBER, p95: NUMBER }), type: ['object', 'null'] };
 
 const TASK = {
   ...{
@@ -139,6 +144,36 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       tags: MEMBERS_OR_NULL,
     },
   }),
+  Stats: record({
+    ...{ sampledAt: TIME_OR_NULL, ageMs: NUMBER_OR_NULL, boundsMs: listOf(NUMBER) },
+    pairs: listOf(
+      record({
+        ...{ queue: TEXT, type: TEXT, counts: counts('blocked', 'pending', 'leased', 'running', 'dead') },
+        ...{ due: WHOLE, oldestAt: TIME_OR_NULL, created: WHOLE, revived: WHOLE },
+        ended: counts('completed', 'cancelled', 'expired', 'dead'),
+        attempts: ATTEMPTS,
+        ...{ waits: listOf(WHOLE), runs: listOf(WHOLE), waitMs: WHOLE, runMs: WHOLE },
+      }),
+    ),
+    unhandledTypes: listOf(TEXT),
+    workers: {
+      ...record({
+        ...{ live: WHOLE, paused: WHOLE, stopping: WHOLE, silent: WHOLE, slots: WHOLE, busy: WHOLE },
+        heartbeatDelayMs: NUMBER_OR_NULL,
+      }),
+      type: ['object', 'null'],
+      description: 'null for a caller for some queues',
+    },
+  }),
+  Series: record({
+    ...{ from: TIME, until: TIME, stepMs: WHOLE },
+    points: listOf(
+      record({
+        ...{ at: TIME, created: WHOLE, revived: WHOLE, completed: WHOLE, cancelled: WHOLE, expired: WHOLE },
+        ...{ dead: WHOLE, attempts: ATTEMPTS, waitMs: PERCENTILES, runMs: PERCENTILES },
+      }),
+    ),
+  }),
   Token: record({
     ...{ name: TEXT, role: { type: 'string', enum: ROLES }, queues: TEXTS_OR_NULL },
     ...{ createdAt: TIME, createdBy: TEXT, expiresAt: TIME_OR_NULL },
@@ -174,4 +209,8 @@ export const ENQUEUE_OPTIONS: Readonly<Record<string, Schema>> = {
 /** A page of a list: `after` begins the next one. */
 export function pageOf(name: string, items: string): Schema {
   return record({ [name]: listOf(ref(items)), after: TEXT_OR_NULL });
+}
+
+function counts(...names: readonly string[]): Schema {
+  return record(Object.fromEntries(names.map((name) => [name, WHOLE])));
 }

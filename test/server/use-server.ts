@@ -65,8 +65,11 @@ export function useServer(): ServerUnderTest {
         ...(sent !== undefined && { body: sent }),
       });
       const response = await server.fetch(request);
-      const answered = await response.text();
-      const parsed = answered === '' ? null : JSON.parse(answered);
+      const type = response.headers.get('content-type') ?? '';
+      // A stream has no end.
+      if (type === 'text/event-stream') await response.body?.cancel();
+      const answered = response.bodyUsed ? '' : await response.text();
+      const parsed = /json/.test(type) && answered !== '' ? JSON.parse(answered) : answered;
       const faults = faultsIn(method, path, response, parsed);
       if (faults.length > 0) throw new Error(`${method} ${path}: ${faults.join('; ')}: ${answered}`);
       return { status: response.status, body: parsed, headers: response.headers };

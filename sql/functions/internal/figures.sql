@@ -31,9 +31,5 @@ as $$
   left join stalled s on s.queue = c.queue and s.type = c.type
   left join taskq.task_types t on t.name = c.type
   left join taskq.open_breakers(_ts) as o on o.type = c.type
-  left join (
-    select distinct unnest(w.types) as name from taskq.workers w
-    where w.stopped_at is null and w.stop_requested_at is null
-      and w.heartbeat_at >= _ts - make_interval(secs => w.lease_ms / 1000.0)
-  ) as y on y.name = c.type
+  left join taskq.handled_types(_ts) as y on y.name = c.type
 $$;

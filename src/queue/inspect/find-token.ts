@@ -16,3 +16,13 @@ export async function findToken(db: Queryable, hash: string): Promise<FoundToken
   });
   return found;
 }
+
+/** Of these hashes of tokens, return those that are valid. */
+export async function findTokens(db: Queryable, hashes: readonly string[]): Promise<string[]> {
+  const rows = await db.query<{ hash: string }>({
+    text: `select h.hash from unnest($1::text[]) as h (hash)
+      where exists (select from taskq.find_token(h.hash))`,
+    values: [hashes],
+  });
+  return rows.map(({ hash }) => hash);
+}

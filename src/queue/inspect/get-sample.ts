@@ -9,6 +9,19 @@ export interface Sample {
   readonly bounds_ms: readonly number[];
   /** The largest first; those after the first `most` are one, with the names `_other`. */
   readonly pairs: readonly SampledPair[];
+  /** The types of waiting tasks that no live worker handles, and how many wait; like pairs, at most `most`. */
+  readonly unhandled: readonly { readonly type: string; readonly tasks: number }[];
+  /** Null: the sample is of some queues. */
+  readonly workers: WorkerCounts | null;
+}
+
+/** The workers that have not ended, as of their last heartbeats. */
+export interface WorkerCounts extends Readonly<Record<'live' | 'paused' | 'stopping' | 'silent', number>> {
+  /** Those of all but the silent ones. */
+  readonly slots: number;
+  readonly busy: number;
+  /** The longest time since the heartbeat of one that is not silent; null: there is none. */
+  readonly heartbeat_delay_ms: number | null;
 }
 
 export interface SampledPair {
@@ -31,11 +44,24 @@ export interface SampledPair {
   readonly run_ms: number;
 }
 
-/** Get the last sample, with the `most` largest queues and types. It reads no task. */
-export async function getSample(db: Queryable, most: number): Promise<Sample> {
-  const rows = await db.query<{ sample: Sample }>({
-    text: 'select taskq.get_sample($1) as sample',
-    values: [most],
+export interface SampleFilter {
+  /** Only these queues, as names in which `*` stands for any text; null: all. */
+  readonly queues?: readonly string[] | null;
+  /** Only a sample that is later than this one. */
+  readonly after?: string | null;
+}
+
+/** Get the last sample, with the `most` largest queues and types; null: there is no later one. It reads no task. */
+export async function getSample(db: Queryable, most: number): Promise<Sample>;
+export async function getSample(db: Queryable, most: number, filter: SampleFilter): Promise<Sample | null>;
+export async function getSample(
+  db: Queryable,
+  most: number,
+  { queues = null, after = null }: SampleFilter = {},
+): Promise<Sample | null> {
+  const rows = await db.query<{ sample: Sample | null }>({
+    text: 'select taskq.get_sample($1, $2, $3) as sample',
+    values: [most, queues, after],
   });
   return rows[0]!.sample;
 }

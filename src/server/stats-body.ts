@@ -1,0 +1,15 @@
+import type { Sample, WorkerCounts } from '../queue/inspect/get-sample.ts';
+import { camel } from './camel.ts';
+
+/** The most queues and types of an answer; the others are one, `_other`. */
+export const MOST_PAIRS = 1000;
+
+/** The body of `GET stats`, and of the events of `GET live`. */
+export function statsOf({ pairs, unhandled, workers, ...rest }: Sample): object {
+  return {
+    ...camel(rest),
+    pairs: pairs.map(camel),
+    unhandledTypes: unhandled.map(({ type }) => type),
+    workers: workers && camel(workers satisfies WorkerCounts),
+  };
+}
