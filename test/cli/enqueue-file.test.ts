@@ -180,7 +180,7 @@ describe('taskq enqueue --file', () => {
 
   test('--envelope: what is wrong with one is said with its line', async () => {
     const input =
-      '{"payload":1,"type":"dubble"}\n{"payload":1,"prio":2}\n{"x":1}\n[]\n{"payload":1,"delay":"1y"}\n';
+      '{"payload":1,"type":"dubble"}\n{"payload":1,"prio":2}\n{"x":1}\n[]\n{"payload":1,"delay":"1y"}\n{"payload":1,"onDead":"send-emial"}\n';
     const { code, stderr } = await project.run(['enqueue', 'double', '--file', '-', '--envelope'], { input });
     expect(code).toBe(2);
     expect(stderr).toContain('line 1: unknown type "dubble" (did you mean "double"?)');
@@ -188,6 +188,7 @@ describe('taskq enqueue --file', () => {
     expect(stderr).toContain('line 3: it has no "payload"');
     expect(stderr).toContain('line 4: expected an object such as {"payload": …}');
     expect(stderr).toContain('line 5: delay "1y": expected');
+    expect(stderr).toContain('line 6: unknown type "send-emial" (did you mean "send-email"?)');
     expect(stderr).toContain('has one JSON object such as {"payload": …} per line');
   });
 
@@ -279,9 +280,9 @@ describe('taskq enqueue --file', () => {
     await sleep(3000); // until it has taken the signal, of which nothing shows
     await goOn();
     expect(await taskq.exit).toEqual({ code: 130, signal: null });
-    // Where the machine is slow, a line of progress stands before it.
+    // Where the machine is slow, lines of progress stand before it.
     expect(taskq.stderr()).toMatch(
-      /^(enqueued .*\n)*taskq: interrupted by SIGINT; the first 30,000 tasks are enqueued — the rest starts at line 30001\n$/,
+      /^((reading|enqueued) .*\n)*taskq: interrupted by SIGINT; the first 30,000 tasks are enqueued — the rest starts at line 30001\n$/,
     );
     expect(await payloads('g')).toHaveLength(30_000);
   });

@@ -201,10 +201,15 @@ describe('taskq enqueue', () => {
     });
   });
 
+  test.each(['--on-complete', '--on-dead'])('so is one that %s names', async (flag) => {
+    const { code, stdout, stderr } = await project.run(['enqueue', 'double', flag, 'send-emial']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^taskq: unknown type "send-emial" \(did you mean "send-email"\?\): .*\n$/);
+  });
+
   test('--allow-unknown takes it', async () => {
-    expect(await project.json(['enqueue', 'of-tomorrow', '--allow-unknown'])).toMatchObject({
-      created: true,
-    });
+    const args = ['enqueue', 'of-tomorrow', '--on-complete', 'of-next-week', '--allow-unknown'];
+    expect(await project.json(args)).toMatchObject({ created: true });
   });
 
   test('a type that some worker has registered is known', async () => {

@@ -75,6 +75,7 @@ describe('taskq schedule add', () => {
     ['a name of 201 bytes', ['x'.repeat(201), '@daily', 'double'], 'expected at most 200 bytes'],
     ['no expression', ['x', 'daily', 'double'], 'expected 5 or 6 cron fields'],
     ['an unknown type', ['x', '@daily', 'duoble'], 'did you mean "double"'],
+    ['an unknown callback', ['x', '@daily', 'double', '--on-dead', 'duoble'], 'did you mean "double"'],
     ['a payload that is no JSON', ['x', '@daily', 'double', '{'], 'JSON'],
     ['an unknown policy', ['x', '@daily', 'double', '--missed', 'some'], '--missed "some"'],
     ['an unknown overlap', ['x', '@daily', 'double', '--overlap', 'skp'], 'did you mean "skip"'],

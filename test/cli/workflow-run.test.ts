@@ -93,6 +93,11 @@ describe('taskq workflow run', () => {
       { name: 'w', steps: [{ step: 'a', type: 'dubble' }] },
       'step "a": unknown type "dubble"',
     ],
+    [
+      'an unknown callback of a step',
+      { name: 'w', steps: [{ ...step('a'), onComplete: 'dubble' }] },
+      'step "a": unknown type "dubble"',
+    ],
     ['an unknown callback', { name: 'w', open: true, onEnd: 'dubble' }, 'unknown type "dubble"'],
     ['a payload its schema refuses', { name: 'w', steps: [{ step: 'a', type: 'send-email' }] }, 'step "a": '],
     [

@@ -7,7 +7,7 @@ import { JsonError, parseJson } from '../../lib/json.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
 import type { InputItem } from './input-item.ts';
-import type { KnownType, LookUpType } from './known-types.ts';
+import { type KnownType, type LookUpType, withKnownCallbacks } from './known-types.ts';
 import { memberText } from './member-text.ts';
 import { mergedOptions } from './task-options.ts';
 
@@ -48,8 +48,17 @@ export function itemChecker(rules: ItemRules): (item: InputItem) => CheckedItem 
       : makeOf(type, payload, options);
   };
 
-  const makeOf = (type: KnownType, payload: StoredPayload, options: object): NewTask | Promise<NewTask> =>
-    newTask(type.name, storablePayload(type.name, payload), optionsOf(type, options), type.schema);
+  const makeOf = (type: KnownType, payload: StoredPayload, options: object): NewTask | Promise<NewTask> => {
+    const made = newTask(
+      type.name,
+      storablePayload(type.name, payload),
+      optionsOf(type, options),
+      type.schema,
+    );
+    return made instanceof Promise
+      ? made.then((task) => withKnownCallbacks(task, rules.lookUp))
+      : withKnownCallbacks(made, rules.lookUp);
+  };
 
   const optionsOf = (type: KnownType, own: object): StoredEnqueueOptions => {
     // `--key-for` and `--on-held` apply to the keys of lines, and not every line has one.

@@ -10,7 +10,7 @@ import { obstacleText } from '../present/obstacle-text.ts';
 import { printable } from '../present/printable.ts';
 import type { Context } from '../run/context.ts';
 import { waitForEnds } from '../select/wait-for-ends.ts';
-import { typeLookUp } from './known-types.ts';
+import { typeLookUp, withKnownCallbacks } from './known-types.ts';
 import { readStdin } from './read-stdin.ts';
 import { refuseUnreadStdin } from './refuse-unread-stdin.ts';
 import { reportEnd } from './report-end.ts';
@@ -37,10 +37,10 @@ export async function enqueueOne(context: Context, task: OneTask): Promise<numbe
   const { defaults, schema } = await lookUp(type);
   const stored = mergedOptions(defaults, flags);
   const asked = { ...stored, ...(waitMs !== undefined && { notify_done: true }) };
-  const made = await newTask(type, payload, asked, schema);
+  const made = await withKnownCallbacks(await newTask(type, payload, asked, schema), lookUp);
 
   const db = await context.database();
-  // Allow unknown types: the lookup has checked the type, here first, and the database may not know it yet.
+  // Allow unknown types: the lookup has checked them, here first, and the database may not know them yet.
   const enqueued = await enqueue(db, made, true);
   if (!enqueued.created) {
     const holds = `task ${enqueued.id} holds the key ${printable(JSON.stringify(stored.key))}`;

@@ -2,6 +2,7 @@ import { UnknownTypeError } from '../../domain/errors.ts';
 import { checkedName } from '../../domain/names.ts';
 import type { StandardSchema } from '../../domain/standard-schema.ts';
 import { getType } from '../../queue/inspect/get-type.ts';
+import type { NewTask } from '../../queue/protocol/enqueue.ts';
 import { knownTypes } from '../../queue/protocol/known-types.ts';
 import { findHandlerFiles } from '../../worker/handlers/find-handlers.ts';
 import { loadFound } from '../../worker/handlers/load-handlers.ts';
@@ -50,6 +51,18 @@ export async function typeLookUp(context: Context, unknown: 'refused' | 'allowed
     found.set(name, known);
     return known;
   };
+}
+
+/** Look up the types of its `onComplete` and `onDead` as well, if it has them. Returns the task. */
+export function withKnownCallbacks(task: NewTask, lookUp: LookUpType): NewTask | Promise<NewTask> {
+  const { on_complete, on_dead } = task.options ?? {};
+  if (on_complete === undefined && on_dead === undefined) return task;
+  return lookUpAll([on_complete?.type, on_dead?.type], lookUp).then(() => task);
+}
+
+/** Look up each of these types that is defined. */
+export async function lookUpAll(types: readonly (string | undefined)[], lookUp: LookUpType): Promise<void> {
+  for (const type of types) if (type !== undefined) await lookUp(type);
 }
 
 /** Leave out what workers registered or an operator set: SQL resolves that for every producer, and it wins. */

@@ -8,7 +8,7 @@ import { shown } from '../../lib/shown.ts';
 import type { NewTask } from '../../queue/protocol/enqueue.ts';
 import { newTask } from '../../queue/protocol/new-task.ts';
 import type { NewWorkflow } from '../../queue/protocol/run-workflow.ts';
-import type { LookUpType } from './known-types.ts';
+import { type LookUpType, withKnownCallbacks } from './known-types.ts';
 import { elementTexts, memberText } from './member-text.ts';
 import { openInput } from './open-input.ts';
 import { mergedOptions } from './task-options.ts';
@@ -52,7 +52,8 @@ async function stepOf(value: unknown, text: string, number: number, lookUp: Look
     if (options.step === undefined) throw badOption('it has no name, "step"');
     const type = await lookUp(checkedName('type', named));
     const stored = storablePayload(type.name, { text: memberText(text, 'payload') ?? '{}', value: payload });
-    return await newTask(type.name, stored, mergedOptions(type.defaults, options), type.schema);
+    const task = await newTask(type.name, stored, mergedOptions(type.defaults, options), type.schema);
+    return await withKnownCallbacks(task, lookUp);
   } catch (error) {
     if (error instanceof TaskqError) error.message = `${what}: ${error.message}`;
     throw error;

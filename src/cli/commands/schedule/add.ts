@@ -35,17 +35,19 @@ export const scheduleAdd: CliCommand<AddOptions> = {
     const stored = normaliseScheduleOptions({ ...flagsOf(options), tz, missed, overlap, jitter }, (option) =>
       flagOf(option),
     );
-    const { typeLookUp } = await import('../../enqueue/known-types.ts');
+    const { lookUpAll, typeLookUp } = await import('../../enqueue/known-types.ts');
     const { readStdin } = await import('../../enqueue/read-stdin.ts');
     const { refuseMisfit } = await import('../../../queue/protocol/new-task.ts');
     const { setSchedule } = await import('../../../queue/operate/schedules.ts');
     const payload = parsePayload(type, json === '-' ? await readStdin(context) : json);
-    const { schema } = await (await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused'))(type);
+    const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
+    const { schema } = await lookUp(type);
+    await lookUpAll([options.onComplete, options.onDead], lookUp);
     await refuseMisfit(type, schema, payload.value);
     const by = await actingOf(options);
     const db = await context.database();
     const schedule = { name, expression, type, payload: payload.text, options: stored };
-    // The type has been looked up, also among the handlers here.
+    // The types have been looked up, also among the handlers here.
     const { created, nextAt } = await setSchedule(db, schedule, { by, allowUnknown: true });
     await context.output.answer({ name, created, next_at: nextAt }, ({ now }) => {
       const what = `schedule ${printable(name)} is ${created ? 'added' : 'changed'}`;

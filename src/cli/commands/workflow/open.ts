@@ -29,10 +29,10 @@ export const workflowOpen: CliCommand<OpenOptions> = {
     const name = checkedName('workflow', args[0]!);
     const given = { failFast, onStep, onFailing, onEnd, maxDead: maxDead && numberOf(maxDead) };
     const options = normaliseWorkflowOptions(given, flagOf);
-    const { typeLookUp } = await import('../../enqueue/known-types.ts');
+    const { lookUpAll, typeLookUp } = await import('../../enqueue/known-types.ts');
     const { runWorkflow } = await import('../../../queue/protocol/run-workflow.ts');
     const lookUp = await typeLookUp(context, allowUnknown ? 'allowed' : 'refused');
-    for (const type of [onStep, onFailing, onEnd]) if (type !== undefined) await lookUp(type);
+    await lookUpAll([onStep, onFailing, onEnd], lookUp);
     const db = await context.database();
     const workflow = { name, options: { ...options, open: true }, steps: [] };
     const { id } = await runWorkflow(db, workflow, { allowUnknown: true });

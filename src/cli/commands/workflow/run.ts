@@ -23,17 +23,15 @@ export const workflowRun: CliCommand<RunOptions> = {
   async run(context, { args, options }) {
     const { wait } = options;
     const limitMs = typeof wait === 'string' ? parseDuration(wait, '--wait') : Number.POSITIVE_INFINITY;
-    const { typeLookUp } = await import('../../enqueue/known-types.ts');
+    const { lookUpAll, typeLookUp } = await import('../../enqueue/known-types.ts');
     const { readWorkflow } = await import('../../enqueue/read-workflow.ts');
     const { runWorkflow } = await import('../../../queue/protocol/run-workflow.ts');
     const lookUp = await typeLookUp(context, options.allowUnknown ? 'allowed' : 'refused');
     const workflow = await readWorkflow(args[0]!, lookUp);
     const db = await context.database();
-    // The types of the steps have been looked up, also among the handlers here; those of what follows have not.
-    for (const callback of ['on_step', 'on_failing', 'on_end'] as const) {
-      const { type } = workflow.options[callback] ?? {};
-      if (type !== undefined) await lookUp(type);
-    }
+    // Those of the steps have been looked up.
+    const { on_step, on_failing, on_end } = workflow.options;
+    await lookUpAll([on_step?.type, on_failing?.type, on_end?.type], lookUp);
     const started = await runWorkflow(db, workflow, { allowUnknown: true });
     if (wait === undefined) {
       // Not `steps`: those of workflow wait are counts.
