@@ -191,14 +191,9 @@ export class QueueSchedules<Type extends string> implements Schedules<Type> {
     const zone = checkedZone(tz);
     if (!Number.isInteger(count) || count < 1 || count > 1000)
       throw badOption(`count ${count}: expected a whole number from 1 to 1000`);
-    const { nextTick } = await import('../domain/schedule/next-tick.ts');
-    const ticks: Date[] = [];
-    for (let at: number | undefined = (from ?? new Date()).getTime(); ticks.length < count; ) {
-      at = nextTick(parsed, zone, at);
-      if (at === undefined) break;
-      ticks.push(new Date(at));
-    }
-    return ticks;
+    const { nextTicks } = await import('../domain/schedule/next-ticks.ts');
+    const ticks = nextTicks(parsed, zone, { from: (from ?? new Date()).getTime(), count });
+    return ticks.map((tick) => new Date(tick));
   }
 }
 

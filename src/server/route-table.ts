@@ -10,6 +10,7 @@ import { SCHEDULE_READS } from './routes/schedules.ts';
 import { STATS_READS } from './routes/stats.ts';
 import { TASK_VERBS } from './routes/task-verbs.ts';
 import { TASK_READS } from './routes/tasks.ts';
+import { TOKENS } from './routes/tokens.ts';
 import { TYPE_VERBS } from './routes/type-verbs.ts';
 import { TYPE_READS } from './routes/types.ts';
 import { WORKER_VERBS } from './routes/worker-verbs.ts';
@@ -35,5 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...WORKFLOW_VERBS,
   ...EVENT_READS,
   ...STATS_READS,
+  ...TOKENS,
   ...META,
 ];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useServer } from './use-server.ts';
 
-const { database, open, ask } = useServer();
+const { database, open, ask, token } = useServer();
 const API = '/api/v1';
 
 test('a queue is set, paused and resumed, by whoever the caller is', async () => {
@@ -116,6 +116,47 @@ test('a schedule is created, replaced, run, paused, resumed and removed', async 
   expect((await ask('DELETE', path)).body).toEqual({ removed: true });
   for (const verb of ['pause', 'resume', 'run'])
     expect((await ask('POST', `${path}/${verb}`)).status).toBe(404);
+});
+
+test('the next ticks of a schedule are shown, and those that another expression would give', async () => {
+  open();
+  const path = `${API}/schedules/half%20past`;
+  await ask('PUT', path, {
+    body: { expression: '30 2 * * *', tz: 'Asia/Kolkata', type: 'work', jitter: '10m' },
+  });
+  const { body } = await ask('GET', `${path}/preview?count=3`);
+  expect(body).toMatchObject({ expression: '30 2 * * *', tz: 'Asia/Kolkata' });
+  expect(body.ticks).toHaveLength(3);
+  for (const { tick, local, due } of body.ticks) {
+    expect([tick.slice(10), local.slice(14)]).toEqual(['T21:00:00.000Z', ' 02:30:00 +05:30']);
+    expect(Date.parse(due) - Date.parse(tick)).toBeLessThan(600_000);
+  }
+  expect((await ask('GET', `${path}/preview`)).body.ticks).toHaveLength(5);
+  const query = 'expression=0%206%20*%20*%20*&tz=Europe/Berlin&count=1';
+  const other = (await ask('GET', `${API}/schedules/new/preview?${query}`)).body;
+  expect(other).toMatchObject({
+    tz: 'Europe/Berlin',
+    ticks: [{ local: expect.stringContaining('06:00:00') }],
+  });
+  for (const wrong of ['expression=when', 'expression=@daily&tz=Mars', 'count=0', 'count=101'])
+    expect((await ask('GET', `${path}/preview?${wrong}`)).status).toBe(400);
+  expect((await ask('GET', `${API}/schedules/none/preview`)).status).toBe(404);
+});
+
+test('a token is revoked: the next request with it is refused', async () => {
+  open({ authorize: () => null });
+  const [admin, other] = [await token({ role: 'admin' }), await token()];
+  const names = async () =>
+    (await ask('GET', `${API}/tokens`, { token: admin })).body.tokens.map(
+      ({ name }: { name: string }) => name,
+    );
+  expect(await names()).toEqual([admin, other]);
+  expect((await ask('GET', `${API}/queues`, { token: other })).status).toBe(200);
+  const path = `${API}/tokens/${other}/revoke`;
+  expect((await ask('POST', path, { token: admin })).body).toEqual({ revoked: true });
+  expect((await ask('GET', `${API}/queues`, { token: other })).status).toBe(401);
+  expect((await ask('POST', path, { token: admin })).status).toBe(404);
+  expect(await names()).toEqual([admin]);
 });
 
 test('a workflow is shown, closed, cancelled and awaited', async () => {

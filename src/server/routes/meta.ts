@@ -1,9 +1,7 @@
-import { listTokens } from '../../queue/inspect/list-tokens.ts';
 import { checkSchema } from '../../queue/schema/check-schema.ts';
 import { answers200 } from '../answers.ts';
-import { camel } from '../camel.ts';
 import { ok, type Route } from '../route.ts';
-import { FLAG, listOf, MEMBERS, record, ref } from '../schema.ts';
+import { FLAG, MEMBERS, record } from '../schema.ts';
 
 const health: Route = {
   method: 'GET',
@@ -43,16 +41,4 @@ const document: Route = {
   },
 };
 
-const tokens: Route = {
-  method: 'GET',
-  path: '/tokens',
-  role: 'admin',
-  queues: 'all',
-  summary: 'List the tokens: names, roles, queues and times, never the tokens themselves.',
-  answers: answers200('The tokens', record({ tokens: listOf(ref('Token')) })),
-  async handle({ db }) {
-    return ok({ tokens: (await listTokens(db)).map(camel) });
-  },
-};
-
-export const META: readonly Route[] = [health, ready, document, tokens];
+export const META: readonly Route[] = [health, ready, document];

@@ -33,20 +33,13 @@ export const schedulePreview: CliCommand<PreviewOptions> = {
     const tz = options.tz === undefined ? undefined : checkedZone(options.tz, '--tz');
     const found = await scheduleOf(context, args[0]!);
     const zone = tz ?? found.tz;
-    const { nextTick } = await import('../../../domain/schedule/next-tick.ts');
-    const expression = parseExpression(found.expression);
-    const from = fromAt ?? Date.now();
-    const ticks: number[] = [];
-    for (let at = from; ticks.length < count; ) {
-      const tick = nextTick(expression, zone, at, found.anchor ?? from);
-      if (tick === undefined) break;
-      at = ticks[ticks.push(tick) - 1]!;
-    }
-    const { localAt } = await import('../../../domain/schedule/zone.ts');
+    const { localText, nextTicks } = await import('../../../domain/schedule/next-ticks.ts');
     const { jitterOf } = await import('../../../domain/schedule/jitter.ts');
+    const expression = parseExpression(found.expression);
+    const ticks = nextTicks(expression, zone, { from: fromAt ?? Date.now(), count, anchor: found.anchor });
     const answers = ticks.map((tick) => ({
       tick: new Date(tick).toISOString(),
-      local: localText(localAt(zone, tick), localAt(zone, tick) - tick),
+      local: localText(zone, tick),
       due: new Date(
         tick + (found.name === null ? 0 : jitterOf(found.name, tick, found.jitterMs)),
       ).toISOString(),
@@ -96,17 +89,4 @@ function countOf(text: string): number {
 
 function instantOf(text: string): number {
   return Date.parse(normaliseEnqueueOptions({ at: text }, () => '--from').at!);
-}
-
-const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
-
-/** `Sun 2030-03-31 03:00:00 +02:00` */
-function localText(local: number, offsetMs: number): string {
-  const date = new Date(local);
-  const minutes = Math.round(Math.abs(offsetMs) / 60_000);
-  const offset = [Math.floor(minutes / 60), minutes % 60]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
-  const time = date.toISOString().slice(0, 19).replace('T', ' ');
-  return `${WEEKDAYS[date.getUTCDay()]} ${time} ${offsetMs < 0 ? '-' : '+'}${offset}`;
 }
