@@ -145,7 +145,7 @@ export class TestRun {
     };
     const parents = async (query: ParentsQuery) =>
       givenParents(place, query) ?? getParents(this.#db, task.id, query);
-    const ctx = new Context(attempt, { output: outputTo(attempt, notes), parents, transactions, check });
+    const ctx = new Context(attempt, { output: outputTo(attempt, notes), parents, transactions }, check);
     const outcome = await runInline(attempt, handler, ctx);
     callOff();
     if (attempt.recorded === undefined) await this.#note(task, attempt, notes, outcome);

@@ -3,7 +3,7 @@ import { Throttle } from '../lib/throttle.ts';
 import { countUnfinished, type Unfinished } from '../queue/protocol/count-unfinished.ts';
 import { type ClaimLoopHost, claimLoop } from './claim/claim-loop.ts';
 import { claimRoom, NO_ROOM, type Room } from './claim/claim-room.ts';
-import { Claimer } from './claim/claimer.ts';
+import { Claimer, type ClaimerHost } from './claim/claimer.ts';
 import type { WorkerState } from './worker-state.ts';
 
 /** After each count of unfinished tasks, wait this many times as long as it took. */
@@ -12,21 +12,16 @@ const COUNT_PAUSE_FACTOR = 20;
 /** Claim tasks for a worker until it stops, and stop it when its work is done. */
 export function claimUntilStopped(state: WorkerState): Promise<void> {
   const { ledger, cursor, sweeper, promised, executor, refused, claimContext, shutdown } = state;
-  const { slotFreed, workArrived } = state;
-  const claimer = new Claimer({
-    worker: state,
-    ledger,
-    cursor,
-    sweeper,
-    promised,
+  const claimerHost: ClaimerHost = {
     form: state.options.claim,
     onClaimed: (reservation, tasks) => executor.take(reservation, tasks),
     onRefused: ({ id, type, queue, error, code }) =>
       refused.log({ task_id: id, type, queue, error: `${error} (SQLSTATE ${code})` }),
-  });
+  };
+  const claimer = new Claimer({ worker: state, ledger, cursor, sweeper, promised, host: claimerHost });
   const host = new ClaimHost(state);
   const { stop } = shutdown;
-  return claimLoop({ host, claimer, context: claimContext, promised, slotFreed, workArrived, stop });
+  return claimLoop({ host, claimer, context: claimContext, promised, wakeups: state, stop });
 }
 
 /** Decides how much a worker claims, and when it has nothing left to claim. */

@@ -11,9 +11,9 @@ import { mayRun, type Orders } from '../queue/protocol/orders.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import { notGranted } from '../queue/schema/not-granted.ts';
 import type { Attempt } from './attempt/attempt.ts';
+import type { ContextHost } from './attempt/context.ts';
 import type { HandlerOutput } from './attempt/handler-output.ts';
 import { HandlerTransactions } from './attempt/handler-transactions.ts';
-import type { ReadParents } from './attempt/parents.ts';
 import type { Transactions } from './attempt/transact.ts';
 import { ClaimContext } from './claim/claim-context.ts';
 import { ClaimCursor } from './claim/claim-cursor.ts';
@@ -165,7 +165,15 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     });
   }
 
-  transactionsOf(held: StartedTask): Transactions {
+  contextHostOf(held: StartedTask): ContextHost {
+    return {
+      output: this.#outputOf(held),
+      parents: (query) => getParents(this.#beside, held.task.id, query),
+      transactions: this.#transactionsOf(held),
+    };
+  }
+
+  #transactionsOf(held: StartedTask): Transactions {
     return {
       workerId: this.workerId,
       begin: (setting, value) => this.transactions.begin(setting, value),
@@ -179,11 +187,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
     };
   }
 
-  parentsOf({ task }: StartedTask): ReadParents {
-    return (query) => getParents(this.#beside, task.id, query);
-  }
-
-  outputOf(held: StartedTask): HandlerOutput {
+  #outputOf(held: StartedTask): HandlerOutput {
     const { notes } = this.reporter;
     const { events } = this.options;
     return {

@@ -17,11 +17,12 @@ import { type Transactions, transact } from './transact.ts';
 
 /** What a context passes on to. */
 export interface ContextHost {
+  /** Where everything goes that the handler reports while it runs. */
   readonly output: HandlerOutput;
+  /** Reads how the parents of its step have ended. */
   readonly parents: ReadParents;
+  /** Where the handler opens its own transactions. */
   readonly transactions: Transactions;
-  /** Compares the payloads that the handler enqueues with the schemas of its worker's handlers. */
-  readonly check: PayloadCheck;
 }
 
 /** The context a handler receives for its task. */
@@ -35,7 +36,8 @@ export class Context implements TaskContext {
   #followUps: FollowUpList | undefined;
   #isOver = false;
 
-  constructor(attempt: Attempt, { output, parents, transactions, check }: ContextHost) {
+  /** `check` compares the payloads that the handler enqueues with the schemas of its worker's handlers. */
+  constructor(attempt: Attempt, { output, parents, transactions }: ContextHost, check: PayloadCheck) {
     this.#attempt = attempt;
     this.#output = output;
     this.#parents = parents;

@@ -20,15 +20,20 @@ export interface ClaimLoopHost {
   onStatementFailed(error: unknown): void;
 }
 
+/** What wakes a claim loop. */
+export interface ClaimWakeups {
+  /** Triggered when there may be room for more tasks. */
+  readonly slotFreed: Wakeup;
+  /** Triggered when there may be tasks to claim. */
+  readonly workArrived: Wakeup;
+}
+
 export interface ClaimLoopOptions {
   readonly host: ClaimLoopHost;
   readonly claimer: Claimer;
   readonly context: ClaimContext;
   readonly promised: PromisedClaim;
-  /** Triggered when there may be room for more tasks. */
-  readonly slotFreed: Wakeup;
-  /** Triggered when there may be tasks to claim. */
-  readonly workArrived: Wakeup;
+  readonly wakeups: ClaimWakeups;
   readonly stop: AbortSignal;
 }
 
@@ -51,7 +56,8 @@ interface Mark {
 
 /** Claim whenever there is room and a task to claim, until `stop`. */
 export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
-  const { host, claimer, context, promised, slotFreed, workArrived, stop } = options;
+  const { host, claimer, context, promised, wakeups, stop } = options;
+  const { slotFreed, workArrived } = wakeups;
   const arrivals = new ArrivalRate();
   /**
    * Set while the worker is marked as idle, so that producers send hints. An occasional task leaves the mark in place.
@@ -98,11 +104,11 @@ export async function claimLoop(options: ClaimLoopOptions): Promise<void> {
 }
 
 /**
- * Sleep until a hint, the next due task, the time when a limited queue is open again, or the next poll. The mark is set before the last look, because tasks committed
- * before it was visible sent no hint. Returns how many tasks the last look claimed; if there are any, the sleep ends.
+ * Sleep until a hint, the next due task, the time when a limited queue is open again, or the next poll. The mark is set
+ * before the last look, because tasks committed before it was visible sent no hint. Returns how many tasks the last look claimed; if there are any, the sleep ends.
  */
 async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number> {
-  const { host, claimer, context, workArrived, stop } = options;
+  const { host, claimer, context, wakeups, stop } = options;
   if (performance.now() > mark.until || !host.receivesHints) mark.since = performance.now();
   // The longer the mark has been set, the fewer open transactions have not seen it.
   for (let napMs = Math.max(FIRST_NAP_MS, performance.now() - mark.since); ; napMs *= 2) {
@@ -115,7 +121,7 @@ async function sleepIdle(options: ClaimLoopOptions, mark: Mark): Promise<number>
     if (got > 0 || claimer.wantsSlot) return got;
     const sleepMs = Math.min(pollMs, napMs);
     const nextMs = Math.min(dueMs ?? Infinity, claimer.opensInMs ?? Infinity);
-    const waited = await workArrived.wait(Math.max(1, Math.min(sleepMs, nextMs)), stop);
+    const waited = await wakeups.workArrived.wait(Math.max(1, Math.min(sleepMs, nextMs)), stop);
     if (waited !== 'elapsed' || nextMs <= sleepMs) return 0;
   }
 }

@@ -10,17 +10,21 @@ import type { ClaimingWorker } from './claiming-worker.ts';
 import type { PromisedClaim } from './promised-claim.ts';
 import type { Sweeper } from './sweeper.ts';
 
+/** Where a claimer puts what its claims bring. */
+export interface ClaimerHost {
+  readonly form: ClaimForm;
+  onClaimed(reservation: Reservation, tasks: readonly ClaimedTask[]): void;
+  /** The database refuses to lease this task. */
+  onRefused(task: RefusedClaim): void;
+}
+
 export interface ClaimerOptions {
   readonly worker: ClaimingWorker;
   readonly ledger: Ledger;
   readonly cursor: ClaimCursor;
   readonly sweeper: Sweeper;
   readonly promised: PromisedClaim;
-  readonly form: ClaimForm;
-  /** A claim brought these tasks. */
-  readonly onClaimed: (reservation: Reservation, tasks: readonly ClaimedTask[]) => void;
-  /** The database refuses to lease this task. */
-  readonly onRefused: (task: RefusedClaim) => void;
+  readonly host: ClaimerHost;
 }
 
 /** A claim that finds the limit of a queue locked comes again after this; then after up to 16 times as long. */
@@ -101,7 +105,7 @@ export class Claimer {
     queues: readonly string[],
     leaseMs: number,
   ): Promise<Claimed> {
-    const { worker, ledger, cursor, promised, form, onClaimed, onRefused } = this.#options;
+    const { worker, ledger, cursor, promised, host } = this.#options;
     const { db, workerId, types } = worker;
     const began = performance.now();
     const { isOwed } = promised;
@@ -118,7 +122,13 @@ export class Claimer {
     let claimed: Claimed;
     promised.paid();
     try {
-      claimed = await claim(db, { ...request, form, leaseMs, deadlineMs, oneByOne: this.#oneByOne });
+      claimed = await claim(db, {
+        ...request,
+        form: host.form,
+        leaseMs,
+        deadlineMs,
+        oneByOne: this.#oneByOne,
+      });
       this.#oneByOne = false;
     } catch (error) {
       if (isOwed) promised.owe();
@@ -138,8 +148,8 @@ export class Claimer {
     const now = performance.now();
     if (!claimed.isProbe)
       cursor.claimed({ ...claimed, look, short: tasks.length < reservation.size, costMs: now - began }, now);
-    onClaimed(reservation, tasks);
-    claimed.refused.forEach(onRefused);
+    host.onClaimed(reservation, tasks);
+    for (const task of claimed.refused) host.onRefused(task);
     return claimed;
   }
 }

@@ -4,11 +4,9 @@ import type { Wakeup } from '../../lib/wakeup.ts';
 import { refuseMisfit } from '../../queue/protocol/new-task.ts';
 import { Attempt, type AttemptIsolation } from '../attempt/attempt.ts';
 import { BatchFilling } from '../attempt/batch-filling.ts';
+import type { ContextHost } from '../attempt/context.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
-import type { HandlerOutput } from '../attempt/handler-output.ts';
 import type { HandlerTransactions } from '../attempt/handler-transactions.ts';
-import type { ReadParents } from '../attempt/parents.ts';
-import type { Transactions } from '../attempt/transact.ts';
 import { functionOf } from '../handlers/db-function.ts';
 import type { AbortReason } from '../handlers/handler.ts';
 import type { Handler } from '../handlers/load-handler.ts';
@@ -39,8 +37,8 @@ export interface ExecutorHost {
   timeoutOf(task: ClaimedTask): number | null;
   /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
-  /** Where everything goes that the handler of this task reports while it runs. */
-  outputOf(held: StartedTask): HandlerOutput;
+  /** What the context of this task's handler passes on to. */
+  contextHostOf(held: StartedTask): ContextHost;
   /** Whether a task may run here now. */
   serves(task: ClaimedTask): boolean;
   /** There is a new report; of this task, if it has just ended. */
@@ -49,10 +47,6 @@ export interface ExecutorHost {
   onLost(held: HeldTask): void;
   /** The handler's own transaction has recorded the task; `ended`: how the handler itself ended. */
   onRecorded(held: StartedTask & EndedTask, ended: Outcome): void;
-  /** Reads how the parents of its step have ended. */
-  parentsOf(held: StartedTask): ReadParents;
-  /** Where the handler of this task opens its own transactions. */
-  transactionsOf(held: StartedTask): Transactions;
   readonly transactions: HandlerTransactions;
 }
 
@@ -98,9 +92,7 @@ export class Executor {
         transactions: host.transactions.settings,
         check: this.#checkPayload,
       }),
-      outputOf: (held) => host.outputOf(held),
-      parentsOf: (held) => host.parentsOf(held),
-      transactionsOf: (held) => host.transactionsOf(held),
+      contextHostOf: (held) => host.contextHostOf(held),
       check: this.#checkPayload,
       onEnded: (held, outcome) => this.#end(held, outcome),
     };

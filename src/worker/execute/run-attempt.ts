@@ -1,10 +1,7 @@
 import { type Outcome, outcomeOf } from '../../domain/outcome.ts';
-import { Context } from '../attempt/context.ts';
+import { Context, type ContextHost } from '../attempt/context.ts';
 import type { PayloadCheck } from '../attempt/follow-up-list.ts';
-import type { HandlerOutput } from '../attempt/handler-output.ts';
-import type { ReadParents } from '../attempt/parents.ts';
 import { runInline } from '../attempt/run-inline.ts';
-import type { Transactions } from '../attempt/transact.ts';
 import type { Handler } from '../handlers/load-handler.ts';
 import type { HandlerProcesses, LoadedHandler } from '../isolation/handler-processes.ts';
 import type { StartedTask } from '../lease/held-task.ts';
@@ -16,12 +13,7 @@ export interface AttemptHost {
   /** Mark a suspect as running in the database. False: another worker has its lease. */
   markRunning(held: StartedTask): Promise<boolean>;
   readonly processes: HandlerProcesses;
-  /** Where everything goes that a handler reports while it runs. */
-  outputOf(held: StartedTask): HandlerOutput;
-  /** Reads how the parents of its step have ended. */
-  parentsOf(held: StartedTask): ReadParents;
-  /** Where a handler opens its own transactions. */
-  transactionsOf(held: StartedTask): Transactions;
+  contextHostOf(held: StartedTask): ContextHost;
   /** Compares the payloads that handlers enqueue with the schemas of this worker's handlers. */
   readonly check: PayloadCheck;
   /** The handler has ended: conclude the attempt. */
@@ -46,12 +38,10 @@ async function markAndRun(held: StartedTask, handler: Handler, host: AttemptHost
 
 function run(held: StartedTask, handler: Handler, host: AttemptHost): Promise<Outcome> {
   const { attempt } = held;
-  const output = host.outputOf(held);
-  const parents = host.parentsOf(held);
-  const transactions = host.transactionsOf(held);
+  const contextHost = host.contextHostOf(held);
   return attempt.isIsolated
-    ? host.processes.run(attempt, handler as LoadedHandler, { output, parents, transactions })
-    : runInline(attempt, handler, new Context(attempt, { output, parents, transactions, check: host.check }));
+    ? host.processes.run(attempt, handler as LoadedHandler, contextHost)
+    : runInline(attempt, handler, new Context(attempt, contextHost, host.check));
 }
 
 /** What a conclusion has made of a task; 'over': it was concluded before. */

@@ -4,7 +4,7 @@ import { Latest } from '../../lib/latest.ts';
 import { refused } from '../../lib/open-transaction.ts';
 import { messageOf } from '../../lib/thrown.ts';
 import { Attempt } from '../attempt/attempt.ts';
-import { Context } from '../attempt/context.ts';
+import { Context, type ContextHost } from '../attempt/context.ts';
 import type { HandlerOutput } from '../attempt/handler-output.ts';
 import { HandlerTransactions } from '../attempt/handler-transactions.ts';
 import { runInline } from '../attempt/run-inline.ts';
@@ -45,15 +45,15 @@ function outputOf(attempt: Attempt): HandlerOutput {
 }
 
 function contextOf(attempt: Attempt, itsTransactions: Transactions): Context {
-  return new Context(attempt, {
+  const host: ContextHost = {
     output: outputOf(attempt),
     parents: async (query) => {
       if (attempt !== current) throw refused('the parents cannot be read: the attempt has ended');
       return parents.read(query);
     },
     transactions: itsTransactions,
-    check: checks.ask,
-  });
+  };
+  return new Context(attempt, host, checks.ask);
 }
 
 /** Handlers by path. */

@@ -40,7 +40,7 @@ test('a field that changes after its line does not change the line', () => {
     kept.push(loggedLine(level, message, fields).fields);
   const task = { id: '1', leaseNo: 1, type: 'copy', queue: 'default', payload: '{}', attempts: 0 };
   const attempt = new Attempt({ ...task, traceparent: null, tick: null, workflow: null });
-  const { log } = new Context(attempt, { output: { write } } as unknown as ContextHost);
+  const { log } = new Context(attempt, { output: { write } } as unknown as ContextHost, () => undefined);
   const flat = { rows: 1 };
   const deep = { of: { rows: 1 } };
   log.info('flat', flat);

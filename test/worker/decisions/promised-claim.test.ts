@@ -36,7 +36,7 @@ async function loop(rooms: readonly Room[], promised: PromisedClaim, onClaim = (
   } as unknown as Claimer;
   const context = { queuesKnown: () => ['a'], queuesNow: async () => ['a'] } as unknown as ClaimContext;
   const wakeups = { slotFreed: new Wakeup(), workArrived: new Wakeup() };
-  await claimLoop({ host, claimer, context, promised, ...wakeups, stop: stop.signal });
+  await claimLoop({ host, claimer, context, promised, wakeups, stop: stop.signal });
   return done;
 }
 
