@@ -72,3 +72,13 @@ test('--follow prints what ends later, until it is stopped', async () => {
   following.kill('SIGINT');
   expect(await following.exit).toMatchObject({ code: 130 });
 });
+
+test('without a queue that records events it names the setting', async () => {
+  const all = ['default', 'mail'];
+  for (const queue of all) await project.run(['queues', 'set', queue, '--record-events', 'default']);
+  expect(await project.run(['events', '--after', 'now'])).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: 'no queue records events: see taskq queues set --record-events\n',
+  });
+});

@@ -123,6 +123,15 @@ describe('taskq types', () => {
     expect(await row()).not.toContain('2/1m');
   });
 
+  test('set that removes the last setting of a type leaves none to print', async () => {
+    await project.run(['types', 'add', 'plain']);
+    await project.run(['types', 'set', 'plain', '--priority', '3']);
+    expect(await project.run(['types', 'set', 'plain', '--priority', 'default'])).toMatchObject({
+      stdout: '',
+      stderr: 'type "plain" has no settings\n',
+    });
+  });
+
   const lastId = async () => (await project.client.query('select max(id) as id from taskq.tasks')).rows[0].id;
 
   test.each([

@@ -1,8 +1,10 @@
+import type { Queryable } from '../../lib/database.ts';
 import { stringifyExact } from '../../lib/exact-json.ts';
 import type { EventRow } from '../../queue/inspect/read-events.ts';
 import { printable } from '../present/printable.ts';
 import { localTime } from '../present/times.ts';
 import type { CliCommand } from '../run/command.ts';
+import type { Context } from '../run/context.ts';
 
 interface EventsOptions {
   readonly after?: string;
@@ -29,18 +31,28 @@ Whoever stores the position of the last one processed, and begins after it the n
       context.database(),
       import('../../queue/inspect/event-pages.ts'),
     ]);
-    const pages = eventPages(db, {
-      after: options.after,
-      follows: options.follow === true,
-      signal: context.signal,
-    });
+    const follows = options.follow === true;
+    if (follows) await noteUnrecorded(context, db);
+    const pages = eventPages(db, { after: options.after, follows, signal: context.signal });
+    let isEmpty = true;
     for await (const page of pages) {
       for (const event of page) {
+        isEmpty = false;
         output.data(output.format === 'json' ? stringifyExact(event) : textOf(event));
       }
     }
+    if (isEmpty && !follows) await noteUnrecorded(context, db);
   },
 };
+
+/** Explain why there is no event, if no queue records any. */
+async function noteUnrecorded({ output }: Context, db: Queryable): Promise<void> {
+  if (output.isQuiet) return;
+  const { listQueues } = await import('../../queue/inspect/list-queues.ts');
+  const queues = await listQueues(db);
+  if (queues.some(({ record_events }) => record_events)) return;
+  output.talk('no queue records events: see taskq queues set --record-events');
+}
 
 function textOf({ at, id, queue, type, status, reason }: EventRow): string {
   return printable(

@@ -2,6 +2,7 @@ import { probeAfterMs } from '../../../domain/breaker.ts';
 import { checkedName } from '../../../domain/names.ts';
 import { TYPE_SETTINGS } from '../../../domain/setting-tables.ts';
 import { badOption } from '../../../lib/bad-option.ts';
+import { shown } from '../../../lib/shown.ts';
 import { getType } from '../../../queue/inspect/get-type.ts';
 import { setType } from '../../../queue/operate/set-type.ts';
 import {
@@ -51,6 +52,7 @@ the next one tries after the same time. taskq types resume ends it at once.`,
     if (typeof settings.queue === 'string')
       await noteUnusedQueues(context.output, db, await unknownQueues(db, [settings.queue]));
     const applies = (await getType(db, name)) ?? {};
+    if (Object.keys(applies).length === 0) context.output.talk(`type ${shown(name)} has no settings`);
     await context.output.answer({ name, settings: applies }, (screen) => formatSettings(applies, screen));
   },
 };
