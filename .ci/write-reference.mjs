@@ -279,7 +279,7 @@ with the rights of the owner of the schema, so a caller needs no right on a tabl
 * A function that answers for many ids returns a row for each, with an \`answer\`; \`extra\` is JSON with more, and null
   if there is no more.
 * A call takes effect with the caller's transaction, and not at all if that is rolled back. Workers should commit each
-  call at once: a claim in an open transaction is seen by nobody.
+  call at once: no other session sees a claim in an open transaction.
 * Who acts is the role of the session (\`session_user\`), which \`set role\` does not change. The name given as \`by\` stands
   beside it.
 * The time is that of the database's clock, also in a transaction that began long ago.

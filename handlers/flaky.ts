@@ -1,6 +1,6 @@
 import { defineHandler } from 'taskq';
 
-/** Fails as often as it is told, then succeeds: to see retries at work. */
+/** Fails `payload.failures` times, then succeeds: shows retries at work. */
 export default defineHandler<{ failures: number }>({
   maxAttempts: 5,
   backoff: { kind: 'exponential', base: '200ms', max: '2s' },

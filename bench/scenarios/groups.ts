@@ -41,7 +41,7 @@ export const groups: Scenario = {
   },
 };
 
-/** In a thousand groups. The first of each gets the slot, and nobody handles its type. */
+/** In a thousand groups. The first of each gets the slot, and no worker handles its type. */
 const BLOCKED = `with added as (
     insert into taskq.tasks (type, payload, available_at, not_before, created_at, group_key, gate, status)
     select 'nobody', '{"n":0}', 'infinity', ts, ts, 'group ' || n % 1000, 'w', 'blocked'

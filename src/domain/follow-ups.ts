@@ -16,7 +16,7 @@ export interface FollowUpOptions extends EnqueueOptions {
   readonly allowUnknown?: true;
 }
 
-/** So many tasks may follow one. */
+/** At most this many tasks may follow one. */
 export const MAX_FOLLOW_UPS = 10_000;
 /** Limit their text together, in characters: one statement stores them. */
 export const MAX_FOLLOW_UPS_LENGTH = 16_000_000;

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { shortBytes } from './storable.ts';
 
-/** How far a task has come, as its handler says. */
+/** How far a task has come, as its handler reports it. */
 export interface Progress {
   /** A share from 0 to 1, or any other measure. */
   readonly value: number;

@@ -13,7 +13,7 @@ export interface SingleHost {
   /** Asks the server to cancel the statement that runs in this process. */
   cancel(pid: number): Promise<unknown>;
   /**
-   * Takes the connection back: `clean`: its session is as it was; `open`: the transaction is to be rolled back;
+   * Takes the connection back: `clean`: its session is as it was; `open`: roll the transaction back;
    * `broken`: it is of no use.
    */
   onEnd(how: 'clean' | 'open' | 'broken'): void;

@@ -77,7 +77,7 @@ export interface TaskRecord<Type = string, Payload = unknown, Result = unknown> 
   readonly again: NextTask<Payload> | null;
 }
 
-/** How far a task has come, as its handler says. */
+/** How far a task has come, as its handler reports it. */
 export interface TaskProgress {
   /** A share from 0 to 1, or any other number. */
   readonly value: number;

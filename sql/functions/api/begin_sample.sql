@@ -1,7 +1,7 @@
--- Returns whether counts are to be folded and a sample is to be taken now, for all workers together: every 15 seconds,
--- with the gap doubled after each turn that began and did not succeed, up to 16 times. If true, the caller begins now,
--- with taskq.fold_counts and taskq.take_sample, each in a transaction of its own. A time in the future (the clock was
--- set back) counts as due. Null: another transaction has locked the row of the turn.
+-- Returns whether to fold counts and take a sample now, for all workers together: every 15 seconds, with the gap
+-- doubled after each turn that began and did not succeed, up to 16 times. If true, the caller begins now, with
+-- taskq.fold_counts and taskq.take_sample, each in a transaction of its own. A time in the future (the clock was set
+-- back) counts as due. Null: another transaction has locked the row of the turn.
 -- Granted to: worker.
 create or replace function taskq.begin_sample()
 returns boolean

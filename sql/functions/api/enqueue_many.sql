@@ -2,7 +2,7 @@
 -- without its own value: type, queue, priority, delay_ms, at, max_attempts, timeout_ms, expires_ms (after it became
 -- available), group, key, key_for (live, ever, or a period such as 3d, or of milliseconds), on_held (what to do if
 -- the key is held: ignore, replace, or preserve, which replaces but keeps the time), tags, retention, backoff,
--- traceparent, notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that is to follow its
+-- traceparent, notify_done, source, on_complete and on_dead ({type, queue, payload} of a task that follows its
 -- completion or its death; its payload is what is given for it, and `task`: {id, queue, type, payload, attempts},
 -- with the result of one that has completed, the error and the reason of a dead one). A priority is 0 to 9, or
 -- critical, high, medium, low. The JSON value null counts as absent; an unknown name or an invalid value is refused

@@ -1,6 +1,6 @@
--- Enqueues the tasks that are to follow the end of these tasks, which the caller has locked and is about to delete from
--- the live table: what a task names for its completion (_event `complete`) or its death (`dead`) in on_end, else its
--- type. The payload is what was given for it and, as `task`, {id, queue, type, payload, attempts} with the result of a
+-- Enqueues the tasks that follow the end of these tasks, which the caller has locked and is about to delete from the
+-- live table: what a task names for its completion (_event `complete`) or its death (`dead`) in on_end, else its type.
+-- The payload is what was given for it and, as `task`, {id, queue, type, payload, attempts} with the result of a
 -- completed task, the error and reason of a dead one. _results and _reasons are in the order of _ids, or null.
 --
 -- The end is recorded whatever becomes of these: one that cannot be inserted becomes a dead letter.

@@ -1,4 +1,4 @@
--- Enqueues the tasks that are to follow the end of a step of these workflows. One that cannot be inserted is tried
+-- Enqueues the tasks that follow the end of a step of these workflows. One that cannot be inserted is tried
 -- again in 5 s: its key is taken by a stranger, or the application refuses it.
 create or replace function taskq.enqueue_on_step(_ids bigint[], _ts timestamptz)
 returns void
@@ -31,7 +31,7 @@ begin
       if taskq.is_server_fault(sqlstate) then
         raise;
       end if;
-      raise warning 'taskq cannot enqueue what is to follow a step of workflow %: % (%)', one, sqlerrm, sqlstate;
+      raise warning 'taskq cannot enqueue the task that follows a step of workflow %: % (%)', one, sqlerrm, sqlstate;
       perform taskq.ask_steps(array[one], array[null::text], _ts + interval '5 s');
     end;
   end loop;

@@ -1,4 +1,4 @@
--- Returns whether this names a task that is to follow the end of another one: {type, queue, payload}, the last two
+-- Returns whether this names a task that follows the end of another one: {type, queue, payload}, the last two
 -- optional, the payload an object of at most 64 KB. Null: there is none.
 create or replace function taskq.is_callback(_callback jsonb)
 returns boolean

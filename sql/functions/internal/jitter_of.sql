@@ -1,5 +1,5 @@
 -- Returns how much later than its tick a task of a schedule is due, below _jitter_ms: the same for the same name and
--- tick, so that it can be told in advance. src/domain/schedule/jitter.ts computes the same.
+-- tick, so that it is known in advance. src/domain/schedule/jitter.ts computes the same.
 create or replace function taskq.jitter_of(_name text, _tick timestamptz, _jitter_ms bigint)
 returns interval
 language sql stable parallel safe

@@ -1,4 +1,4 @@
--- Tells those who wait for the end of these tasks (see taskq.is_tied), which the caller has locked and is about to
+-- Informs what waits for the end of these tasks (see taskq.is_tied), which the caller has locked and is about to
 -- delete from the live table: leaves an ask for each group that gets a slot back. Whatever ends a task calls it, in its
 -- own transaction, while the rows can still be read. Locks nothing: a claim attends to the asks.
 --

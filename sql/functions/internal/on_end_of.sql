@@ -1,4 +1,4 @@
--- Returns what is stored of the tasks that are to follow the end of one: its on_complete and on_dead, else those of the
+-- Returns what is stored of the tasks that follow the end of one: its on_complete and on_dead, else those of the
 -- whole call, by event. Null: none.
 create or replace function taskq.on_end_of(_task jsonb, options jsonb)
 returns jsonb

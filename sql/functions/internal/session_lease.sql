@@ -1,7 +1,7 @@
 -- Returns the lease of a task of the queue `queues` that a session of the caller's role holds, whichever session; or of
--- one that has ended, its last (has_ended). Raises an error where another role or a worker process holds it. If nobody
--- holds it, but a session of the role had it last: that lease or, with _take, a new one of that session, which is over
--- already. _of names the call in errors.
+-- one that has ended, its last (has_ended). Raises an error where another role or a worker process holds it. If no
+-- session holds it, but one of the role had it last: that lease or, with _take, a new one of that session, which is
+-- over already. _of names the call in errors.
 create or replace function taskq.session_lease(
   _of text, _id bigint, _take boolean,
   out owner integer, out lease_no integer, out attempts integer, out type text, out has_ended boolean

@@ -5,7 +5,7 @@
 -- Where the type of a task, else its queue, says so (on_failure), the failure of an attempt completes it: its error is
 -- recorded as that of any failed attempt, and it ends as if it had completed without a result. A breaker counts the
 -- failure. What the handler did not report itself (`crashed`: its process died, or it took too long) is retried as
--- always, because nobody else may know of it.
+-- always, because no other call may know of it.
 --
 -- The wait is computed only for tasks that must wait. A task whose back-off cannot be evaluated becomes a dead letter,
 -- `outcome_not_stored`: it delays no other outcome, and its own stays visible.

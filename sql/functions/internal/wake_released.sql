@@ -1,4 +1,4 @@
--- Wakes sleeping workers for those of these tasks, which taskq.release_tasks has released, that nobody has claimed yet.
+-- Wakes sleeping workers for those of these tasks, which taskq.release_tasks has released, that are not claimed yet.
 -- A claim that has released them calls it last: most often it takes them itself.
 create or replace function taskq.wake_released(_ids bigint[])
 returns void

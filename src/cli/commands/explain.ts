@@ -22,4 +22,4 @@ export const explain: CliCommand = {
 const ABOUT = `
 Names everything that keeps a waiting task from starting, each on a line: its own time, its queue, its workers, then the
 tasks before it. "may start" is the time from which only free slots and the tasks before it matter. For a task that
-runs it says where and since when; for one that has ended, when.`;
+runs it prints where and since when; for one that has ended, when.`;

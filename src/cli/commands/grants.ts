@@ -79,7 +79,7 @@ function wantedOf({ functions = [], followUps, ...options }: GrantsOptions): Wan
     (options[kind] ?? []).map((role) => ({ role: checkedRole(kind, role), kind })),
   );
   if (functions.length > 0 && options.worker === undefined)
-    throw badOption('--functions: give --worker too', 'they are granted to the workers, and to nobody else');
+    throw badOption('--functions: give --worker too', 'they are granted only to the workers');
   return { roles, followUps: followUps ? 'granted' : 'revoked', functions: functions.map(checkedPattern) };
 }
 

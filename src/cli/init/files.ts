@@ -38,7 +38,7 @@ const ABOUT_CONFIG = '// Settings of taskq; `taskq config` prints them all, and 
 
 const SETTINGS = `  // A task is tried 20 times before it is a dead letter. With the usual back-off (5 s, doubling up to 1 h) that is about
   // ten hours: most outages of what a handler needs are over by then. The database's own 3 attempts give up after
-  // 15 seconds. A handler can say otherwise for its type.
+  // 15 seconds. A handler can change that for its type.
   maxAttempts: 20,
 `;
 

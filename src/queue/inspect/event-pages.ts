@@ -12,7 +12,7 @@ export interface EventPagesOptions {
 }
 
 const PAGE = 1000;
-/** To be told, a reader would have each settle notify it, which costs more than a look a second. */
+/** Polls: a notification by each settle would cost more than a look each second. */
 const POLL_MS = 1000;
 /** While nothing ends, take a new position this often: an old one would become too old. */
 const RENEW_MS = 3_600_000;

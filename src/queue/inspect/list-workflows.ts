@@ -15,7 +15,7 @@ export interface ListedWorkflow {
   /** Dead, cancelled and expired steps, except those that another death has cancelled. */
   readonly deaths: number;
   readonly fail_fast: boolean;
-  /** So many deaths do not make it fail; null: none. */
+  /** It fails after more deaths than this; null: not set. */
   readonly max_dead: number | null;
   /** What is enqueued at its end, when it fails, and when a step has ended. */
   readonly on_end: Callback | null;

@@ -11,7 +11,7 @@ export interface Settlement extends Lease {
 
 /** The new state of a task that failed or was snoozed. */
 export interface Consequence {
-  /** `completed`: its type says that a failure completes it. */
+  /** `completed`: by a setting of its type, a failure completes it. */
   readonly status: 'pending' | 'dead' | 'cancelled' | 'completed';
   readonly attempts: number;
   readonly retry_in_ms?: number;

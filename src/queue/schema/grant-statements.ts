@@ -5,7 +5,7 @@ import { type Addition, commentOf, type SqlFunction } from './schema-release.ts'
 /** The role that owns the schema. It cannot log in, and may do nothing else. */
 export const OWNER = 'taskq_owner';
 
-/** Which roles are to have which rights. */
+/** Which roles get which rights. */
 export interface Wanted {
   readonly roles: readonly { readonly role: string; readonly kind: RoleKind }[];
   /** Whether the workers may enqueue: follow-ups of their tasks, and what the schedules of their configuration say. */

@@ -21,7 +21,7 @@ export interface SchedulerOptions {
   readonly onStatementFailed: (error: unknown) => void;
 }
 
-/** Without a schedule, wait to be told of one. */
+/** Without a schedule, wait until one is set. */
 const MOST_WAIT_MS = 86_400_000;
 
 /**

@@ -13,7 +13,7 @@ export interface KeyedOutcomesOptions {
 
 /** The server waits for the keys of a statement for 20 ms, and then for each a millisecond. */
 const MAX_FRESH = 10;
-/** So many statements of fresh outcomes go before one with a repeated one. */
+/** Send this many statements of fresh outcomes before one with a repeated outcome. */
 const FRESH_PER_REPEATED = 10;
 
 /**

@@ -22,7 +22,7 @@ export interface NoteHooks {
 
 /** Notes of all tasks are stored this often at most. */
 const EVERY_MS = 1000;
-/** So often does an outcome wait for notes that another transaction keeps from being stored. */
+/** An outcome waits this often for notes that another transaction keeps from being stored. */
 const MOST_WAITS = 4;
 const NONE: ReadonlySet<HeldTask> = new Set();
 /** Tasks in one statement. */

@@ -39,7 +39,7 @@ const MAX_ALONE_WAIT_MS = 30_000;
  * trigger of the application raises it.
  */
 const MAX_CONFLICTS = 10;
-/** So often does the database wait for the transaction that has a row locked: after that, it may stay open for long. */
+/** Let the database wait this often for a transaction that has a row locked: after that, it may stay open for long. */
 const MAX_VAIN_WAITS = 4;
 
 /** Records outcomes, so that one which cannot be stored delays no other. */

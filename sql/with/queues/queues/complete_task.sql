@@ -2,10 +2,10 @@
 --
 -- It is not fenced: it ends the current lease of the task if any session of the caller's role holds it, not only the
 -- lease under which the caller worked. So a session that comes back after its lease was over completes a task that
--- another session of its role is working on just now; and if nobody has it, because it waits again, it is completed as
--- well. taskq.complete, which names the lease, changes nothing then.
+-- another session of its role is working on just now; and if no session has it, because it waits again, it is completed
+-- as well. taskq.complete, which names the lease, changes nothing then.
 --
--- Errors: 42501, another role or a worker process holds it; 55000, nobody holds it and no session of the role had it
+-- Errors: 42501, another role or a worker process holds it; 55000, it is not held and no session of the role had it
 -- last, or it is a dead letter; 55P03, another transaction keeps it locked; P0002, there is no such task.
 -- Arguments: _task_id, as queues.dequeue_next_available_task returned it.
 -- Granted to: worker.
