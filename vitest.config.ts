@@ -18,6 +18,7 @@ const PACKAGED = 18;
 const UNIT = [
   'test/layers.test.ts',
   'test/{config,domain,lib}/**/!(literal).test.ts',
+  'test/ui/lib/**/*.test.ts',
   'test/cli/{input,is-interactive,report-error,table,workflow-tree}.test.ts',
   'test/library/{event-listener,types}.test.ts',
   'test/queue/wake-hint.test.ts',
@@ -42,11 +43,12 @@ const isWhole = process.env.CI === 'true' || process.env.TASKQ_SELDOM !== '0';
 
 /**
  * A third of the CPU: the tests themselves, the blocks of the documents, the package as npm installs it, the files that it
- * brings for users, processes that start, upgrade, supervise and reload, and stress.
+ * brings for users, the pages in a browser, processes that start, upgrade, supervise and reload, and stress.
  */
 const SELDOM = [
   'test/{examples,faults,handlers,package}/**/*.test.ts',
   'test/{examples,readme}.test.ts',
+  'test/ui/*.test.ts',
   'test/cli/{completion,init}.test.ts',
   'test/queue/faults/{first-start,upgrade,upgrade-owners}.test.ts',
   'test/queue/model/**/{mutants,race}.test.ts',

@@ -21,6 +21,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   index: ['lib', 'domain', 'queue', 'worker', 'config', 'library'],
   serve: ['lib', 'server'],
   testing: ['lib', 'domain', 'queue', 'worker', 'library'],
+  // It runs in browsers, and knows of us only what the HTTP API says.
+  ui: [],
 };
 
 /**
@@ -49,7 +51,7 @@ interface Import {
   readonly isLazy: boolean;
 }
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name));
 const imports: Import[] = files.flatMap((file) =>
   [...readFileSync(join(SRC, file), 'utf8').matchAll(/(?:\bfrom|\bimport\(?)\s+?\(?'([^']+)'/g)].map(
     (match) => ({
@@ -85,21 +87,24 @@ test('no room of the worker imports from one that it is not to know', () => {
   expect([...rooms].sort()).toEqual([...Object.keys(WORKER_MAY_IMPORT), 'top'].sort());
 });
 
-test.each(['queue', 'cli'])('the folders of src/%s import each other in one direction only', (layer) => {
-  // What is loaded when it is needed, as commands are, is no part of it.
-  const edges = imports
-    .filter((each) => each.layer === layer && !each.isLazy && each.from.startsWith('.'))
-    .map(({ file, from }) => [dirname(file), dirname(join(dirname(file), from))] as const)
-    .filter(([from, to]) => from !== to && (to === layer || to.startsWith(layer + sep)));
-  let left = edges;
-  for (let before = -1; before !== left.length; ) {
-    before = left.length;
-    const importing = new Set(left.map(([from]) => from));
-    left = left.filter(([, to]) => importing.has(to));
-  }
-  expect(edges.length).toBeGreaterThan(1);
-  expect([...new Set(left.map((edge) => edge.join(' imports ')))]).toEqual([]);
-});
+test.each(['queue', 'cli', 'ui'])(
+  'the folders of src/%s import each other in one direction only',
+  (layer) => {
+    // What is loaded when it is needed, as commands are, is no part of it.
+    const edges = imports
+      .filter((each) => each.layer === layer && !each.isLazy && each.from.startsWith('.'))
+      .map(({ file, from }) => [dirname(file), dirname(join(dirname(file), from))] as const)
+      .filter(([from, to]) => from !== to && (to === layer || to.startsWith(layer + sep)));
+    let left = edges;
+    for (let before = -1; before !== left.length; ) {
+      before = left.length;
+      const importing = new Set(left.map(([from]) => from));
+      left = left.filter(([, to]) => importing.has(to));
+    }
+    expect(edges.length).toBeGreaterThan(1);
+    expect([...new Set(left.map((edge) => edge.join(' imports ')))]).toEqual([]);
+  },
+);
 
 test('a third-party package is imported by one layer only', () => {
   const layersOf = new Map<string, Set<string>>();
@@ -148,6 +153,19 @@ test('only the functions of sql/functions/api are called from outside of the dat
   expect(names).toEqual(
     functions.flatMap(({ name, isPublic }) => (isPublic && !views.includes(name) ? name : [])),
   );
+});
+
+test('the pages import no package that is not built into them, and have no word of SQL', () => {
+  const packages = imports.filter(({ layer, from }) => layer === 'ui' && !from.startsWith('.'));
+  const names = new Set(packages.map(({ from }) => from.split('/')[0]));
+  expect([...names].sort()).toEqual(['preact', 'uplot']);
+  const pages = files.filter((file) => layerOf(file) === 'ui');
+  const naming = pages.filter((file) =>
+    /['"`]\s*(?:select\b[^'"`]*\bfrom|insert into|update\b[^'"`]*\bset|delete from)\b|\btaskq\.\w+\(/i.test(
+      withoutComments(readFileSync(join(SRC, file), 'utf8')),
+    ),
+  );
+  expect(naming).toEqual([]);
 });
 
 function withoutComments(code: string): string {

@@ -27,13 +27,17 @@ export class Bodies {
   #bytes = 0;
 
   /** Reads the body of a request, at most as much of it as its route allows. Throws Problem. */
-  async read(request: Request, { body: schema, takesMany }: Route): Promise<ReadBody> {
+  async read(request: Request, { body: schema, takesMany, forBrowsers }: Route): Promise<ReadBody> {
     if (schema === undefined) return { body: {}, items: null };
     const text = await this.#textOf(request, takesMany ? MAX_BYTES_OF_MANY : MAX_BYTES);
     if (text === '') return { body: fitting({}, schema) as ReadBody['body'], items: null };
     const kind = (request.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase();
     if (takesMany && kind === 'application/x-ndjson')
       return { body: {}, items: itemsOf(linesOf(text), schema) };
+    if (forBrowsers && kind === 'application/x-www-form-urlencoded') {
+      const fields = Object.fromEntries(new URLSearchParams(text));
+      return { body: fitting(fields, schema) as ReadBody['body'], items: null };
+    }
     if (kind !== 'application/json') throw new Problem('unsupported_media_type');
     const document = parsed(text, '');
     if (takesMany && Array.isArray(document)) return { body: {}, items: itemsOf(document, schema) };

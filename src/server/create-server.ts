@@ -4,9 +4,8 @@ import { stringifyExact } from '../lib/exact-json.ts';
 import { nearest } from '../lib/nearest.ts';
 import { EndWaiter, TASK_ENDS } from '../queue/protocol/end-waiter.ts';
 import { WORKFLOW_ENDS } from '../queue/protocol/get-workflow-ends.ts';
-import { authorised, tokenHashOf } from './authorised.ts';
+import { authorised, type Known } from './authorised.ts';
 import { Bodies } from './bodies.ts';
-import type { Caller } from './caller.ts';
 import { LiveStats } from './live-stats.ts';
 import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
@@ -14,6 +13,7 @@ import { refuseForeign, refuseHost } from './refuse-foreign.ts';
 import type { Call, Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
+import { asksToSignIn, isSecure, signInPage } from './sign-in.ts';
 
 /**
  * Makes an HTTP server for a queue: give its `fetch` to any framework. Opens no connection before the first request.
@@ -24,7 +24,12 @@ export function createServer(options: ServerOptions): TaskqServer {
     throw badOption('a server needs a database: pass either databaseUrl or pool');
   const server = serverOf(options, openDatabases(options));
   const app = new Hono();
-  for (const [path, routes] of byPath(options.basePath ?? '')) {
+  const base = basePathOf(options);
+  if (base !== '') {
+    app.get('/', (context) => context.redirect(`${base.slice(1)}/`, 308));
+    app.get(base, (context) => context.redirect(`${base.split('/').at(-1)}/`, 308));
+  }
+  for (const [path, routes] of byPath(base)) {
     for (const route of routes)
       app.on(route.method, path, ({ req }) => server.answer(route, req.raw, req.param()));
     const allow = routes.map(({ method }) => method).join(', ');
@@ -38,26 +43,33 @@ export function createServer(options: ServerOptions): TaskqServer {
     async fetch(request) {
       const response = await app.fetch(request);
       for (const [name, value] of Object.entries(HEADERS)) response.headers.set(name, value);
+      if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store');
       return response;
     },
     close: server.close,
   };
 }
 
-/** Of every answer. A browser that shows one loads nothing for it, and shows it in no frame. */
+/**
+ * Of every answer. A browser that shows one loads only our own files for it, and shows it in no frame. It names the
+ * page to us alone: without that, the form to sign in would have no origin.
+ */
 const HEADERS = {
-  'cache-control': 'no-store',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'",
   'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
+  'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 };
 
-/** The routes by their paths, as the router writes them. */
-function byPath(basePath: string): ReadonlyMap<string, readonly Route[]> {
+function basePathOf({ basePath = '' }: ServerOptions): string {
   const base = basePath.replace(/\/+$/, '');
-  if (base !== '' && !base.startsWith('/')) throw badOption(`basePath ${base}: expected a leading /`);
+  if (base === '' || base.startsWith('/')) return base;
+  throw badOption(`basePath ${base}: expected a leading /`);
+}
+
+/** The routes by their paths, as the router writes them. */
+function byPath(base: string): ReadonlyMap<string, readonly Route[]> {
   const paths = new Map<string, Route[]>();
   for (const route of ROUTES) {
     const prefix = route.isAtRoot ? base : `${base}/api/v1`;
@@ -98,21 +110,20 @@ function serverOf(options: ServerOptions, databases: Databases) {
     request: Request,
     path: Readonly<Record<string, string>>,
   ): Promise<Call> => {
-    const isWrite = route.method !== 'GET';
-    const caller: Caller =
+    const isWrite = route.method !== 'GET' && !route.forBrowsers;
+    const { caller, token }: Known =
       route.role === 'open'
-        ? { role: 'viewer' }
+        ? { caller: { role: 'viewer' }, token: undefined }
         : await authorised(route, request, { reads, authorize: options.authorize });
-    if (isWrite) {
-      refuseForeign(request);
-      if (options.write !== true) throw new Problem('server_read_only');
-    }
+    if (route.method !== 'GET') refuseForeign(request);
+    const takesWrites = options.write === true;
+    if (isWrite && !takesWrites) throw new Problem('server_read_only');
     const parameters = parametersOf(route, new URL(request.url).searchParams);
     const { body, items } = await bodies.read(request, route);
     return {
       path: namesIn(path, request.url),
       ...parameters,
-      ...{ body, items, caller, by: caller.by ?? 'http', token: tokenHashOf(request) },
+      ...{ body, items, caller, by: caller.by ?? 'http', token, takesWrites, isSecure: isSecure(request) },
       ...{ headers: request.headers, signal: request.signal, tasks, workflows, live },
       db: isWrite ? writes : reads,
     };
@@ -125,7 +136,9 @@ function serverOf(options: ServerOptions, databases: Databases) {
       if (running >= MOST_AT_ONCE) throw new Problem('busy', {}, { 'retry-after': '5' });
       running += 1;
       try {
-        const { status, body } = await route.handle(await callOf(route, request, path));
+        const answer = await route.handle(await callOf(route, request, path));
+        if (answer instanceof Response) return answer;
+        const { status, body } = answer;
         const { type } = route.answers[status] ?? {};
         return type === undefined
           ? new Response(stringifyExact(body), { status, headers: { 'content-type': 'application/json' } })
@@ -135,7 +148,9 @@ function serverOf(options: ServerOptions, databases: Databases) {
             });
       } catch (error) {
         // Whoever gets this answer is not there to read it.
-        throw request.signal.aborted ? new Problem('request_timeout') : error;
+        if (request.signal.aborted) throw new Problem('request_timeout');
+        if (route.forBrowsers && asksToSignIn(error, request)) return signInPage(error);
+        throw error;
       } finally {
         running -= 1;
       }

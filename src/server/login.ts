@@ -1,8 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Caller } from './caller.ts';
+import { cookieOf, SESSION_COOKIE, sessionCookie } from './cookies.ts';
 import { Problem } from './problem.ts';
-
-const COOKIE = 'taskq_session';
+import { isSecure } from './sign-in.ts';
 
 /** Lets one browser in: whoever opens the link first gets a cookie, which lasts as long as the process. */
 export class Login {
@@ -23,26 +23,23 @@ export class Login {
 
   /** Answers a request for the link; undefined: the request is for something else. */
   answer(request: Request): Response | undefined {
-    const { pathname, searchParams, protocol } = new URL(request.url);
+    const { pathname, searchParams } = new URL(request.url);
     if (pathname !== this.#path) return undefined;
     if (request.method !== 'GET' || !isSame(searchParams.get('key'), this.#key))
       return new Problem('unauthorized', {
         detail: 'the link has been used: start the server again',
       }).toResponse();
     this.#key = undefined;
-    const isSecure = protocol === 'https:' || request.headers.get('x-forwarded-proto') === 'https';
-    const cookie = `${COOKIE}=${this.#session}; Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
-    const location = this.#path.slice(0, -'login'.length);
+    const cookie = sessionCookie(SESSION_COOKIE, this.#session, isSecure(request));
     return new Response(null, {
       status: 303,
-      headers: { location, 'set-cookie': cookie, 'cache-control': 'no-store' },
+      headers: { location: './', 'set-cookie': cookie, 'cache-control': 'no-store' },
     });
   }
 
   /** Who sends a request; null: not the browser that was let in. */
   callerOf({ headers }: Request): Caller | null {
-    const given = new RegExp(`(?:^|; *)${COOKIE}=([\\w-]+)`).exec(headers.get('cookie') ?? '')?.[1];
-    return isSame(given ?? null, this.#session) ? this.#caller : null;
+    return isSame(cookieOf(headers, SESSION_COOKIE) ?? null, this.#session) ? this.#caller : null;
   }
 }
 

@@ -31,7 +31,7 @@ export function fullPathOf({ path, isAtRoot }: Route): string {
 const PROBLEM = { $ref: '#/components/schemas/Problem' };
 
 function operationOf(route: Route) {
-  const { method, path, role, summary, body, takesMany, answers } = route;
+  const { method, path, role, summary, body, forBrowsers, takesMany, answers } = route;
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-z]+(\w)/g, (_, first: string) => first.toUpperCase()).replaceAll(/\W/g, '')}`,
     summary,
@@ -43,6 +43,7 @@ function operationOf(route: Route) {
         content: {
           ...contentOf(takesMany ? { anyOf: [body, { type: 'array', items: body }] } : body),
           ...(takesMany && contentOf({ type: 'string' }, 'application/x-ndjson')),
+          ...(forBrowsers && contentOf(body, 'application/x-www-form-urlencoded')),
         },
       },
     }),

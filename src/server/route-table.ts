@@ -3,6 +3,7 @@ import { DEFAULTS } from './routes/defaults.ts';
 import { enqueueTasks } from './routes/enqueue.ts';
 import { EVENT_READS } from './routes/events.ts';
 import { META } from './routes/meta.ts';
+import { PAGES } from './routes/pages.ts';
 import { QUEUE_VERBS } from './routes/queue-verbs.ts';
 import { QUEUE_READS } from './routes/queues.ts';
 import { SCHEDULE_VERBS } from './routes/schedule-verbs.ts';
@@ -38,4 +39,5 @@ export const ROUTES: readonly Route[] = [
   ...STATS_READS,
   ...TOKENS,
   ...META,
+  ...PAGES,
 ];

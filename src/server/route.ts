@@ -25,6 +25,10 @@ export interface Call {
   readonly headers: Headers;
   /** Takes no writes if the route only reads. */
   readonly db: Queryable;
+  /** The client asked by https, perhaps through a proxy. */
+  readonly isSecure: boolean;
+  /** The server takes writes. */
+  readonly takesWrites: boolean;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
   readonly tasks: EndWaiter<EndRow>;
@@ -66,10 +70,15 @@ export interface Route {
   readonly queues?: 'all';
   readonly query?: Readonly<Record<string, QueryParameter>>;
   readonly body?: Schema;
+  /**
+   * A browser asks for it by itself: the body may be that of a form, an unknown caller gets a form to sign in, and
+   * nothing is written in the database, whatever the method.
+   */
+  readonly forBrowsers?: true;
   /** The body may also be a list of such bodies, or NDJSON. */
   readonly takesMany?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
-  handle(call: Call): Promise<Answer>;
+  handle(call: Call): Promise<Answer | Response>;
 }
 
 /** The answer 200. */

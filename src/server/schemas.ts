@@ -24,7 +24,7 @@ import {
 /** The id of a task or a workflow. */
 export const ID: Schema = { type: 'string', pattern: '^[1-9][0-9]{0,18}$' };
 const STATUS: Schema = { type: 'string', enum: TASK_STATUSES };
-const TEXTS_OR_NULL: Schema = { type: ['array', 'null'], items: TEXT };
+export const TEXTS_OR_NULL: Schema = { type: ['array', 'null'], items: TEXT };
 
 const ATTEMPTS = counts('succeeded', 'failed', 'snoozed', 'lost');
 const PERCENTILES: Schema = { ...record({ p50: NUMBER, p95: NUMBER }), type: ['object', 'null'] };

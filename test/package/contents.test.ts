@@ -92,7 +92,7 @@ describe('the package', () => {
   });
 
   test('is small', () => {
-    expect(packed.unpackedSize).toBeLessThan(2_800_000);
+    expect(packed.unpackedSize).toBeLessThan(3_100_000);
   });
 });
 
@@ -119,7 +119,8 @@ describe('its dependencies', () => {
 
   test('are those that are imported, no more and no fewer', () => {
     const names = below('src')
-      .filter((path) => path.endsWith('.ts'))
+      // The packages of ui/ are built into the pages.
+      .filter((path) => path.endsWith('.ts') && !path.startsWith('ui/'))
       .flatMap((path) => [...read(`src/${path}`).matchAll(/(?:\bfrom |\bimport\()'([@a-z][^']*)'/g)])
       .map(([, from]) =>
         from!

@@ -34,7 +34,7 @@ test('every route but /healthz is refused without a token, and with a wrong, an 
         method,
         path,
         bearer,
-        route.role === 'open' ? 200 : 401,
+        route.path === '/healthz' ? 200 : 401,
       ]);
       if (answer.status === 401) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
     }
@@ -71,13 +71,15 @@ test('what is about more than a queue is refused to a token for some queues', as
     const answer = await ask(method, path + query, { server, body, token: limited });
     if (route.queues === 'all' || path.includes('/queues/'))
       expect([method, path, answer.body.code]).toEqual([method, path, 'other_queue']);
-    else expect([method, path, answer.body.code]).not.toEqual([method, path, 'other_queue']);
+    else expect([method, path, answer.body?.code]).not.toEqual([method, path, 'other_queue']);
   }
 });
 
 test('a server without write takes none, whoever asks', async () => {
   const server = open({ write: false });
-  for (const { method, path, body } of requests.filter(({ route }) => route.method !== 'GET'))
+  for (const { method, path, body } of requests.filter(
+    ({ route }) => route.method !== 'GET' && !route.forBrowsers,
+  ))
     expect((await ask(method, path, { server, body })).body.code).toBe('server_read_only');
 });
 

@@ -109,8 +109,8 @@ function faultsIn(method: string, path: string, response: Response, body: unknow
   );
   const template = templates.find((one) => !one.includes('{')) ?? templates[0];
   const operation = DOCUMENT.paths[template ?? '']?.[method.toLowerCase()];
-  const schema = operation?.responses[response.status]?.content?.[type ?? '']?.schema;
-  return schema === undefined
-    ? [`the document has no ${response.status} with ${type}`]
-    : faultsOf(body, schema, ROOT);
+  const content = operation?.responses[response.status]?.content;
+  const schema = (content?.[type ?? ''] ?? content?.['*/*'])?.schema;
+  if (schema === undefined) return [`the document has no ${response.status} with ${type}`];
+  return type?.includes('json') ? faultsOf(body, schema, ROOT) : [];
 }

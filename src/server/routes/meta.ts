@@ -1,7 +1,11 @@
+import { packageVersion } from '../../lib/package-root.ts';
 import { checkSchema } from '../../queue/schema/check-schema.ts';
+import { readRelease } from '../../queue/schema/schema-release.ts';
 import { answers200 } from '../answers.ts';
+import { ROLES } from '../caller.ts';
 import { ok, type Route } from '../route.ts';
-import { FLAG, MEMBERS, record } from '../schema.ts';
+import { FLAG, MEMBERS, record, TEXT, TEXT_OR_NULL, WHOLE } from '../schema.ts';
+import { TEXTS_OR_NULL } from '../schemas.ts';
 
 const health: Route = {
   method: 'GET',
@@ -41,4 +45,24 @@ const document: Route = {
   },
 };
 
-export const META: readonly Route[] = [health, ready, document];
+const caller: Route = {
+  method: 'GET',
+  path: '/caller',
+  role: 'viewer',
+  summary:
+    'Say who asks: the role, the name, the queues (null: all), whether writes are taken, and by which version.',
+  answers: answers200(
+    'The caller',
+    record({
+      ...{ role: { type: 'string', enum: ROLES }, name: TEXT_OR_NULL, queues: TEXTS_OR_NULL, write: FLAG },
+      ...{ version: TEXT, release: WHOLE },
+    }),
+  ),
+  async handle({ caller: { role, by, queues }, takesWrites }) {
+    const { number: release } = await readRelease();
+    const version = packageVersion();
+    return ok({ role, name: by ?? null, queues: queues ?? null, write: takesWrites, version, release });
+  },
+};
+
+export const META: readonly Route[] = [health, ready, document, caller];

@@ -1,0 +1,19 @@
+import type { Store } from './store.ts';
+
+/** What was done in this tab, for the list of it. */
+export interface Activity {
+  readonly id: number;
+  readonly at: Date;
+  readonly text: string;
+  readonly isFailure?: boolean;
+  /** Where to read more. */
+  readonly href?: string;
+}
+
+const MOST = 50;
+
+/** Adds what was done, the newest first. */
+export function note(store: Store<readonly Activity[]>, what: Omit<Activity, 'id' | 'at'>): void {
+  const id = (store.value[0]?.id ?? 0) + 1;
+  store.set([{ ...what, id, at: new Date() }, ...store.value].slice(0, MOST));
+}

@@ -1,0 +1,77 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { useApp } from './app.ts';
+import { remember, remembered } from './remembered.ts';
+
+/** What a key does: `g t` is a `g` and then a `t`. */
+export interface Binding {
+  readonly keys: string;
+  readonly text: string;
+  run(event: KeyboardEvent): void;
+}
+
+const SEQUENCE_MS = 1500;
+const OFF = 'single-keys-off';
+
+/** The keys that do something now: those of the frame and those of the screen. */
+export class Keys {
+  readonly #bindings: Binding[] = [];
+  #begun: { readonly key: string; readonly at: number } | undefined;
+
+  /** In the order in which they are explained. */
+  get bindings(): readonly Binding[] {
+    return this.#bindings;
+  }
+
+  /** Single keys can get in the way of speech input: they can be turned off. */
+  get isOn(): boolean {
+    return remembered(OFF) === null;
+  }
+
+  turn(on: boolean): void {
+    remember(OFF, on ? null : 'true');
+  }
+
+  add(binding: Binding): () => void {
+    this.#bindings.push(binding);
+    return () => void this.#bindings.splice(this.#bindings.indexOf(binding), 1);
+  }
+
+  /** Does what a pressed key stands for. */
+  press(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (!this.isOn || isTyping(event.target) || document.querySelector('dialog[open]') !== null) return;
+    const begun =
+      this.#begun !== undefined && event.timeStamp - this.#begun.at < SEQUENCE_MS ? this.#begun.key : '';
+    const keys = begun === '' ? event.key : `${begun} ${event.key}`;
+    // What was added last is that of the screen.
+    const binding = this.#bindings.findLast((one) => one.keys === keys);
+    const begins = this.#bindings.some((one) => one.keys.startsWith(`${keys} `));
+    this.#begun = begins ? { key: keys, at: event.timeStamp } : undefined;
+    if (binding === undefined) return;
+    event.preventDefault();
+    binding.run(event);
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  const isText = target instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(target.type);
+  return isText || target.matches('textarea, select, [contenteditable]');
+}
+
+/** Lets keys do something as long as the component is shown. */
+export function useKeys(bindings: readonly Binding[]): void {
+  const { keys } = useApp();
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  const names = bindings.map((one) => one.keys).join();
+  // By their keys; what they do is the latest.
+  useEffect(() => {
+    const removals = latest.current.map(({ keys: given, text }, index) =>
+      keys.add({ keys: given, text, run: (event) => latest.current[index]?.run(event) }),
+    );
+    return () => {
+      for (const remove of removals) remove();
+    };
+  }, [keys, names]);
+}

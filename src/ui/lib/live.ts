@@ -1,0 +1,113 @@
+import { get } from './api.ts';
+import { parseJson } from './json.ts';
+import { Store } from './store.ts';
+
+/** The answer of `GET stats`. */
+export interface Stats {
+  readonly sampledAt: string | null;
+  readonly ageMs: number | null;
+  readonly boundsMs: readonly number[];
+  readonly pairs: readonly StatsPair[];
+  readonly workers?: Readonly<Record<string, number>>;
+  readonly unhandledTypes?: readonly (string | UnhandledType)[];
+}
+
+export interface UnhandledType {
+  readonly type: string;
+  readonly waiting?: number;
+}
+
+/** How many tasks of a queue and type there are, and what has happened to them so far. */
+export interface StatsPair {
+  readonly queue: string;
+  readonly type: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly due: number;
+  readonly oldestAt: string | null;
+  readonly created: number;
+  readonly revived: number;
+  readonly ended: Readonly<Record<string, number>>;
+  readonly attempts: Readonly<Record<string, number>>;
+}
+
+export interface Live {
+  /** `held`: someone wants the screens to stay as they are; `trouble`: the server has no answer of the database. */
+  readonly state: 'connecting' | 'live' | 'held' | 'trouble' | 'disconnected' | 'signed-out';
+  /** What the screens show; null: nothing has arrived yet. */
+  readonly stats: Stats | null;
+  /** How many samples have come after the first: with each, screens read again what they show. */
+  readonly round: number;
+  /** When it was sampled, on the clock of this page (`performance.now()`); null: never. */
+  readonly sampledMs: number | null;
+  readonly detail: string | null;
+}
+
+/** The one connection of a tab on which figures arrive. It is closed while the tab is hidden. */
+export interface LiveFeed {
+  readonly store: Store<Live>;
+  /** Holds the figures, or goes on. */
+  toggle(): void;
+}
+
+const RETRY_MS = 5000;
+
+/** Opens the connection. */
+export function openLive(): LiveFeed {
+  const store = new Store<Live>({
+    state: 'connecting',
+    stats: null,
+    round: 0,
+    sampledMs: null,
+    detail: null,
+  });
+  const change = (changes: Partial<Live>) => store.set({ ...store.value, ...changes });
+  let source: EventSource | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let isHeld = false;
+
+  const close = () => {
+    source?.close();
+    source = undefined;
+    clearTimeout(retry);
+  };
+  const open = () => {
+    close();
+    if (document.hidden || isHeld) return;
+    source = new EventSource('api/v1/live');
+    source.addEventListener('stats', ({ data }) => {
+      const stats = parseJson(data) as Stats;
+      const sampledMs = stats.ageMs === null ? null : performance.now() - stats.ageMs;
+      const last = store.value;
+      const isNext = last.stats !== null && last.stats.sampledAt !== stats.sampledAt;
+      change({ state: 'live', stats, round: last.round + (isNext ? 1 : 0), sampledMs, detail: null });
+    });
+    source.addEventListener('open', () => {
+      if (store.value.stats !== null) change({ state: 'live', detail: null });
+    });
+    source.addEventListener('trouble', ({ data }) => {
+      change({ state: 'trouble', detail: (parseJson(data) as { readonly detail?: string }).detail ?? null });
+    });
+    source.addEventListener('error', () => {
+      change({ state: 'disconnected', detail: null });
+      // The browser tries again by itself unless the server has refused.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      retry = setTimeout(open, RETRY_MS);
+      get('caller').catch(({ status }) => status === 401 && change({ state: 'signed-out' }));
+    });
+  };
+  document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+  open();
+  return {
+    store,
+    toggle() {
+      isHeld = !isHeld;
+      if (isHeld) {
+        close();
+        change({ state: 'held' });
+      } else {
+        change({ state: 'connecting' });
+        open();
+      }
+    },
+  };
+}

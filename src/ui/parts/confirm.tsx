@@ -1,0 +1,80 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ApiProblem } from '../lib/api.ts';
+import { problemOf } from '../lib/load.ts';
+import { count } from '../lib/text.ts';
+import { Dialog } from './dialog.tsx';
+import { ProblemView } from './problem.tsx';
+
+/** Above this many, the number has to be typed. */
+const MOST_UNTYPED = 100;
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What the button says that does it. */
+  readonly verb: string;
+  readonly isDestructive?: boolean;
+  /** How many it is about; undefined: one, or not yet known (then `isReady` is false). */
+  readonly count?: number | undefined;
+  readonly isReady?: boolean;
+  /** Does it. The dialog closes unless it throws; a problem is shown in it. */
+  run(form: FormData): Promise<void>;
+  onClose(): void;
+  /** What will happen, and the fields of the form; a function gets the problem of the last try. */
+  readonly children?: ComponentChildren | ((problem: ApiProblem | undefined) => ComponentChildren);
+}
+
+/** Asks before something is done. */
+export function Confirm({
+  title,
+  verb,
+  isDestructive,
+  count: many = 1,
+  isReady = true,
+  ...props
+}: ConfirmProps) {
+  const [problem, setProblem] = useState<ApiProblem>();
+  const [isBusy, setBusy] = useState(false);
+  const [typed, setTyped] = useState('');
+  const mustType = many > MOST_UNTYPED;
+  const isOpen = isReady && !isBusy && (!mustType || typed.replaceAll(/\D/g, '') === String(many));
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!isOpen) return;
+    setBusy(true);
+    try {
+      await props.run(new FormData(event.currentTarget as HTMLFormElement));
+      props.onClose();
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={props.onClose}>
+      <form onSubmit={submit}>
+        {typeof props.children === 'function' ? props.children(problem) : props.children}
+        {mustType && (
+          <label class="field">
+            <span>Type {count(many)} to confirm</span>
+            <input
+              inputMode="numeric"
+              autocomplete="off"
+              value={typed}
+              onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+            />
+          </label>
+        )}
+        {problem !== undefined && <ProblemView problem={problem} />}
+        <div class="buttons">
+          <button type="button" onClick={props.onClose}>
+            Back
+          </button>
+          <button type="submit" class={isDestructive ? 'danger' : 'primary'} aria-disabled={!isOpen}>
+            {isBusy ? 'Working…' : verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

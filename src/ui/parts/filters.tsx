@@ -1,0 +1,66 @@
+import { useId } from 'preact/hooks';
+import { useApp, useParams } from '../lib/app.ts';
+import { hrefTo } from '../lib/place.ts';
+import { visible } from '../lib/text.ts';
+
+export interface Filter {
+  /** The parameter of the URL. */
+  readonly name: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  /** One of these; the parameter is absent for the first, which is `all`. */
+  readonly options?: readonly string[];
+}
+
+/** A form of filters that are kept in the URL: Enter applies them, each can be removed, and Back returns. */
+export function Filters({ of }: { readonly of: readonly Filter[] }) {
+  const { place } = useApp();
+  const [params, change] = useParams();
+  const id = useId();
+  const apply = (form: HTMLFormElement) => {
+    const given = new FormData(form);
+    change(Object.fromEntries(of.map(({ name }) => [name, String(given.get(name) ?? '').trim()])));
+  };
+  const isFiltered = of.some(({ name }) => params.has(name));
+  return (
+    <search class="filters">
+      <form
+        // Shows what the URL says after each change of it.
+        key={params.toString()}
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply(event.currentTarget);
+        }}
+      >
+        {of.map(({ name, label, placeholder, options }) => (
+          <div class="field" key={name}>
+            <label for={`${id}${name}`}>{label}</label>
+            {options === undefined ? (
+              <input
+                {...{ id: `${id}${name}`, name, placeholder }}
+                autocomplete="off"
+                spellcheck={false}
+                defaultValue={visible(params.get(name) ?? '')}
+              />
+            ) : (
+              <select
+                {...{ id: `${id}${name}`, name }}
+                onChange={({ currentTarget }) => apply(currentTarget.form!)}
+              >
+                {['', ...options].map((option) => (
+                  <option key={option} value={option} selected={option === (params.get(name) ?? '')}>
+                    {option || 'all'}
+                  </option>
+                ))}
+              </select>
+            )}
+          </div>
+        ))}
+        <div class="buttons">
+          <button type="submit">Filter</button>
+          {isFiltered && <a href={hrefTo(place.screen, place.names)}>Clear</a>}
+        </div>
+      </form>
+    </search>
+  );
+}

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks';
+import { ExactNumber, stringifyJson } from '../lib/json.ts';
+import { counted, visible } from '../lib/text.ts';
+import { CopyButton } from './text.tsx';
+
+/** JSON to read: its parts can be closed, its numbers are exact, and it is only ever text. */
+export function JsonView({ value, what }: { readonly value: unknown; readonly what: string }) {
+  const isNested = typeof value === 'object' && value !== null && !(value instanceof ExactNumber);
+  return (
+    <div class="json">
+      {isNested && <CopyButton text={stringifyJson(value, '  ')} what={what} />}
+      <Value value={value} depth={0} />
+    </div>
+  );
+}
+
+/** Parts this deep, or with more members, are closed at first. */
+const OPEN_DEPTH = 3;
+const OPEN_MEMBERS = 30;
+/** Only so many members are shown at a time, and so many characters of a text. */
+const MEMBERS_AT_ONCE = 100;
+const CHARACTERS_AT_ONCE = 2000;
+
+function Value({ value, depth }: { readonly value: unknown; readonly depth: number }) {
+  if (value instanceof ExactNumber) return <span class="number">{value.text}</span>;
+  if (typeof value === 'object' && value !== null) return <Nested value={value} depth={depth} />;
+  if (typeof value === 'string') return <Text text={value} />;
+  return <span class={typeof value}>{String(value)}</span>;
+}
+
+function Text({ text }: { readonly text: string }) {
+  const [isWhole, setWhole] = useState(text.length <= CHARACTERS_AT_ONCE);
+  const shown = isWhole ? text : text.slice(0, CHARACTERS_AT_ONCE);
+  return (
+    <>
+      <bdi class="string">{visible(JSON.stringify(shown))}</bdi>
+      {!isWhole && (
+        <button type="button" class="quiet small" onClick={() => setWhole(true)}>
+          all of {counted(text.length, 'character')}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Nested({ value, depth }: { readonly value: object; readonly depth: number }) {
+  const isList = Array.isArray(value);
+  const members = Object.entries(value);
+  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && members.length <= OPEN_MEMBERS);
+  const [most, setMost] = useState(MEMBERS_AT_ONCE);
+  if (members.length === 0) return <span>{isList ? '[]' : '{}'}</span>;
+  return (
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>
+        {isList ? `[${counted(members.length, 'item')}]` : `{${counted(members.length, 'member')}}`}
+      </summary>
+      {isOpen && (
+        <ul>
+          {members.slice(0, most).map(([name, member]) => (
+            <li key={name}>
+              <bdi class="key">{isList ? name : visible(name)}</bdi>:{' '}
+              <Value value={member} depth={depth + 1} />
+            </li>
+          ))}
+          {members.length > most && (
+            <li>
+              <button type="button" class="quiet small" onClick={() => setMost(most + MEMBERS_AT_ONCE)}>
+                {counted(members.length - most, 'more', 'more')}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </details>
+  );
+}

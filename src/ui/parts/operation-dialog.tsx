@@ -1,0 +1,79 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { note } from '../lib/activity.ts';
+import type { ApiProblem } from '../lib/api.ts';
+import { useApp } from '../lib/app.ts';
+import { problemOf } from '../lib/load.ts';
+import { begin, type DryRun, dryRun, type OperationFilter, type Verb } from '../lib/operations.ts';
+import { hrefTo } from '../lib/place.ts';
+import { counted } from '../lib/text.ts';
+import { Confirm } from './confirm.tsx';
+import { Field, textOf } from './fields.tsx';
+import { Skeleton } from './loaded.tsx';
+import { ProblemView } from './problem.tsx';
+
+interface OperationDialogProps {
+  readonly verb: Verb;
+  /** The verb as a button says it, such as `Cancel`. */
+  readonly label: string;
+  readonly filter: OperationFilter;
+  readonly isDestructive?: boolean;
+  /** More fields, and what they add to the operation. */
+  readonly fields?: (problem: ApiProblem | undefined) => ComponentChildren;
+  optionsOf?(form: FormData): Readonly<Record<string, unknown>>;
+  onDone(): void;
+  onClose(): void;
+}
+
+/** Shows what an operation would do, and begins it for exactly as many tasks as were shown. */
+export function OperationDialog({ verb, label, filter, fields, optionsOf, ...props }: OperationDialogProps) {
+  const { activity } = useApp();
+  const [found, setFound] = useState<DryRun>();
+  const [problem, setProblem] = useState<ApiProblem>();
+  // As of when the dialog was opened.
+  useEffect(() => {
+    dryRun(verb, filter).then(setFound, (error: unknown) => setProblem(problemOf(error)));
+  }, []);
+  const run = async (form: FormData) => {
+    const { matched } = found!;
+    const reason = textOf(form, 'reason');
+    const { id } = await begin(verb, filter, {
+      expect: matched,
+      ...(reason && { reason }),
+      ...optionsOf?.(form),
+    });
+    note(activity, { text: `${label}: ${counted(matched, 'task')}, operation ${id}`, href: hrefTo('audit') });
+    props.onDone();
+  };
+  return (
+    <Confirm
+      title={`${label} tasks`}
+      verb={label}
+      {...(props.isDestructive && { isDestructive: true })}
+      count={found?.matched}
+      isReady={found !== undefined && found.matched > 0}
+      run={run}
+      onClose={props.onClose}
+    >
+      {(refused) => (
+        <>
+          {problem !== undefined && <ProblemView problem={problem} />}
+          {found === undefined ? problem === undefined && <Skeleton /> : <Found of={found} />}
+          {fields?.(refused)}
+          <Field label="Reason, for the record" name="reason" problem={refused} />
+        </>
+      )}
+    </Confirm>
+  );
+}
+
+function Found({ of: { matched, ids } }: { readonly of: DryRun }) {
+  if (matched === 0) return <p>No task matches any longer.</p>;
+  const shown = ids.slice(0, 5).join(', ');
+  return (
+    <p>
+      This is about <strong>{counted(matched, 'task')}</strong>: {shown}
+      {matched > 5 && ' and more'}.
+    </p>
+  );
+}

@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact';
+import { type Caller, ROLES, type Role } from './lib/app.ts';
+import { OverviewScreen } from './screens/overview.tsx';
+import { TaskScreen } from './screens/task.tsx';
+import { TasksScreen } from './screens/tasks.tsx';
+
+export interface ScreenEntry {
+  /** The first segment of the fragment. */
+  readonly name: string;
+  readonly title: string;
+  /** `g` and this key open it; a screen without one is not in the menu. */
+  readonly key?: string;
+  readonly component: ComponentType;
+  /** The least role whose routes it reads; default: viewer. */
+  readonly role?: Role;
+  /** Its routes are about more than a queue: not for a caller for some queues. */
+  readonly queues?: 'all';
+  /** The screens of which this one is the menu entry. */
+  readonly about?: readonly string[];
+}
+
+/** Every screen, in the order of the menu. */
+export const SCREENS: readonly ScreenEntry[] = [
+  { name: 'overview', title: 'Overview', key: 'o', component: OverviewScreen },
+  { name: 'tasks', title: 'Tasks', key: 't', component: TasksScreen, about: ['task', 'enqueue'] },
+  { name: 'task', title: 'Task', component: TaskScreen },
+];
+
+export function screenOf(name: string): ScreenEntry | undefined {
+  return SCREENS.find((screen) => screen.name === name);
+}
+
+/** Whether a caller may read what a screen shows. */
+export function isShownTo({ role = 'viewer', queues }: ScreenEntry, caller: Caller): boolean {
+  return (
+    ROLES.indexOf(caller.role) >= ROLES.indexOf(role) && (queues === undefined || caller.queues === null)
+  );
+}

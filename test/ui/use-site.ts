@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { createServer, type ServerOptions, type TaskqServer } from '../../src/serve.ts';
+import type { Role } from '../../src/server/caller.ts';
+import { type Listening, listen } from '../../src/server/listen.ts';
+import { type QueueDatabase, useDatabase } from '../queue/session.ts';
+
+const CHROMIUM = '/usr/bin/chromium-headless-shell';
+const FLAGS = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync'],
+];
+
+export interface Opening {
+  /** Default: admin. */
+  readonly role?: Role;
+  readonly queues?: readonly string[];
+  readonly theme?: 'light' | 'dark';
+  readonly width?: number;
+  readonly height?: number;
+}
+
+export interface Site {
+  readonly database: QueueDatabase;
+  /** Where the pages are; ends with a slash. */
+  readonly url: string;
+  /** Opens a screen in a context of its own, and waits for its heading. It is closed after the test. */
+  open(fragment: string, opening?: Opening): Promise<OpenPage>;
+  /** Answers requests below `api/v1/` that match, instead of the server, until the test ends. */
+  answer(path: RegExp, answer: (request: Request) => Response | Promise<Response>): void;
+  /** Takes a sample, which the pages get from the live feed. */
+  sample(): Promise<void>;
+  /** As long as the test, every answer of the API is that the database is away. */
+  loseDatabase(): void;
+}
+
+export interface OpenPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the console has that is not expected; a failed request is, where a test is about that. */
+  faults(options?: { readonly requestsFail: boolean }): readonly string[];
+}
+
+/** A server with the pages and one browser for the tests of this file, which share a database. */
+export function useSite(options: Partial<ServerOptions> = {}): Site {
+  const database = useDatabase();
+  const contexts: BrowserContext[] = [];
+  const answers: { readonly path: RegExp; answer(request: Request): Response | Promise<Response> }[] = [];
+  let browser: Browser;
+  let server: TaskqServer;
+  let listening: Listening;
+  beforeAll(async () => {
+    server = createServer({
+      databaseUrl: database.url,
+      write: true,
+      authorize: ({ headers }) => ({
+        role: (headers.get('x-role') ?? 'admin') as Role,
+        by: 'ann',
+        queues: headers.get('x-queues')?.split(',') ?? null,
+      }),
+      ...options,
+    } as ServerOptions);
+    const fetch = async (request: Request) => {
+      const { pathname } = new URL(request.url);
+      const found = answers.find(({ path }) => pathname.includes('/api/v1/') && path.test(pathname));
+      return found === undefined ? server.fetch(request) : found.answer(request);
+    };
+    [browser, listening] = await Promise.all([
+      chromium.launch({ executablePath: CHROMIUM, args: FLAGS }),
+      listen(fetch, { host: '127.0.0.1', port: 0 }),
+    ]);
+  });
+  afterEach(async () => {
+    answers.length = 0;
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await listening.close();
+    await server.close();
+  });
+  return {
+    database,
+    get url() {
+      return `${listening.origin}/`;
+    },
+    async open(fragment, { role, queues, theme = 'light', width = 1280, height = 800 } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height },
+        colorScheme: theme,
+        reducedMotion: 'reduce',
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+        extraHTTPHeaders: { ...(role && { 'x-role': role }), ...(queues && { 'x-queues': queues.join() }) },
+      });
+      contexts.push(context);
+      const page = await context.newPage();
+      const said: string[] = [];
+      page.on('console', (message) => said.push(message.text()));
+      page.on('pageerror', (error) => said.push(String(error)));
+      await page.goto(`${listening.origin}/${fragment}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      return {
+        page,
+        context,
+        faults: ({ requestsFail } = { requestsFail: false }) =>
+          requestsFail ? said.filter((text) => !text.startsWith('Failed to load resource')) : said,
+      };
+    },
+    answer: (path, answer) => void answers.unshift({ path, answer }),
+    async sample() {
+      await database.admin.rows("update taskq.sampling set sampled_at = '-infinity'");
+      await database.admin.rows('select taskq.take_sample(), taskq.fold_counts()');
+    },
+    loseDatabase: () =>
+      void answers.unshift({ path: /(?<!caller)$/, answer: () => problem(503, 'unavailable') }),
+  };
+}
+
+/** An answer that is a problem. */
+export function problem(status: number, code: string, more: object = {}): Response {
+  const headers = { 'content-type': 'application/problem+json' };
+  return new Response(JSON.stringify({ status, code, ...more }), { status, headers });
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds wrong with a page. It runs in a world of its own: that of the page takes no foreign script. */
+export async function violationsIn(page: Page): Promise<readonly string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
+    frameId: frameTree.frame.id,
+  });
+  await session.send('Runtime.evaluate', { contextId, expression: AXE });
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+    expression: `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.map(({ html, failureSummary }) => html.slice(0, 200) + failureSummary).join('; ')))`,
+  });
+  await session.detach();
+  if (exceptionDetails !== undefined) throw new Error(JSON.stringify(exceptionDetails));
+  return result.value as readonly string[];
+}
+
+/** Asserts that a page is usable by everyone in both themes, and fits its window. */
+export async function expectUsable({ page }: Pick<OpenPage, 'page'>): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await violationsIn(page)).toEqual([]);
+  }
+  const { width } = page.viewportSize()!;
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+}
