@@ -386,7 +386,7 @@ describe('a key that a producer has in an open transaction', () => {
     );
     const start = performance.now();
     const answers = await settle(worker, ...of);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(5000);
     expect(answers.map(({ answer }) => answer)).toEqual(
       tasks.map((_, nth) => (nth < 10 ? 'busy' : 'recorded')),
     );
