@@ -358,8 +358,9 @@ create table taskq.dead_tasks (
 -- Groups are counted in an index alone, as long as few pages have changed since a vacuum.
 with (autovacuum_vacuum_insert_scale_factor = 0.05);
 
--- Dead letters are counted by fingerprint, and read by it, by time of death.
-create index dead_tasks_fingerprint on taskq.dead_tasks (fingerprint, died_at, id) where fingerprint is not null;
+-- Dead letters are counted by fingerprint, and read by it, by time of death; those of some queues, too.
+create index dead_tasks_fingerprint on taskq.dead_tasks (fingerprint, died_at, id) include (queue)
+where fingerprint is not null;
 
 -- A group may stop at a dead letter. `queue || ''`: as in tasks_group.
 create index dead_tasks_group on taskq.dead_tasks ((queue || ''), group_key)

@@ -740,13 +740,14 @@ create table taskq.sample (
 with (fillfactor = 45);
 
 -- When a worker last began to fold and to sample, for all workers together, and how often since the last success; when
--- the last sample was taken, and how long that took.
+-- the last sample was taken, how long that took, and how many groups of dead letters there were.
 create table taskq.sampling (
   only_row boolean primary key default true,
   begun_at timestamptz not null default '-infinity',
   tries integer not null default 0,
   sampled_at timestamptz not null default '-infinity',
   took_ms double precision not null default 0,
+  dead_groups integer not null default 0,
   constraint there_is_one_row check (only_row)
 );
 

@@ -10,6 +10,7 @@ import { LiveStats } from './live-stats.ts';
 import { type Databases, openDatabases } from './open-databases.ts';
 import { badRequest, notFound, Problem, problemOf } from './problem.ts';
 import { refuseForeign, refuseHost } from './refuse-foreign.ts';
+import { RequestCounts } from './request-counts.ts';
 import type { Call, Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import type { ServerOptions, TaskqServer } from './server-options.ts';
@@ -31,14 +32,16 @@ export function createServer(options: ServerOptions): TaskqServer {
   }
   for (const [path, routes] of byPath(base)) {
     for (const route of routes)
-      app.on(route.method, path, ({ req }) => server.answer(route, req.raw, req.param()));
+      app.on(route.method, path, async ({ req }) => {
+        const answer = server.answer(route, req.raw, req.param());
+        return server.counted(await answer.catch(server.problem), route);
+      });
     const allow = routes.map(({ method }) => method).join(', ');
-    app.all(path, () => {
-      throw new Problem('method_not_allowed', { detail: `expected ${allow}` }, { allow });
-    });
+    const refusal = new Problem('method_not_allowed', { detail: `expected ${allow}` }, { allow });
+    app.all(path, () => server.counted(refusal.toResponse()));
   }
-  app.notFound(() => notFound('such path').toResponse());
-  app.onError((error) => problemOf(error, server.report).toResponse());
+  app.notFound(() => server.counted(notFound('such path').toResponse()));
+  app.onError((error) => server.counted(server.problem(error)));
   return {
     async fetch(request) {
       const response = await app.fetch(request);
@@ -103,6 +106,7 @@ function serverOf(options: ServerOptions, databases: Databases) {
 
   const report = (error: unknown) => options.onError?.(error);
   const live = new LiveStats({ db: reads, report });
+  const requests = new RequestCounts();
 
   /** What a request asks for, once its caller is known. Throws Problem. */
   const callOf = async (
@@ -124,13 +128,17 @@ function serverOf(options: ServerOptions, databases: Databases) {
       path: namesIn(path, request.url),
       ...parameters,
       ...{ body, items, caller, by: caller.by ?? 'http', token, takesWrites, isSecure: isSecure(request) },
-      ...{ headers: request.headers, signal: request.signal, tasks, workflows, live },
+      ...{ headers: request.headers, signal: request.signal, tasks, workflows, live, requests },
       db: isWrite ? writes : reads,
     };
   };
 
   return {
-    report,
+    problem: (error: unknown) => problemOf(error, report).toResponse(),
+    counted(response: Response, route?: Route): Response {
+      requests.add(route, response.status);
+      return response;
+    },
     async answer(route: Route, request: Request, path: Readonly<Record<string, string>>): Promise<Response> {
       refuseHost(request, options.hosts);
       if (running >= MOST_AT_ONCE) throw new Problem('busy', {}, { 'retry-after': '5' });

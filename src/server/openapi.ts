@@ -1,4 +1,4 @@
-import type { Route } from './route.ts';
+import { fullPathOf, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import { SCHEMAS } from './schemas.ts';
 
@@ -21,11 +21,6 @@ export function openApi(): Record<string, unknown> {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
     },
   };
-}
-
-/** The path of a route below the base path. */
-export function fullPathOf({ path, isAtRoot }: Route): string {
-  return isAtRoot ? path : `/api/v1${path}`;
 }
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' };

@@ -1,4 +1,6 @@
 import type { Route } from './route.ts';
+import { AUDIT_READS } from './routes/audit.ts';
+import { DEAD_READS } from './routes/dead-groups.ts';
 import { DEFAULTS } from './routes/defaults.ts';
 import { enqueueTasks } from './routes/enqueue.ts';
 import { EVENT_READS } from './routes/events.ts';
@@ -35,6 +37,8 @@ export const ROUTES: readonly Route[] = [
   ...SCHEDULE_VERBS,
   ...WORKFLOW_READS,
   ...WORKFLOW_VERBS,
+  ...DEAD_READS,
+  ...AUDIT_READS,
   ...EVENT_READS,
   ...STATS_READS,
   ...TOKENS,

@@ -4,6 +4,7 @@ import type { EndRow } from '../queue/protocol/get-ends.ts';
 import type { WorkflowEndRow } from '../queue/protocol/get-workflow-ends.ts';
 import type { Caller, Role } from './caller.ts';
 import type { LiveStats } from './live-stats.ts';
+import type { RequestCounts } from './request-counts.ts';
 import type { Schema } from './schema.ts';
 
 /** A request that may be answered: its caller is known and may call the route, and its parts fit. */
@@ -34,6 +35,7 @@ export interface Call {
   readonly tasks: EndWaiter<EndRow>;
   readonly workflows: EndWaiter<WorkflowEndRow>;
   readonly live: LiveStats;
+  readonly requests: RequestCounts;
 }
 
 export interface Answer {
@@ -79,6 +81,11 @@ export interface Route {
   readonly takesMany?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   handle(call: Call): Promise<Answer | Response>;
+}
+
+/** The path of a route below the base path. */
+export function fullPathOf({ path, isAtRoot }: Pick<Route, 'path' | 'isAtRoot'>): string {
+  return isAtRoot ? path : `/api/v1${path}`;
 }
 
 /** The answer 200. */

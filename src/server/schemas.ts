@@ -155,6 +155,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         ...{ waits: listOf(WHOLE), runs: listOf(WHOLE), waitMs: WHOLE, runMs: WHOLE },
       }),
     ),
+    deadGroups: { ...WHOLE_OR_NULL, description: 'null for a caller for some queues' },
     unhandledTypes: listOf(TEXT),
     workers: {
       ...record({
@@ -173,6 +174,16 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         ...{ dead: WHOLE, attempts: ATTEMPTS, waitMs: PERCENTILES, runMs: PERCENTILES },
       }),
     ),
+  }),
+  DeadGroup: record({
+    ...{ fingerprint: TEXT, count: WHOLE, firstAt: TIME, lastAt: TIME, lastHour: WHOLE, hourBefore: WHOLE },
+    trend: { ...listOf(WHOLE), description: 'deaths in each of the last 24 hours, the earliest first' },
+    ...{ type: TEXT, errorName: TEXT_OR_NULL, message: TEXT_OR_NULL, reason: TEXT, lastId: ID },
+  }),
+  Action: record({
+    ...{ id: TEXT, at: TIME, verb: TEXT, role: TEXT, by: TEXT_OR_NULL, via: TEXT_OR_NULL },
+    ...{ taskIds: TEXTS_OR_NULL, queue: TEXT_OR_NULL, worker: TEXT_OR_NULL, type: TEXT_OR_NULL },
+    ...{ filter: MEMBERS_OR_NULL, before: MEMBERS_OR_NULL, settings: MEMBERS_OR_NULL, reason: TEXT_OR_NULL },
   }),
   Token: record({
     ...{ name: TEXT, role: { type: 'string', enum: ROLES }, queues: TEXTS_OR_NULL },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ROLES } from '../../src/server/caller.ts';
-import { fullPathOf } from '../../src/server/openapi.ts';
+import { fullPathOf } from '../../src/server/route.ts';
 import { ROUTES } from '../../src/server/route-table.ts';
 import { useServer } from './use-server.ts';
 

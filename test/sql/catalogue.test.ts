@@ -90,7 +90,6 @@ const PURE = [
   'starts_left',
   'step_options',
   'step_status',
-  'sum_of_all',
   'sum_of_each',
   'task_options',
   'tick_text',

@@ -1,7 +1,7 @@
--- Counts the live and dead tasks of each queue and type, and replaces the last such sample (see taskq.get_sample). If
--- counting took long, waits 20 times as long before it counts again: it takes a twentieth of the time at most, however
--- large the tables are. Returns whether it has counted. Waits for no lock: while a person has locked the sample, the
--- old one stays.
+-- Counts the live and dead tasks of each queue and type, and the groups of dead letters, and replaces the last such
+-- sample (see taskq.get_sample). If counting took long, waits 20 times as long before it counts again: it takes a
+-- twentieth of the time at most, however large the tables are. Returns whether it has counted. Waits for no lock: while
+-- a person has locked the sample, the old one stays.
 -- Granted to: worker.
 create or replace function taskq.take_sample()
 returns boolean
@@ -44,7 +44,13 @@ begin
   cross join unnest(array['minute', 'day']) as s (span)
   where w.delay_ms is not null
   on conflict (span, since) do update set delay_ms = greatest(h.delay_ms, excluded.delay_ms);
-  update taskq.sampling set sampled_at = ts, took_ms = date_part('epoch', clock_timestamp() - ts) * 1000;
+  update taskq.sampling
+  set dead_groups = (
+      select count(*) from (
+        select from taskq.dead_tasks d where d.fingerprint is not null group by d.fingerprint
+      ) as g
+    ),
+    sampled_at = ts, took_ms = date_part('epoch', clock_timestamp() - ts) * 1000;
   return true;
 end
 $$;

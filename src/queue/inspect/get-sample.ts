@@ -9,6 +9,8 @@ export interface Sample {
   readonly bounds_ms: readonly number[];
   /** The largest first; those after the first `most` are one, with the names `_other`. */
   readonly pairs: readonly SampledPair[];
+  /** How many groups of dead letters there are; null: the sample is of some queues. */
+  readonly dead_groups: number | null;
   /** The types of waiting tasks that no live worker handles, and how many wait; like pairs, at most `most`. */
   readonly unhandled: readonly { readonly type: string; readonly tasks: number }[];
   /** Null: the sample is of some queues. */

@@ -1,8 +1,12 @@
 import { packageVersion } from '../../lib/package-root.ts';
+import { getSample } from '../../queue/inspect/get-sample.ts';
+import { getVitals } from '../../queue/inspect/get-vitals.ts';
 import { checkSchema } from '../../queue/schema/check-schema.ts';
 import { readRelease } from '../../queue/schema/schema-release.ts';
 import { answers200 } from '../answers.ts';
 import { ROLES } from '../caller.ts';
+import { MOST_SERIES_OF, metricsOf } from '../metrics.ts';
+import { TEXT_FORMAT, textOf } from '../prometheus.ts';
 import { ok, type Route } from '../route.ts';
 import { FLAG, MEMBERS, record, TEXT, TEXT_OR_NULL, WHOLE } from '../schema.ts';
 import { TEXTS_OR_NULL } from '../schemas.ts';
@@ -29,6 +33,23 @@ const ready: Route = {
   async handle({ db }) {
     await checkSchema(db);
     return ok({ ready: true });
+  },
+};
+
+const metrics: Route = {
+  method: 'GET',
+  path: '/metrics',
+  isAtRoot: true,
+  role: 'viewer',
+  queues: 'all',
+  summary: 'Return the metrics of the queue and of this server for Prometheus. Reads no task.',
+  answers: { 200: { description: 'The text format', schema: TEXT, type: TEXT_FORMAT } },
+  async handle({ db, requests }) {
+    const [sample, vitals] = await Promise.all([
+      getSample(db, MOST_SERIES_OF),
+      getVitals(db, MOST_SERIES_OF),
+    ]);
+    return ok(textOf(metricsOf({ sample, vitals, requests })));
   },
 };
 
@@ -65,4 +86,4 @@ const caller: Route = {
   },
 };
 
-export const META: readonly Route[] = [health, ready, document, caller];
+export const META: readonly Route[] = [health, ready, metrics, document, caller];
