@@ -280,7 +280,7 @@ const TASK_COLUMNS = {
 const AUDIT_COLUMNS = {
   id: 'number of the action',
   at: 'when',
-  verb: '`add`, `cancel`, `close workflow`, `dead add`, `discard`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
+  verb: '`add`, `cancel`, `close workflow`, `dead add`, `discard`, `edit`, `pause`, `pause group`, `pause schedule`, `purge`, `release_key`, `remove`, `remove schedule`, `rerun`, `resume`, `resume group`, `resume schedule`, `retry`, `revive`, `run schedule`, `set`, `set group`, `set schedule` or `stop`',
   role: 'database role of the session',
   by: 'name that the caller added (`--by`)',
   via: 'application_name of the session, such as `taskq dead revive` or `psql`',
@@ -289,7 +289,7 @@ const AUDIT_COLUMNS = {
   worker: 'the worker it was done to',
   type: 'the type it was done to',
   filter: 'what the tasks were chosen by; null: ids',
-  before: 'what an operator had set of it before; null in it: nothing',
+  before: 'what an operator had set of it before; null in it: nothing; of `edit` what was before, by task',
   settings: 'what was set; null in it: removed; `group`, `schedule` or `workflow`, if it was done to one',
   reason: 'the reason given',
 };

@@ -127,6 +127,9 @@ ${await members('library/task-record', 'ActionRecord')}
 ### \`revive(id, options)\`, \`rerun(id, options)\`
 
 ${await members('library/task-queue-options', 'ReviveSettings')}
+### \`edit(id, changes)\`
+
+${await members('domain/edit-changes', 'EditChanges')}
 ### \`list(filter)\`
 
 ${await members('queue/inspect/task-filter', 'ListFilter')}
@@ -136,7 +139,7 @@ ${await members('library/task-list', 'PageOptions')}
 ### What \`list(filter)\` can do
 
 ${await members('library/task-list', 'TaskList')}
-### \`list(filter).cancel(options)\`, \`retry\`, \`rerun\`, \`revive\`, \`purge\`, \`discard\`
+### \`list(filter).cancel(options)\`, \`retry\`, \`edit(changes, options)\`, \`rerun\`, \`revive\`, \`purge\`, \`discard\`
 
 All take these:
 

@@ -11,6 +11,7 @@ export type {
 export type { Backoff, BackoffKind, StoredBackoff } from './domain/backoff.ts';
 export type { Breaker } from './domain/breaker.ts';
 export type { Callback } from './domain/callback.ts';
+export type { EditChanges } from './domain/edit-changes.ts';
 export type {
   EnqueueOptions,
   KeyFor,
@@ -153,6 +154,7 @@ export type { Applying } from './queue/inspect/task-row.ts';
 export type { BulkAnswer, BulkResult } from './queue/operate/bulk.ts';
 export type { CancelAnswer } from './queue/operate/cancel.ts';
 export type { CancelWorkflowAnswer } from './queue/operate/cancel-workflow.ts';
+export type { EditAnswer } from './queue/operate/edit.ts';
 export type { KeyRelease } from './queue/operate/keys.ts';
 export type { RerunAnswer } from './queue/operate/rerun.ts';
 export type { RetryAnswer } from './queue/operate/retry.ts';

@@ -41,6 +41,11 @@ export const COMMANDS: readonly { readonly heading: string; readonly entries: re
         load: async () => (await import('./commands/retry.ts')).retry,
       },
       {
+        name: 'edit',
+        summary: 'change the payload, time, priority or queue of waiting tasks',
+        load: async () => (await import('./commands/edit.ts')).edit,
+      },
+      {
         name: 'rerun',
         summary: 'run finished tasks again, as new tasks',
         load: async () => (await import('./commands/rerun.ts')).rerun,

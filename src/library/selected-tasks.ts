@@ -1,3 +1,4 @@
+import { type EditChanges, storedChanges } from '../domain/edit-changes.ts';
 import { InvalidPayloadError } from '../domain/errors.ts';
 import { storedPayload } from '../domain/payload.ts';
 import { checkedTaskId } from '../domain/task-id.ts';
@@ -17,6 +18,7 @@ import type { TaskRow } from '../queue/inspect/task-row.ts';
 import { actInPages, type BulkAnswer, type BulkResult } from '../queue/operate/bulk.ts';
 import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
 import { discard } from '../queue/operate/discard.ts';
+import { EDIT_PAGE, type EditAnswer, edit } from '../queue/operate/edit.ts';
 import { purge } from '../queue/operate/purge.ts';
 import { RERUN_PAGE, type RerunAnswer, rerunValid } from '../queue/operate/rerun.ts';
 import { type RetryAnswer, retry } from '../queue/operate/retry.ts';
@@ -73,6 +75,22 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
 
   retry({ by, ...bulk }: BulkSettings = {}): Promise<BulkResult<RetryAnswer>> {
     return this.#act('retry', bulk, { act: (db, ids, filter) => retry(db, ids, { by, filter }) });
+  }
+
+  async edit(
+    { payload, ...changes }: EditChanges,
+    { by, ...bulk }: BulkSettings = {},
+  ): Promise<BulkResult<EditAnswer>> {
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const stored = storedChanges(changes, other);
+    return this.#act('edit', bulk, {
+      act: async (db, ids, filter) => {
+        if (other !== undefined) await this.#checkTypes(db, ids, other.value);
+        return edit(db, ids, stored, { by, filter });
+      },
+      keeps: ({ answer }) => answer !== 'edited' && answer !== 'not_waiting',
+      pageSize: EDIT_PAGE,
+    });
   }
 
   async rerun({ by, payload, delay, ...bulk }: RerunManySettings = {}): Promise<BulkResult<RerunAnswer>> {
@@ -135,11 +153,11 @@ export class SelectedTasks<Task = TaskRecord> implements TaskList<Task> {
   async #act<Answer extends BulkAnswer>(
     verb: BulkVerb,
     bulk: Omit<BulkSettings, 'by'>,
-    { act, keeps }: Action<Answer>,
+    { act, keeps, pageSize }: Action<Answer>,
   ): Promise<BulkResult<Answer>> {
     const filter = this.#filterOf(verb, bulk);
     return this.#ask((db) =>
-      actInPages(findIds(db, filter, { limit: bulk.limit }), (ids) => act(db, ids, filter), {
+      actInPages(findIds(db, filter, { limit: bulk.limit, pageSize }), (ids) => act(db, ids, filter), {
         signal: bulk.signal,
         keeps,
       }),
@@ -177,12 +195,14 @@ interface Action<Answer extends BulkAnswer> {
   readonly act: (db: Queryable, ids: readonly string[], filter: TaskFilter) => Promise<readonly Answer[]>;
   /** Whether an answer needs attention; by default none does. */
   readonly keeps?: (answer: Answer) => boolean;
+  readonly pageSize?: number | undefined;
 }
 
 /** What an action would do without a filter. */
 const EVERY: Readonly<Record<BulkVerb, string>> = {
   cancel: 'cancel every live task',
   retry: 'retry every pending task',
+  edit: 'change every waiting task',
   rerun: 'run every finished task again',
   purge: 'permanently delete every finished task',
   'dead revive': 'revive every dead letter',

@@ -1,5 +1,7 @@
+import type { EditChanges } from '../domain/edit-changes.ts';
 import type { BulkResult } from '../queue/operate/bulk.ts';
 import type { CancelAnswer } from '../queue/operate/cancel.ts';
+import type { EditAnswer } from '../queue/operate/edit.ts';
 import type { RerunAnswer } from '../queue/operate/rerun.ts';
 import type { RetryAnswer } from '../queue/operate/retry.ts';
 import type { ReviveAnswer } from '../queue/operate/revive.ts';
@@ -77,6 +79,12 @@ export interface TaskList<Task = TaskRecord> extends AsyncIterable<Task> {
   cancel(settings?: CancelManySettings): Promise<BulkResult<CancelAnswer>>;
   /** Makes pending tasks due now, whatever they wait for (`retried`); those that were due keep their place (`due`). */
   retry(settings?: BulkSettings): Promise<BulkResult<RetryAnswer>>;
+  /**
+   * Changes the waiting tasks, as `edit(id)` does (`edited`). One that is locked (`busy`), whose key is held in the new
+   * queue (`key_held`), or which is `refused`, stays as it is, and is in `answers`. Throws InvalidPayloadError if the
+   * schema of a handler refuses the new payload.
+   */
+  edit(changes: EditChanges, settings?: BulkSettings): Promise<BulkResult<EditAnswer>>;
   /**
    * Reruns the finished tasks, each as a new task, as `rerun(id)` does (`enqueued`). One whose key is held (`key_held`),
    * whose payload its handler's schema refuses (`invalid_payload`), or which the database refuses (`refused`), is left

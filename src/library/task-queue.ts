@@ -1,4 +1,5 @@
 import { checkPayload } from '../domain/check-payload.ts';
+import { type EditChanges, storedChanges } from '../domain/edit-changes.ts';
 import { type EnqueueOptions, normaliseEnqueueOptions } from '../domain/enqueue-options.ts';
 import { NoSuchTaskError, WaitDeadlineError } from '../domain/errors.ts';
 import type { HandlerMap, PayloadOf, TypeOf, UnknownHandlers } from '../domain/handler-map.ts';
@@ -23,6 +24,7 @@ import { stats } from '../queue/inspect/stats.ts';
 import type { ListFilter } from '../queue/inspect/task-filter.ts';
 import { type CancelAnswer, cancel } from '../queue/operate/cancel.ts';
 import { discard } from '../queue/operate/discard.ts';
+import { type EditAnswer, edit } from '../queue/operate/edit.ts';
 import { pauseGroup, resumeGroup, setGroup } from '../queue/operate/groups.ts';
 import { type KeyRelease, releaseKey } from '../queue/operate/keys.ts';
 import { pauseQueue, resumeQueue } from '../queue/operate/pause-queue.ts';
@@ -219,7 +221,7 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
 
   /**
    * Returns the tasks that match, newest first: iterate over them, ask for a `page`, or act on all of them with
-   * `cancel`, `retry`, `rerun`, `revive`, `purge` or `discard`. Throws TaskqError for an invalid filter.
+   * `cancel`, `retry`, `edit`, `rerun`, `revive`, `purge` or `discard`. Throws TaskqError for an invalid filter.
    */
   list<Type extends TypeOf<Handlers> = TypeOf<Handlers>>(
     filter: ListFilter & { readonly type?: Type } = {},
@@ -242,6 +244,25 @@ export class TaskQueue<Handlers extends HandlerMap = UnknownHandlers> {
   /** Makes a waiting task due now, whatever it waits for; one that was due keeps its place. */
   async retry(id: string, { by }: { readonly by?: string } = {}): Promise<RetryAnswer> {
     return this.#withDatabase(async (db) => (await retry(db, [checkedTaskId(id)], { by }))[0]!);
+  }
+
+  /**
+   * Changes the payload, priority, queue or time of a waiting task, also of one that waits for a retry, a slot or its
+   * parents. A task that has been claimed stays as it is (`not_waiting`). Throws InvalidPayloadError if its handler's
+   * schema refuses the new payload.
+   */
+  async edit(
+    id: string,
+    { payload, ...changes }: EditChanges,
+    { by }: { readonly by?: string } = {},
+  ): Promise<EditAnswer> {
+    const other = payload === undefined ? undefined : storedPayload('the task', payload);
+    const stored = storedChanges(changes, other);
+    return this.#withDatabase(async (db) => {
+      checkedTaskId(id);
+      if (payload !== undefined) await this.#checkNew(db, id, payload);
+      return (await edit(db, [id], stored, { by }))[0]!;
+    });
   }
 
   /** Deletes a finished task for good, with the errors of its attempts. */

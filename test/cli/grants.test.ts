@@ -39,6 +39,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   ],
   operator: [
     'retry 1',
+    'edit 1 --to-priority 1',
     'dead add 1 --reason parked',
     'dead revive 1',
     'dead discard 1 --yes',

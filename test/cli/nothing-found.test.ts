@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => project.drop());
 
 const LISTS = ['list', 'dead list'];
-const VERBS = ['cancel', 'retry', 'rerun', 'purge', 'dead revive', 'dead discard'];
+const VERBS = ['cancel', 'retry', 'edit --to-priority 1', 'rerun', 'purge', 'dead revive', 'dead discard'];
 
 test.each([...LISTS, ...VERBS])(
   'taskq %s says that no task matches, and what may be misspelt',

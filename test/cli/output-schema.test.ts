@@ -48,6 +48,10 @@ const TRIED: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['$waiting', '$dead', '999999'],
     ['--type', 'double', '--failed'],
   ],
+  edit: [
+    ['$waiting', '$dead', '999999', '--payload', '{"n":2}'],
+    ['--type', 'double', '--to-priority', '2', '--yes'],
+  ],
   audit: [[], ['--limit', '1'], ['--verb', 'cancel']],
   'dead list': [[], ['--limit', '1'], ['--by-hand']],
   'dead groups': [[], ['--limit', '1']],

@@ -76,6 +76,7 @@ describe('help', () => {
       'show',
       'cancel',
       'retry',
+      'edit',
       'purge',
       'stats',
       'dead',

@@ -53,6 +53,45 @@ describe('an action on all tasks that match a filter', () => {
     expect(await queue.list({ status: 'pending' }).retry({ limit: 1 })).toMatchObject({ counts: { due: 1 } });
   });
 
+  test('edit: waiting tasks get what is given, and those that cannot are named', async () => {
+    const validate = (value: unknown) =>
+      (value as { name?: string }).name === undefined ? { issues: [{ message: 'no name' }] } : { value };
+    const schema = { '~standard': { version: 1 as const, vendor: 'test', validate } };
+    const queue = library.open({ handlers: { work: { schema, run: () => 0 } } });
+    const tasks = await Promise.all([1, 2].map(() => queue.enqueue('work', { name: 'x' }, { queue: 'a' })));
+    const keyed = await queue.enqueue('work', { name: 'x' }, { queue: 'a', key: 'k' });
+    const holder = await queue.enqueue('work', { name: 'x' }, { queue: 'b', key: 'k' });
+    const changes = {
+      payload: { name: 'y' },
+      priority: 'high',
+      at: new Date('2999-01-31T09:00:00Z'),
+      queue: 'b',
+    };
+    expect(await queue.list({ queue: 'a' }).edit(changes, { by: 'ann' })).toMatchObject({
+      counts: { edited: 2, key_held: 1 },
+      answers: [{ id: keyed.id, answer: 'key_held', key: 'k', holder: holder.id }],
+    });
+    const shown = (await queue.get(tasks[0]!.id))!;
+    expect(shown).toMatchObject({ payload: { name: 'y' }, priority: 1, queue: 'b', availableAt: changes.at });
+    expect(shown.actions).toMatchObject([{ verb: 'edit', by: 'ann' }]);
+
+    expect(await queue.edit(tasks[0]!.id, { delay: 0 }, { by: 'bob' })).toMatchObject({ answer: 'edited' });
+    await claimOne(await registerWorker(library.admin), { queues: ['b'] });
+    expect(await queue.edit(holder.id, { delay: '1h' })).toMatchObject({ answer: 'edited' });
+    const badPayload = { payload: {} };
+    await expect(queue.edit(keyed.id, badPayload)).rejects.toMatchObject({ code: 'invalid_payload' });
+    await expect(queue.list({ queue: 'a' }).edit(badPayload)).rejects.toMatchObject({
+      code: 'invalid_payload',
+    });
+    for (const [wrong, message] of [
+      [{}, 'nothing to change: give payload, delay, at, priority, queue'],
+      [{ prioriy: 1 } as object, 'unknown change "prioriy" (did you mean "priority"?)'],
+      [{ delay: '1h', at: new Date() }, 'give either at or delay, not both'],
+    ] as const)
+      await expect(queue.edit(keyed.id, wrong)).rejects.toMatchObject({ code: 'bad_option', message });
+    await expect(queue.list().edit({ priority: 1 })).rejects.toThrow('this would change every waiting task');
+  });
+
   test('revive: dead letters but those added by hand; a held key keeps its task dead', async () => {
     const queue = library.open();
     const keyed = await queue.enqueue('work', {}, { queue: 'a', key: 'k' });

@@ -6,6 +6,7 @@ import { addTypes } from '../../src/queue/operate/add-types.ts';
 import { cancel } from '../../src/queue/operate/cancel.ts';
 import { setDefaults } from '../../src/queue/operate/defaults.ts';
 import { discard } from '../../src/queue/operate/discard.ts';
+import { edit } from '../../src/queue/operate/edit.ts';
 import { releaseKey } from '../../src/queue/operate/keys.ts';
 import { pauseQueue, resumeQueue } from '../../src/queue/operate/pause-queue.ts';
 import { pauseWorker, resumeWorker } from '../../src/queue/operate/pause-worker.ts';
@@ -104,6 +105,7 @@ test('what a verb did to nothing is not recorded; without a name the role stands
   await purge(queue.admin, [id]);
   await rerun(queue.admin, [id]);
   await retry(queue.admin, [id, '999999999']);
+  await edit(queue.admin, ['999999999'], { priority: 1 });
   expect(await resumeQueue(queue.admin, 'never')).toBe(false);
   expect(await removeType(queue.admin, 'never')).toBe('not_known');
   expect(await setWorker(queue.admin, '2', { concurrency: 1 })).toBe(false);
@@ -173,6 +175,7 @@ const VERBS: Readonly<Record<string, string>> = {
   pause_worker: '($worker)',
   resume_worker: '($worker)',
   stop_worker: '($worker)',
+  edit: `(array[$waiting], '{"priority": 1}')`,
   retry: '(array[$waiting])',
   add_dead: "($waiting, 'parked')",
   revive: '(array[$waiting])',

@@ -57,6 +57,52 @@ test('a task is enqueued, read, listed and cancelled', async () => {
   );
 });
 
+test('a task that waits is changed, and one that does not stays as it is', async () => {
+  open();
+  const id = await enqueued({ payload: { n: 1 }, key: 'k' });
+  const changed = await ask('PATCH', `${API}/tasks/${id}`, {
+    text: '{"payload":{"n":9007199254740993},"priority":"high","queue":"mail","delay":"1h"}',
+  });
+  expect(changed).toMatchObject({ status: 200, body: { id, answer: 'edited' } });
+  const row =
+    'select payload::text, priority, queue, not_before > clock_timestamp() as waits from taskq.tasks';
+  expect(await database.admin.row(row)).toEqual({
+    ...{ payload: '{"n": 9007199254740993}', priority: 1, queue: 'mail', waits: true },
+  });
+  const problems = async (body: object) => (await ask('PATCH', `${API}/tasks/${id}`, { body })).body;
+  expect(await problems({})).toMatchObject({ status: 400, code: 'bad_option' });
+  expect(await problems({ priority: 11 })).toMatchObject({ status: 400, code: 'bad_priority' });
+  expect(await problems({ key: 'j' })).toMatchObject({ status: 400, code: 'bad_option' });
+  expect(await problems({ payload: 'x'.repeat(1_048_576) })).toMatchObject({
+    status: 422,
+    code: 'invalid_payload',
+  });
+  const holder = await enqueued({ key: 'k' });
+  expect(await problems({ queue: 'default' })).toMatchObject({
+    status: 409,
+    code: 'key_held',
+    key: 'k',
+    holder,
+  });
+  await database.admin.rows("update taskq.tasks set expires_at = clock_timestamp() + interval '2 h'");
+  expect(await problems({ delay: '3h' })).toMatchObject({ status: 422, code: 'refused' });
+  const other = await database.session();
+  await other.rows('begin');
+  await other.rows('select from taskq.tasks for update');
+  expect(await problems({ priority: 1 })).toMatchObject({ status: 503, code: 'unavailable' });
+  await other.rows('rollback');
+  await database.admin.rows('select taskq.cancel($1)', [id]);
+  expect(await problems({ priority: 1 })).toMatchObject({
+    status: 409,
+    code: 'wrong_state',
+    state: 'cancelled',
+  });
+  expect(await ask('PATCH', `${API}/tasks/999999`, { body: { priority: 1 } })).toMatchObject({ status: 404 });
+  expect(await database.admin.rows("select by from taskq.audit where verb = 'edit'")).toEqual([
+    { by: 'ann' },
+  ]);
+});
+
 test('a dead letter is revived with another payload, or discarded', async () => {
   open();
   const dead = async () => {
@@ -241,6 +287,12 @@ test('a token for some queues sees and fills these alone', async () => {
   }
   for (const verb of ['cancel', 'retry', 'revive', 'rerun', 'discard', 'purge'])
     expect((await ask('POST', `${API}/tasks/${other}/${verb}`, { ...asking, body: {} })).status).toBe(404);
+  expect((await ask('PATCH', `${API}/tasks/${other}`, { ...asking, body: { priority: 1 } })).status).toBe(
+    404,
+  );
+  expect(
+    (await ask('PATCH', `${API}/tasks/${mine}`, { ...asking, body: { queue: 'other' } })).body.code,
+  ).toBe('other_queue');
   for (const body of [
     { type: 'work' },
     { type: 'work', queue: 'other' },

@@ -51,6 +51,7 @@ const PURE = [
   'is_strict',
   'is_text',
   'is_tied',
+  'is_waiting',
   'is_whole',
   'jitter_of',
   'json_types',

@@ -22,10 +22,7 @@ declare
   one bigint;
 begin
   options := taskq.checked_options('rerun', options, '{payload,delay_ms,by,filter}');
-  if octet_length((options -> 'payload')::text) > 1048576 then
-    raise exception 'rerun: the payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
-      using errcode = 'invalid_parameter_value';
-  end if;
+  perform taskq.refuse_large_payload('rerun', options -> 'payload');
   begin
     return query select r.* from taskq.rerun_batch(_ids, options) as r;
   exception

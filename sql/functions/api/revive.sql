@@ -22,10 +22,7 @@ declare
   violated text;
 begin
   options := taskq.checked_options('revive', options, '{payload,delay_ms,max_attempts,by_hand,by,filter}');
-  if octet_length((options -> 'payload')::text) > 1048576 then
-    raise exception 'revive: the payload is larger than 1 MB; store it elsewhere and enqueue a reference to it'
-      using errcode = 'invalid_parameter_value';
-  end if;
+  perform taskq.refuse_large_payload('revive', options -> 'payload');
   begin
     return query select r.* from taskq.revive_batch(_ids, options) as r;
   exception

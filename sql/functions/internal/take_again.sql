@@ -15,19 +15,7 @@ begin
   insert into taskq.asks (due_at, queue, key)
   select distinct _ts, t.queue, t.group_key
   from taskq.tasks t where t.id = any (_ids) and t.gate in ('h', 's') and t.group_key is not null;
-  -- One that waits for its time has asked for it, and asks for its new time below.
-  delete from taskq.asks d
-  where d.ctid = any (array(
-    select a.row_at
-    from unnest(_ids) as replaced (id)
-    cross join lateral (select r.* from taskq.tasks r where r.id = replaced.id and r.gate = 'd' limit 1) as t
-    cross join lateral (
-      select l.ctid as row_at from taskq.asks l
-      where l.queue = t.queue and l.due_at = t.not_before and l.task_id = t.id
-      limit 1
-      for update skip locked
-    ) as a
-  ));
+  perform taskq.withdraw_asks(_ids);
   update taskq.tasks t
   set available_at = case when t.gate is null then due.at else 'infinity'::timestamptz end,
     gate = case

@@ -23,6 +23,7 @@ const BY_NAME: Readonly<Record<string, Known>> = {
   type: 'types',
   types: 'types',
   queue: 'queues',
+  toQueue: 'queues',
   queues: 'queues',
   workers: 'workers',
   workflow: 'workflows',

@@ -30,17 +30,20 @@ function objectOf({ task_ids: ids, queue, type, worker }: AuditRow): string {
   return worker === null ? '' : `worker ${worker}`;
 }
 
-/** The filter that chose the tasks, or each setting with its value before, where it had one. */
-function changeOf({ filter, settings, before }: AuditRow): string {
-  if (filter !== null) return JSON.stringify(filter);
-  if (settings === null) return '';
+/** The filter that chose the tasks, and each setting with its value before, where it had one. */
+function changeOf({ filter, settings, before, task_ids: ids }: AuditRow): string {
+  const changes = Object.entries(settings ?? {}).map(([name, value]) => {
+    const old = oldOf(before, ids)[name] ?? null;
+    return `${name} ${old === null ? '' : `${textOf(old)} → `}${textOf(value)}`;
+  });
+  return [...(filter === null ? [] : [JSON.stringify(filter)]), ...changes].join(', ');
+}
+
+/** What was before; of tasks it is known by their ids, and shown for one alone. */
+function oldOf(before: AuditRow['before'], ids: AuditRow['task_ids']): Readonly<Record<string, unknown>> {
   const old = (before ?? {}) as Readonly<Record<string, unknown>>;
-  return Object.entries(settings)
-    .map(([name, value]) => {
-      const from = (old[name] ?? null) === null ? '' : `${textOf(old[name])} → `;
-      return `${name} ${from}${textOf(value)}`;
-    })
-    .join(', ');
+  if (ids === null) return old;
+  return ids.length === 1 ? ((old[ids[0]!] ?? {}) as typeof old) : {};
 }
 
 function textOf(value: unknown): string {

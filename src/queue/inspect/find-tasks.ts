@@ -42,7 +42,7 @@ export interface Paging {
   /** The most tasks in all; unlimited by default. */
   readonly limit?: number | undefined;
   /** The most tasks on one page. */
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
 }
 
 /** Find the tasks that fit, a page at a time, for verbs that act on many and need more than their ids. */

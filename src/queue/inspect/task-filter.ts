@@ -92,6 +92,14 @@ export const FILTERED = {
       ...ONLY_DEAD,
     },
   },
+  edit: {
+    statuses: ['blocked', 'pending'],
+    not: {
+      status: 'only waiting tasks can be edited',
+      reason: 'waiting tasks have no reason',
+      ...ONLY_DEAD,
+    },
+  },
   rerun: FINISHED,
   purge: FINISHED,
   'dead list': DEAD,

@@ -2,7 +2,7 @@ import { checkedName } from '../../domain/names.ts';
 import { listGroups } from '../../queue/inspect/list-groups.ts';
 import { type ListedQueue, listQueues } from '../../queue/inspect/list-queues.ts';
 import { AFTER, answers200, LIMIT, limitOf } from '../answers.ts';
-import { maySee } from '../caller.ts';
+import { type Caller, maySee } from '../caller.ts';
 import { camel } from '../camel.ts';
 import { notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
@@ -49,7 +49,11 @@ const groups: Route = {
 
 /** The queue of a path. Throws Problem: the caller's token is for others. */
 export function queueOf({ path, caller }: Call): string {
-  const name = checkedName('queue', path.queue);
+  return visibleQueue(caller, checkedName('queue', path.queue));
+}
+
+/** Returns the name of a queue. Throws Problem: the caller's token is for others. */
+export function visibleQueue(caller: Caller, name: string): string {
   if (maySee(caller, name)) return name;
   throw new Problem('other_queue', { detail: `the token is not for queue ${JSON.stringify(name)}` });
 }

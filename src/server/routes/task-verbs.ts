@@ -1,8 +1,10 @@
+import { storedChanges } from '../../domain/edit-changes.ts';
 import { exactPayload } from '../../domain/payload.ts';
 import { checkedTaskId } from '../../domain/task-id.ts';
 import { reviveOptions } from '../../library/revive-options.ts';
 import { cancel } from '../../queue/operate/cancel.ts';
 import { discard } from '../../queue/operate/discard.ts';
+import { edit } from '../../queue/operate/edit.ts';
 import { purge } from '../../queue/operate/purge.ts';
 import { rerun } from '../../queue/operate/rerun.ts';
 import { retry } from '../../queue/operate/retry.ts';
@@ -13,6 +15,7 @@ import { notFound, Problem } from '../problem.ts';
 import { type Call, ok, type Route } from '../route.ts';
 import { ANY, DURATION, input, MEMBERS_OR_NULL, record, TEXT } from '../schema.ts';
 import { ID } from '../schemas.ts';
+import { visibleQueue } from './queues.ts';
 import { visibleTask } from './tasks.ts';
 
 const cancelTask: Route = {
@@ -40,6 +43,31 @@ const retryTask: Route = {
   async handle(call) {
     const [answer] = await retry(call.db, [await idOf(call)], { by: call.by });
     return ok(settled(answer!, ['retried', 'due']));
+  },
+};
+
+const editTask: Route = {
+  method: 'PATCH',
+  path: '/tasks/{id}',
+  role: 'operator',
+  summary: 'Change the payload, priority, queue or time (`delay` or `at`) of a task that waits.',
+  body: input({
+    payload: ANY,
+    priority: { type: ['integer', 'string'] },
+    queue: TEXT,
+    delay: DURATION,
+    at: TEXT,
+  }),
+  answers: answers200('What became of it', record({ id: ID, answer: TEXT })),
+  async handle(call) {
+    const { payload, ...changes } = call.body;
+    const stored = storedChanges(
+      changes,
+      payload === undefined ? undefined : exactPayload('the task', payload),
+    );
+    if (stored.queue !== undefined) visibleQueue(call.caller, stored.queue);
+    const [answer] = await edit(call.db, [await idOf(call)], stored, { by: call.by });
+    return ok(settled(answer!, ['edited']));
   },
 };
 
@@ -135,6 +163,10 @@ function settled(given: VerbAnswer, done: readonly string[]): object {
     const detail = `task ${holder} holds the key ${JSON.stringify(key)}`;
     throw new Problem('key_held', { detail, more: { key, holder } });
   }
+  if (answer === 'busy') {
+    const detail = 'another transaction keeps the task locked';
+    throw new Problem('unavailable', { detail }, { 'retry-after': '5' });
+  }
   if (answer === 'refused')
     throw new Problem([422, 'refused'], { detail: problem ?? 'the database refuses the task' });
   if (status === null || status === undefined) throw notFound('such task');
@@ -144,6 +176,7 @@ function settled(given: VerbAnswer, done: readonly string[]): object {
 export const TASK_VERBS: readonly Route[] = [
   cancelTask,
   retryTask,
+  editTask,
   reviveTask,
   rerunTask,
   discardTask,

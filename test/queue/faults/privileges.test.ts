@@ -68,6 +68,7 @@ const CALLS = [
   "taskq.find_tasks('{}', 10)",
   'taskq.explain(1)',
   "taskq.cancel('{1}')",
+  `taskq.edit('{1}', '{"payload": 1, "delay_ms": 1000, "priority": 1, "queue": "other"}')`,
   "taskq.retry('{1}')",
   "taskq.revive('{1}')",
   'taskq.begin_rescue()',

@@ -1,17 +1,15 @@
 import { parseMaxAttempts } from '../../../domain/enqueue-options.ts';
-import { parsePayload } from '../../../domain/payload.ts';
+import { parsePayload, type StoredPayload } from '../../../domain/payload.ts';
 import { countOf } from '../../../lib/count.ts';
 import { parseDuration } from '../../../lib/duration.ts';
 import { EXIT } from '../../../lib/errors.ts';
 import { FILTERED } from '../../../queue/inspect/task-filter.ts';
 import type { BulkResult } from '../../../queue/operate/bulk.ts';
 import { type ReviveAnswer, type ReviveOptions, revive } from '../../../queue/operate/revive.ts';
-import { getEnds } from '../../../queue/protocol/get-ends.ts';
-import { fitsSchema } from '../../enqueue/fits-schema.ts';
+import { payloadCheck } from '../../enqueue/fits-schema.ts';
 import { printable } from '../../present/printable.ts';
 import { refusedTask } from '../../present/refused-task.ts';
 import type { CliCommand } from '../../run/command.ts';
-import type { Context } from '../../run/context.ts';
 import {
   actOnSelection,
   askedOf,
@@ -41,11 +39,13 @@ export const reviveDead: CliCommand<Options> = {
       .option('--max-attempts <n|unlimited>', 'number of attempts from now on');
   },
   async run(context, call) {
-    const given = reviveOptions(call.options);
+    const { payload: text } = call.options;
+    const payload = text === undefined ? undefined : parsePayload('the task', text);
+    const given = reviveOptions(call.options, payload);
     const asked = await askedOf(context, call, 'dead revive');
     const { db, acting, selection } = asked;
     const settings = { ...given, byHand: byHandOf(asked), ...acting };
-    const check = await payloadCheck(context, call.options.payload);
+    const check = await payloadCheck(context, payload);
     const act = async (ids: readonly string[]) => {
       await check(ids);
       return revive(db, ids, settings);
@@ -60,26 +60,11 @@ export const reviveDead: CliCommand<Options> = {
   },
 };
 
-function reviveOptions({ payload, delay, maxAttempts }: Options): ReviveOptions {
+function reviveOptions({ delay, maxAttempts }: Options, payload: StoredPayload | undefined): ReviveOptions {
   return {
-    ...(payload !== undefined && { payload: parsePayload('the task', payload).text }),
+    ...(payload !== undefined && { payload: payload.text }),
     ...(delay !== undefined && { delayMs: parseDuration(delay, '--delay') }),
     ...(maxAttempts !== undefined && { maxAttempts: parseMaxAttempts(maxAttempts, '--max-attempts') }),
-  };
-}
-
-/** Make a check that refuses a new payload that does not fit the type of one of these tasks, as enqueue does. */
-async function payloadCheck(
-  context: Context,
-  payload: string | undefined,
-): Promise<(ids: readonly string[]) => Promise<void>> {
-  if (payload === undefined) return async () => {};
-  const { value } = parsePayload('the task', payload);
-  const check = await fitsSchema(context);
-  const db = await context.database();
-  return async (ids) => {
-    const types = new Set((await getEnds(db, ids)).map(({ type }) => type));
-    for (const type of types) await check(type, value);
   };
 }
 

@@ -1,4 +1,4 @@
--- The events of the tasks of groups, all of one queue and one worker. `model.start` makes the beginning.
+-- The events of the tasks of groups, in two queues with the same settings, and of one worker. `model.start` makes the beginning.
 create function model.start(_settings jsonb) returns void language plpgsql as $$
 begin
   delete from taskq.tasks;
@@ -12,7 +12,7 @@ begin
   )
   values (1, 'worker', 'here', 1, 1, now(), now(), now(), 3600000, 8, '{one,two}');
   perform taskq.add_types('{one,two}');
-  perform taskq.set_queue('default', _settings);
+  perform taskq.set_queue(q.name, _settings) from unnest('{default,other}'::text[]) as q (name);
   perform model.claim('{}', false);
   perform model.claim('{}', false);
 end
@@ -27,7 +27,7 @@ declare
 begin
   select array_agg(id order by id), array_agg(lease_no order by id) into ids, leases
   from taskq.claim(
-    1, '{default}', _types, case when _ahead then 0 else 20 end, case when _ahead then 20 else 0 end, 3600000
+    1, '{default,other}', _types, case when _ahead then 0 else 20 end, case when _ahead then 20 else 0 end, 3600000
   );
   if not _ahead and ids is not null then
     perform taskq.heartbeat(1, ids, leases, array_fill(5::bigint, array[cardinality(ids)]), 3600000);
@@ -59,6 +59,8 @@ begin
         from taskq.enqueue(e -> 'task' ->> 'type', e -> 'task' -> 'payload', options)
       );
     when 'edit' then
+      return (select format('%s %s', id, answer) from taskq.edit(array[me], e -> 'changes'));
+    when 'edit_row' then
       update taskq.tasks t
       set payload = case e ->> 'column' when 'payload' then e -> 'payload' else t.payload end, payload_bytes = null,
         priority = case e ->> 'column' when 'priority' then 3 - t.priority else t.priority end,
@@ -97,13 +99,13 @@ begin
       update taskq.dead_tasks set by_hand = false where id = me;
       return taskq.discard_batch(array[me]);
     when 'set_group' then
-      perform taskq.set_group('default', e ->> 'group', options);
+      perform taskq.set_group(e ->> 'queue', e ->> 'group', options);
     when 'pause_group' then
-      perform taskq.pause_group('default', e ->> 'group');
+      perform taskq.pause_group(e ->> 'queue', e ->> 'group');
     when 'resume_group' then
-      perform taskq.resume_group('default', e ->> 'group');
+      perform taskq.resume_group(e ->> 'queue', e ->> 'group');
     when 'set_queue' then
-      perform taskq.set_queue('default', options);
+      perform taskq.set_queue(q.name, options) from unnest('{default,other}'::text[]) as q (name);
       perform model.claim('{}', false);
       perform model.claim('{}', false);
     when 'expire' then
@@ -128,7 +130,7 @@ $$;
 create function model.look() returns text language sql as $$
   select string_agg(seen.line, ' / ' order by seen.id)
   from (
-    select t.id, concat_ws(' ', t.id, case when t.lease_owner is null then 'waiting' else t.status::text end, t.gate,
+    select t.id, concat_ws(' ', t.id, t.queue || '.' || t.group_key, case when t.lease_owner is null then 'waiting' else t.status::text end, t.gate,
       'p' || t.priority, 'n' || t.payload::text,
       'in' || nullif(model.days_until(case when t.gate in ('w', 'd') then t.not_before else t.available_at end), 0),
       case when t.started_at is not null then 'started' end,

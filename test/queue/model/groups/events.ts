@@ -1,5 +1,5 @@
 import { byKind, drawByWeight, sequenceOf } from '../draw.ts';
-import { DOORS, type Event, OUTCOMES } from './step.ts';
+import { type Change, DOORS, type Event, OUTCOMES } from './step.ts';
 import { GROUPS, hasSlot, isHeld, isLive, isWaiting, mayStart, type Task, type World } from './world.ts';
 
 /** The live tasks of a world, not counting those that replace others. */
@@ -9,7 +9,8 @@ const TASKS = 5;
 export function eventsOf(world: World): Event[] {
   const { tasks, settings, rulings } = world;
   const events: Event[] = tasks.flatMap((task) => eventsOfTask(task));
-  events.push(...tasks.flatMap((task) => editsOf(task, tasks)));
+  events.push(...tasks.flatMap((task) => editsOf(task, world)));
+  events.push(...tasks.flatMap((task) => rowEditsOf(task, tasks)));
   if (tasks.filter(isLive).length < TASKS) events.push(...ENQUEUES);
   for (const types of [[], ['one'], ['two'], ['one', 'two']] as const) {
     for (const ahead of types.length > 0 ? [false, true] : [false])
@@ -77,17 +78,30 @@ function eventsOfTask(task: Task): Event[] {
   return events;
 }
 
+/** What an operator may change. */
+function editsOf(task: Task, { isApart }: World): Event[] {
+  if (!isLive(task) || isHeld(task)) return [];
+  const changes: Change[] = [
+    { change: 'payload' },
+    { change: 'priority' },
+    { change: 'time', due: 0 },
+    { change: 'time', due: 1 },
+  ];
+  if (isApart) changes.push({ change: 'group' });
+  return changes.map((change) => ({ verb: 'edit', id: task.id, ...change }));
+}
+
 /**
- * Edits that take effect without an ask. A priority may take a slot from another task, and a time that comes earlier
+ * Edits by hand that take effect without an ask. A priority may take a slot from another task, and a time that comes earlier
  * starts one: for these nobody looks, as an `update` asks for nothing.
  */
-function editsOf(task: Task, tasks: readonly Task[]): Event[] {
+function rowEditsOf(task: Task, tasks: readonly Task[]): Event[] {
   if (!isLive(task)) return [];
   const { id, group, gate, due } = task;
-  const events: Event[] = [{ verb: 'edit', id, column: 'payload' }];
-  if (gate === 'd' && due > 0) events.push({ verb: 'edit', id, column: 'not_before' });
+  const events: Event[] = [{ verb: 'edit_row', id, column: 'payload' }];
+  if (gate === 'd' && due > 0) events.push({ verb: 'edit_row', id, column: 'not_before' });
   const isSlotLoose = tasks.some((one) => one.group === group && hasSlot(one) && isWaiting(one));
-  if (!hasSlot(task) && !isSlotLoose) events.push({ verb: 'edit', id, column: 'priority' });
+  if (!hasSlot(task) && !isSlotLoose) events.push({ verb: 'edit_row', id, column: 'priority' });
   return events;
 }
 
@@ -105,7 +119,18 @@ export function randomSequence(
 
 /** How often a kind of event is drawn, 1 by default. */
 const WEIGHTS: Readonly<Partial<Record<Event['verb'], number>>> = {
-  ...{ enqueue: 6, claim: 8, settle: 6, replace: 3, cancel: 2, give_back: 2, rescue: 2, day: 3, revive: 2 },
+  ...{
+    enqueue: 6,
+    claim: 8,
+    settle: 6,
+    replace: 3,
+    cancel: 2,
+    give_back: 2,
+    rescue: 2,
+    day: 3,
+    revive: 2,
+    edit: 3,
+  },
 };
 
 function drawEvent(world: World, random: () => number): Event {

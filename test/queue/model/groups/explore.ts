@@ -52,8 +52,10 @@ function isNarrow(event: Event, hasRoom: boolean): boolean {
       return hasRoom && event.door === 'keyed' && event.type === 'one';
     case 'claim':
       return event.types.length !== 1;
-    case 'edit':
+    case 'edit_row':
       return event.column === 'priority';
+    case 'edit':
+      return event.change !== 'payload';
     case 'replace':
       return event.policy === 'replace' && event.priority === 1;
     case 'set_group':

@@ -74,11 +74,12 @@ export const INVARIANTS: readonly Invariant[] = [
       after.tasks.every((task) => !hasSlot(task) || !isWaiting(task) || task.due > 0 || !mayStart(task)),
   },
   {
-    rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or it is replaced',
+    rule: 'under strict order, what waits for a retry keeps its slot, unless its group is stopped or it is replaced or moved',
     holds: ({ before, event, after }) =>
       before.settings.order === 'relaxed' ||
       after.settings.order === 'relaxed' ||
       event.verb === 'replace' ||
+      (event.verb === 'edit' && event.change === 'group') ||
       before.tasks.every((task) => {
         const now = find(after, task.id);
         if (!now || !hasSlot(task) || !isLive(now) || hasSlot(now) || task.again !== null) return true;

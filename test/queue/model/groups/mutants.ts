@@ -1,4 +1,4 @@
-import type { Editable, Event, Outcome } from './step.ts';
+import type { Change, Editable, Event, Outcome } from './step.ts';
 import { BEGINNINGS, type World } from './world.ts';
 
 /** A mistake in a SQL function, every occurrence of a text replaced, and the events that show it. */
@@ -25,7 +25,9 @@ const replace = (id: number, due = 0): Event => ({
   priority: 2,
   due,
 });
-const edit = (id: number, column: Editable): Event => ({ verb: 'edit', id, column });
+const editRow = (id: number, column: Editable): Event => ({ verb: 'edit_row', id, column });
+const edit = (id: number, change: Change): Event => ({ verb: 'edit', id, ...change });
+const move = (id: number): Event => edit(id, { change: 'group' });
 const claim: Event = { verb: 'claim', types: ['one'], ahead: false };
 const ahead: Event = { verb: 'claim', types: ['one'], ahead: true };
 /** A claim of types that no task has: slots are given out, and nobody takes them. */
@@ -73,6 +75,33 @@ export const UNASKED: readonly Mutant[] = [
     to: 'array_agg(r.id)',
     world: STRICT,
     events: [add({ door: 'replacing' }), claim],
+  },
+  {
+    name: 'what is changed',
+    file: 'write_edits',
+    from: 'perform taskq.ask_for(_ids, _ts)',
+    to: 'null',
+    world: STRICT,
+    events: [add({ due: 1 }), edit(1, { change: 'time', due: 0 }), claim],
+  },
+  {
+    name: 'the group that a task leaves',
+    file: 'write_edits',
+    from: 't.id = any (loose || moving)',
+    to: 'false',
+    world: HELD,
+    events: [add(), add(), add(), fill, move(1), claim],
+  },
+  {
+    name: 'the group that a task stops until another time',
+    file: 'write_edits',
+    from: "and t.gate = 's' and _due > _ts",
+    to: 'and false',
+    world: STRICT,
+    events: [
+      ...[add(), add(), claim, settle(1, 'stopping'), edit(1, { change: 'time', due: 1 }), limit(2), claim],
+      ...[day, claim],
+    ],
   },
   {
     name: 'what is replaced',
@@ -278,6 +307,30 @@ export const UNASKED: readonly Mutant[] = [
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    name: 'a task that moves keeps its slot',
+    file: 'write_edits',
+    from: '(t.id = any (moving) or (',
+    to: '(false or (',
+    world: RELAXED,
+    events: [add(), fill, move(1)],
+  },
+  {
+    name: 'and one that is put off, too',
+    file: 'write_edits',
+    from: 'or (_due > _ts and t.started_at is null)',
+    to: 'or false',
+    world: STRICT,
+    events: [add(), add(), fill, edit(1, { change: 'time', due: 1 }), claim],
+  },
+  {
+    name: 'and one that has started and is put off gives it up',
+    file: 'write_edits',
+    from: '_due > _ts and t.started_at is null',
+    to: '_due > _ts',
+    world: STRICT,
+    events: [add(), add(), claim, settle(1, 'crashed'), edit(1, { change: 'time', due: 1 }), claim],
+  },
+  {
     name: 'slots are not counted',
     file: 'fill_groups',
     from: '(count(*) filter (where l.most < unlimited or t.lease_owner is null))::integer as held',
@@ -467,7 +520,7 @@ export const MUTANTS: readonly Mutant[] = [
     from: 't.group_key is not null and (t.not_before > _ts or not exists (',
     to: 't.group_key is not null and (not exists (',
     world: STRICT,
-    events: [add({ due: 1 }), edit(1, 'not_before'), day, claim, day, claim],
+    events: [add({ due: 1 }), editRow(1, 'not_before'), day, claim, day, claim],
   },
   {
     name: 'or starts at its old time',
@@ -475,6 +528,6 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'where t.id = any (woken) and t.not_before <= _ts;',
     to: 'where t.id = any (woken);',
     world: STRICT,
-    events: [add({ due: 1 }), edit(1, 'not_before'), day, claim],
+    events: [add({ due: 1 }), editRow(1, 'not_before'), day, claim],
   },
 ];

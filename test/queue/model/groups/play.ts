@@ -1,7 +1,7 @@
 import type { Played } from '../database.ts';
 import { randomSequence } from './events.ts';
-import { type Event, type Outcome, step } from './step.ts';
-import type { Task, World } from './world.ts';
+import { type Event, type Outcome, step, taskOf } from './step.ts';
+import { placeOf, type Task, type World } from './world.ts';
 
 /** Plays a sequence of events that is drawn at random. */
 export function playAtRandom(root: World, random: () => number): Played[] {
@@ -26,9 +26,9 @@ export function playsOf(root: World, events: readonly Event[]): Played[] {
 }
 
 /** What `model.look` must say of this world. */
-export const lookOf = ({ tasks }: World): string => tasks.map(rowOf).join(' / ');
+export const lookOf = (world: World): string => world.tasks.map((task) => rowOf(world, task)).join(' / ');
 
-function rowOf(task: Task): string {
+function rowOf(world: World, task: Task): string {
   const { id, state, gate, priority, payload, due, started, cancelRequested, again } = task;
   if (gate === null) return [id, state, ...(task.superseded ? ['superseded'] : [])].join(' ');
   const flags = [
@@ -39,7 +39,16 @@ function rowOf(task: Task): string {
     again && again.due > 0 && `in${again.due}`,
     again?.keepsTime && 'keeps',
   ];
-  return [id, state, gate, `p${priority}`, `n${payload}`, ...flags.filter(Boolean)].join(' ');
+  const place = placeOf(world, task.group);
+  return [
+    id,
+    `${place.queue}.${place.group}`,
+    state,
+    gate,
+    `p${priority}`,
+    `n${payload}`,
+    ...flags.filter(Boolean),
+  ].join(' ');
 }
 
 const DAY_MS = 86_400_000;
@@ -49,7 +58,8 @@ function callOf(world: World, event: Event): object {
     case 'enqueue': {
       const { group, type, priority, due, expires, door } = event;
       const options = {
-        ...{ group, priority, max_attempts: 1000, delay_ms: due * DAY_MS },
+        ...placeOf(world, group),
+        ...{ priority, max_attempts: 1000, delay_ms: due * DAY_MS },
         ...(expires !== null && { expires_ms: (expires - due) * DAY_MS }),
         ...(door !== 'one' && door !== 'many' && { key: `${world.nextId}` }),
         ...(door === 'replacing' && { on_held: 'replace' }),
@@ -60,24 +70,47 @@ function callOf(world: World, event: Event): object {
     case 'replace': {
       const { key, group, type } = world.tasks.find(({ id }) => id === event.id)!;
       const { priority, policy } = event;
-      const options = { ...{ group, priority, max_attempts: 1000 }, key: `${key}`, on_held: policy };
+      const place = placeOf(world, group);
+      const options = { ...place, priority, max_attempts: 1000, key: `${key}`, on_held: policy };
       const task = { type, payload: world.nextPayload };
       return { verb: 'enqueue', task, options: { ...options, delay_ms: event.due * DAY_MS } };
     }
-    case 'edit':
+    case 'edit_row':
       return { ...event, payload: world.nextPayload };
+    case 'edit':
+      return { verb: 'edit', id: event.id, changes: changesOf(world, event) };
     case 'settle':
       return { verb: 'settle', id: event.id, outcome: JSON_OF[event.outcome] };
     case 'revive':
       return { verb: 'revive', id: event.id, options: { delay_ms: event.due * DAY_MS } };
     case 'set_group':
-      return { verb: 'set_group', group: event.group, options: { limit: event.limit } };
+      return { verb: 'set_group', ...placeOf(world, event.group), options: { limit: event.limit } };
+    case 'pause_group':
+    case 'resume_group':
+      return { verb: event.verb, ...placeOf(world, event.group) };
     case 'set_queue': {
       const { limit, order, onDead } = event.settings;
       return { verb: 'set_queue', options: settingsOf({ limit, order, onDead }) };
     }
     default:
       return event;
+  }
+}
+
+/** As `taskq.edit` takes them. */
+function changesOf(world: World, event: Event & { verb: 'edit' }): object {
+  const { priority, group } = taskOf(world, event.id);
+  switch (event.change) {
+    case 'payload':
+      return { payload: world.nextPayload };
+    case 'priority':
+      return { priority: 3 - priority };
+    case 'time':
+      return { delay_ms: event.due * DAY_MS };
+    case 'group':
+      return { queue: placeOf(world, group === 'a' ? 'b' : 'a').queue };
+    default:
+      return event satisfies never;
   }
 }
 

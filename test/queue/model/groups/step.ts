@@ -40,6 +40,11 @@ export type Door = (typeof DOORS)[number];
 /** What an application may change by an `update` of its own, which asks for nothing. */
 export type Editable = 'payload' | 'priority' | 'not_before';
 
+/** A change that an operator asks for; `group`: the task moves to the queue of the other one. */
+export type Change =
+  | { readonly change: 'payload' | 'priority' | 'group' }
+  | { readonly change: 'time'; readonly due: number };
+
 export type Event =
   | {
       readonly verb: 'enqueue';
@@ -57,8 +62,9 @@ export type Event =
       readonly priority: number;
       readonly due: number;
     }
-  /** Another payload, the other priority, or a day later. */
-  | { readonly verb: 'edit'; readonly id: number; readonly column: Editable }
+  /** By hand: another payload, the other priority, or a day later. */
+  | { readonly verb: 'edit_row'; readonly id: number; readonly column: Editable }
+  | ({ readonly verb: 'edit'; readonly id: number } & Change)
   /** Takes all there is of these types; none: it only gives out slots. */
   | { readonly verb: 'claim'; readonly types: readonly Type[]; readonly ahead: boolean }
   | { readonly verb: 'settle'; readonly id: number; readonly outcome: Outcome }
@@ -87,8 +93,10 @@ export const step: Step = (world, event) => {
       return enqueue(world, event);
     case 'replace':
       return replace(world, event);
+    case 'edit_row':
+      return unanswered(editedRow(world, taskOf(world, event.id), event.column));
     case 'edit':
-      return unanswered(edited(world, taskOf(world, event.id), event.column));
+      return edit(world, taskOf(world, event.id), event);
     case 'claim':
       return claim(world, event);
     case 'settle':
@@ -197,7 +205,30 @@ function replaced(task: Task, again: Again): Task {
   return { ...task, ...FRESH, priority, payload, due, gate: due > 0 ? 'd' : 'w', expires: null };
 }
 
-function edited(world: World, task: Task, column: Editable): World {
+function edit(world: World, task: Task, event: Change): Stepped {
+  const answer = `${task.id} edited`;
+  const waiting: Task = { ...task, gate: task.due > 0 ? 'd' : 'w' };
+  switch (event.change) {
+    case 'payload':
+    case 'priority':
+      return { world: editedRow(world, hasSlot(task) ? task : waiting, event.change), answer };
+    case 'group':
+      return { world: changed(world, { ...waiting, group: task.group === 'a' ? 'b' : 'a' }), answer };
+    case 'time': {
+      const { due } = event;
+      if (task.expires !== null && !task.started && task.expires <= due)
+        return { world, answer: `${task.id} refused` };
+      // One that has started keeps its slot, as for a retry.
+      const keepsSlot = hasSlot(task) && (task.started || due === 0);
+      const gate = keepsSlot ? task.gate : due > 0 ? 'd' : 'w';
+      return { world: changed(world, { ...task, due, gate }), answer };
+    }
+    default:
+      return event satisfies never;
+  }
+}
+
+function editedRow(world: World, task: Task, column: Editable): World {
   switch (column) {
     case 'payload': {
       const { nextPayload: payload } = world;

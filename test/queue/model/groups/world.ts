@@ -50,8 +50,10 @@ export interface Ruling {
   readonly paused: boolean;
 }
 
-/** The tasks of two groups of one queue, which one worker claims. */
+/** The tasks of two groups, which one worker claims. */
 export interface World {
+  /** The groups are in two queues, where they have one name, and tasks move from one to the other. */
+  readonly isApart: boolean;
   readonly tasks: readonly Task[];
   readonly settings: Settings;
   readonly rulings: Readonly<Record<Group, Ruling>>;
@@ -66,16 +68,31 @@ export interface Beginning {
 
 export const BEGINNINGS: readonly Beginning[] = [
   beginning('one at a time, in strict order', { limit: 1, order: 'strict', onDead: 'go-on' }),
-  beginning('two at a time, in relaxed order', { limit: 2, order: 'relaxed', onDead: 'go-on' }),
-  beginning('two at a time, stopped by a dead letter', { limit: 2, order: 'strict', onDead: 'hold' }),
+  beginning('two at a time, in relaxed order, in two queues', {
+    ...{ limit: 2, order: 'relaxed', onDead: 'go-on', isApart: true },
+  }),
+  beginning('two at a time, stopped by a dead letter, in two queues', {
+    ...{ limit: 2, order: 'strict', onDead: 'hold', isApart: true },
+  }),
 ];
 
-function beginning(name: string, settings: Settings): Beginning {
+function beginning(
+  name: string,
+  { isApart = false, ...settings }: Settings & { readonly isApart?: boolean },
+): Beginning {
   const ruling = { limit: null, paused: false };
   return {
     name,
-    world: { tasks: [], settings, rulings: { a: ruling, b: ruling }, nextId: 1, nextPayload: 1 },
+    world: { isApart, tasks: [], settings, rulings: { a: ruling, b: ruling }, nextId: 1, nextPayload: 1 },
   };
+}
+
+/** The queue and the name of a group. */
+export function placeOf(
+  { isApart }: World,
+  group: Group,
+): { readonly queue: string; readonly group: string } {
+  return isApart ? { queue: group === 'a' ? 'default' : 'other', group: 'a' } : { queue: 'default', group };
 }
 
 export const isLive = ({ gate }: Task) => gate !== null;

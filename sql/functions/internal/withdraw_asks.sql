@@ -1,0 +1,23 @@
+-- Deletes what those of these tasks that wait for their time have asked for: the caller changes them, and they ask
+-- again. Leaves an ask that a claim has locked: it finds out that it is out of date.
+create or replace function taskq.withdraw_asks(_ids bigint[])
+returns void
+language sql security definer
+set search_path = pg_catalog, taskq, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_nestloop = on
+as $$
+  delete from taskq.asks d
+  where d.ctid = any (array(
+    select a.row_at
+    from unnest(_ids) as changed (id)
+    cross join lateral (select r.* from taskq.tasks r where r.id = changed.id and r.gate = 'd' limit 1) as t
+    cross join lateral (
+      select l.ctid as row_at from taskq.asks l
+      where l.queue = t.queue and l.due_at = t.not_before and l.task_id = t.id
+      limit 1
+      for update skip locked
+    ) as a
+  ))
+$$;

@@ -1,0 +1,1 @@
+taskq types add report
