@@ -164,7 +164,6 @@ export type { EnqueueAnswer, Enqueued, EnqueuedCounts } from './queue/protocol/e
 export type { StartedWorkflow } from './queue/protocol/run-workflow.ts';
 export type { EnqueuedMany } from './queue/protocol/send-bulks.ts';
 export {
-  type ChannelContext,
   type ChannelDefinition,
   type ChannelPayload,
   type ChannelResult,

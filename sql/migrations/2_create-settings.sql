@@ -804,5 +804,8 @@ create table taskq.release (
   objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,
+  -- Tells the ids of these tasks from equal ones of other databases; see register_worker. A copy of this database has it,
+  -- too.
+  installation uuid not null default gen_random_uuid(),
   constraint there_is_one_row check (only_row)
 );

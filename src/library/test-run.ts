@@ -16,7 +16,7 @@ import { claimOne } from '../queue/protocol/claim-one.ts';
 import { askEnds } from '../queue/protocol/get-ends.ts';
 import { refuseMisfit } from '../queue/protocol/new-task.ts';
 import { note } from '../queue/protocol/note.ts';
-import { registerWorker, unregisterWorker } from '../queue/protocol/register-worker.ts';
+import { type Registered, registerWorker, unregisterWorker } from '../queue/protocol/register-worker.ts';
 import { settle } from '../queue/protocol/settle.ts';
 import { checkSchema } from '../queue/schema/check-schema.ts';
 import { Attempt } from '../worker/attempt/attempt.ts';
@@ -66,12 +66,14 @@ export class TestRun {
   readonly #db: Queryable;
   readonly #handlers: Handlers;
   readonly #workerId: number;
+  readonly #installation: string;
   readonly #host: TestHost;
 
-  private constructor(db: Queryable, handlers: Handlers, workerId: number, host: TestHost) {
+  private constructor(db: Queryable, handlers: Handlers, registered: Registered, host: TestHost) {
     this.#db = db;
     this.#handlers = handlers;
-    this.#workerId = workerId;
+    this.#workerId = registered.workerId;
+    this.#installation = registered.installation;
     this.#host = host;
   }
 
@@ -79,7 +81,7 @@ export class TestRun {
   static async begin(db: Queryable, given: string | HandlerMap, host: TestHost): Promise<TestRun> {
     const handlers = await loadGiven(given, null, 'inline');
     await checkSchema(db);
-    const { workerId } = await registerWorker(db, {
+    const registered = await registerWorker(db, {
       name: 'test',
       uniquePart: 'test',
       version: packageVersion(),
@@ -90,7 +92,7 @@ export class TestRun {
       queues: null,
       paused: true,
     });
-    return new TestRun(db, handlers, workerId, host);
+    return new TestRun(db, handlers, registered, host);
   }
 
   /** Unregisters, so that no worker remains that appears to have gone silent. */
@@ -135,6 +137,7 @@ export class TestRun {
     const notes = new Notes();
     const transactions: Transactions = {
       workerId: this.#workerId,
+      installation: this.#installation,
       begin: this.#host.begin,
       call: (call) => callAlone(this.#host.run, call),
       beforeCommit: (completed) => this.#note(task, attempt, notes, completed),

@@ -54,7 +54,7 @@ export async function runWorker(options: WorkerOptions): Promise<WorkerEnd> {
         state.schemaChanged.trigger();
       },
     });
-    const state = new WorkerState(db, pool, workerId, options);
+    const state = new WorkerState(db, pool, registered, options);
     state.cursor.startAt(registered.cursors, performance.now());
     if (registered.typesLeft) state.unstored = options.handlers;
     const { ledger, ends } = state;

@@ -8,6 +8,7 @@ import { Wakeup } from '../lib/wakeup.ts';
 import { getParents } from '../queue/inspect/get-parents.ts';
 import type { UpcomingSchedule } from '../queue/protocol/fire-schedule.ts';
 import { mayRun, type Orders } from '../queue/protocol/orders.ts';
+import type { Registered } from '../queue/protocol/register-worker.ts';
 import type { SettleAnswer } from '../queue/protocol/settle.ts';
 import { notGranted } from '../queue/schema/not-granted.ts';
 import type { Attempt } from './attempt/attempt.ts';
@@ -80,7 +81,8 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   readonly #beside: Queryable;
 
   /** `beside`: for statements that may be slow or fail without meaning that the connection is lost. */
-  constructor(db: Queryable, beside: Queryable, workerId: number, options: WorkerOptions) {
+  constructor(db: Queryable, beside: Queryable, registered: Registered, options: WorkerOptions) {
+    const { workerId, installation } = registered;
     const { handlers, leaseMs, heartbeatMs, events } = options;
     const { slotFreed } = this;
     this.options = options;
@@ -136,7 +138,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
       onStatementFailed: (error) => this.onStatementFailed(error),
     });
     const { databaseUrl, synchronousCommit } = options;
-    this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId });
+    this.transactions = new HandlerTransactions({ databaseUrl, synchronousCommit, workerId, installation });
     this.executor = new Executor(this.ledger, options, this, slotFreed);
   }
 
@@ -176,6 +178,7 @@ export class WorkerState implements ClaimingWorker, ExecutorHost, RescuingWorker
   #transactionsOf(held: StartedTask): Transactions {
     return {
       workerId: this.workerId,
+      installation: this.transactions.installation,
       begin: (setting, value) => this.transactions.begin(setting, value),
       call: (call) => this.transactions.call(call),
       // Afterwards the task is no longer there to be noted in. Nothing of this may keep it from its end.

@@ -47,12 +47,13 @@ test('an e-mail is sent over TLS, with the key of its task as its Message-ID', a
   const { id, task } = await send({
     ...{ to_address: ['ann@example.org', 'gone@example.org'], subject: 'Your order', text: 'is on its way' },
   });
+  const installation = await queue.value<string>('select installation::text from taskq.release');
   expect(task).toMatchObject({
     status: 'completed',
     result: {
       status: 'succeeded',
       worker_payload: {
-        message_id: `<task-${id}@example.org>`,
+        message_id: `<task-${installation}-${id}@example.org>`,
         accepted: ['ann@example.org'],
         rejected: ['gone@example.org'],
       },

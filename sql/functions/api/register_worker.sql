@@ -6,6 +6,9 @@
 -- of the live workers that handle at least these types, so that a new worker need not walk the rows that they have
 -- consumed.
 --
+-- extra has {installation}, the UUID that tells the ids of these tasks from equal ones of other databases: with an id,
+-- it is the idempotency key that calls about the task carry.
+--
 -- Never waits for a lock: if other transactions have locked types, queues or the defaults, extra has {types_left:
 -- true}, and the caller must repeat taskq.reload_worker until all are stored. {differing: […]} in extra lists where
 -- others have different settings: this worker's apply from now on, except where an operator has set one. {cycles:
@@ -48,20 +51,21 @@ begin
     'name', 'host', 'pid', 'unique_part', 'version', 'concurrency', 'lease_ms', 'poll_ms', 'batch', 'types', 'defaults',
     'queue_settings', 'queues', 'paused'
   ]);
+  extra := jsonb_build_object('installation', (select r.installation from taskq.release r));
   differing := taskq.differing_settings(types, coalesce(queue_settings, '{}'), default_settings, ts);
   if differing is not null then
-    extra := jsonb_build_object('differing', differing);
+    extra := extra || jsonb_build_object('differing', differing);
   end if;
   select * into stored from taskq.register_types(types, full_name, ts) as t;
   if stored.cycles is not null then
-    extra := coalesce(extra, '{}') || jsonb_build_object('cycles', stored.cycles);
+    extra := extra || jsonb_build_object('cycles', stored.cycles);
   end if;
   if not (
     stored.are_stored
     and (default_settings is null or taskq.register_defaults(default_settings, full_name, ts))
     and (queue_settings is null or taskq.register_queues(queue_settings, full_name, ts))
   ) then
-    extra := coalesce(extra, '{}') || '{"types_left": true}';
+    extra := extra || '{"types_left": true}';
   end if;
   fault := case
     when coalesce(_about -> 'lease_ms', 'null') = 'null' or not taskq.is_whole(_about -> 'lease_ms', 100, 86400000)

@@ -48,6 +48,8 @@ export interface WorkerAbout extends DeclaredSettings {
 
 export interface Registered {
   readonly workerId: number;
+  /** Tells the ids of the tasks from equal ones of other databases. */
+  readonly installation: string;
   /** The cursors of the live workers that handle at least the same types, in the form that each worker stored. */
   readonly cursors: readonly unknown[];
   /** Others have some of its settings locked, so not all are stored yet: call `reloadWorker`. */
@@ -68,7 +70,12 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   const rows = await db.query<{
     worker_id: number;
     cursors: Registered['cursors'] | null;
-    extra: { types_left?: boolean; differing?: Difference[]; cycles?: CallbackCycle[] } | null;
+    extra: {
+      installation: string;
+      types_left?: boolean;
+      differing?: Difference[];
+      cycles?: CallbackCycle[];
+    };
   }>({
     text: 'select worker_id, cursors, extra from taskq.register_worker($1)',
     values: [
@@ -93,10 +100,11 @@ export async function registerWorker(db: Queryable, about: WorkerAbout): Promise
   const { worker_id: workerId, cursors, extra } = rows[0]!;
   return {
     workerId,
+    installation: extra.installation,
     cursors: cursors ?? [],
-    typesLeft: extra?.types_left === true,
-    differing: extra?.differing ?? [],
-    cycles: extra?.cycles ?? [],
+    typesLeft: extra.types_left === true,
+    differing: extra.differing ?? [],
+    cycles: extra.cycles ?? [],
   };
 }
 

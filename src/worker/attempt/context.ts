@@ -57,6 +57,10 @@ export class Context implements TaskContext {
     return this.#attempt.task.queue;
   }
 
+  get idempotencyKey(): string {
+    return `${this.#transactions.installation}-${this.#attempt.task.id}`;
+  }
+
   get attempt(): number {
     return this.#attempt.task.attempts + 1;
   }

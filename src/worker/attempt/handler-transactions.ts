@@ -9,6 +9,7 @@ export interface TransactionSettings {
   readonly databaseUrl: string;
   readonly synchronousCommit: SynchronousCommit;
   readonly workerId: number;
+  readonly installation: string;
 }
 
 /** How long `begin`, and the completion with its commit, may take, in milliseconds. */
@@ -29,6 +30,10 @@ export class HandlerTransactions implements Transactions {
 
   get workerId(): number {
     return this.settings.workerId;
+  }
+
+  get installation(): string {
+    return this.settings.installation;
   }
 
   async begin(setting: string, value: string): Promise<OpenTransaction> {

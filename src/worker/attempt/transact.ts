@@ -15,6 +15,8 @@ import type { FunctionCall } from './function-calls.ts';
 export interface Transactions {
   /** The worker that holds the tasks. */
   readonly workerId: number;
+  /** Tells the ids of the tasks from equal ones of other databases. */
+  readonly installation: string;
   /** Begins a transaction, with this setting of its own. */
   begin(setting: string, value: string): Promise<OpenTransaction>;
   /** Calls a SQL function. Nothing of it is committed if this throws. */

@@ -20,12 +20,6 @@ export interface ChannelPayload {
   readonly [name: string]: unknown;
 }
 
-/** What a channel's call receives besides its payload. */
-export interface ChannelContext extends TaskContext {
-  /** The same for each call about this task: a provider that has answered before its worker was lost is called again. */
-  readonly idempotencyKey: string;
-}
-
 /** The result of a channel's task. */
 export type ChannelResult =
   | { readonly status: 'succeeded'; readonly worker_payload: unknown }
@@ -38,10 +32,11 @@ export interface ChannelDefinition<Payload = unknown> extends HandlerOptions {
   /** See `HandlerDefinition`. */
   prepare?(ctx: PrepareContext): void | Promise<void>;
   /**
-   * Calls the provider. What it returns is passed to `success_handler`. An error with a number `retryAfterMs` says when
+   * Calls the provider, with `ctx.idempotencyKey` if it can: one that has answered before its worker was lost is called
+   * again. What it returns is passed to `success_handler`. An error with a number `retryAfterMs` says when
    * to try again.
    */
-  call(payload: Payload, ctx: ChannelContext): unknown;
+  call(payload: Payload, ctx: TaskContext): unknown;
 }
 
 /**
@@ -66,7 +61,7 @@ export function defineChannel<Payload>(
       if ('problem' in checked) return fail(payload, ctx, new Refusal('invalid', checked.problem));
       let answer: unknown;
       try {
-        answer = await call.call(definition, checked.value as Payload, contextOf(ctx));
+        answer = await call.call(definition, checked.value as Payload, ctx);
       } catch (error) {
         if (ctx.signal.aborted || signalKindOf(error) !== null) throw error;
         return fail(payload, ctx, new Refusal(FAILED, messageOf(error), error));
@@ -184,12 +179,6 @@ function isPassing(error: unknown): boolean {
 
 const PASSING = /^(?:08...|40...|53...|55P03|57014|57P..|E[A-Z]+|connection_failed|deadline_passed)$/;
 const LOST = /^Connection terminated|not queryable/;
-
-function contextOf(ctx: TaskContext): ChannelContext {
-  return new Proxy(ctx as ChannelContext, {
-    get: (_, name) => (name === 'idempotencyKey' ? ctx.id : Reflect.get(ctx, name, ctx)),
-  });
-}
 
 const HANDLERS = ['before_handler', 'success_handler', 'error_handler'] as const;
 

@@ -55,6 +55,11 @@ export interface TaskContext {
   readonly queue: string;
   /** The payload as the JSON text that is stored, with numbers of any size. */
   readonly payloadText: string;
+  /**
+   * The same for every attempt of the task, and for no other task of any database but a copy of this one: pass it to a
+   * provider that must not act twice. An installation of taskq is a UUID, and the key that with the id.
+   */
+  readonly idempotencyKey: string;
   /** 1 for the first attempt: the failed ones so far, plus this one. */
   readonly attempt: number;
   /** The W3C trace context that the producer gave the task; null: none. */

@@ -1,6 +1,7 @@
 /** The environment variables that tell a program which task it runs. */
 export const PROGRAM_VARIABLES = [
   'TASKQ_ID',
+  'TASKQ_IDEMPOTENCY_KEY',
   'TASKQ_TYPE',
   'TASKQ_QUEUE',
   'TASKQ_ATTEMPT',

@@ -22,7 +22,7 @@ const MAX_LINE_BYTES = 2000;
 
 /**
  * Run a program on a task. It gets the payload on stdin, as JSON, and the worker's whole environment (including a
- * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, `TASKQ_TICK` if a
+ * database URL: it may call taskq), with `TASKQ_ID`, `TASKQ_IDEMPOTENCY_KEY`, `TASKQ_TYPE`, `TASKQ_QUEUE`, `TASKQ_ATTEMPT`, `TASKQ_TICK` if a
  * schedule enqueued it at a tick, `TASKQ_WORKFLOW` and `TASKQ_STEP` if it is a step of a workflow, and `TRACEPARENT` if
  * it has one. Each line of stderr is logged, each line on file descriptor 3 is a report (see `readReports`). When asked
  * to end it gets SIGTERM; its worker kills it after `killAfter`.
@@ -35,9 +35,10 @@ const MAX_LINE_BYTES = 2000;
  * stderr. A report that cannot be understood fails an attempt that would have completed.
  */
 export async function runProgram(path: string, payload: string, ctx: TaskContext): Promise<unknown> {
-  const { id, type, queue, attempt, traceparent, tick, workflow } = ctx;
+  const { id, idempotencyKey, type, queue, attempt, traceparent, tick, workflow } = ctx;
   const variables: Readonly<Record<ProgramVariable, string | undefined>> = {
     TASKQ_ID: id,
+    TASKQ_IDEMPOTENCY_KEY: idempotencyKey,
     TASKQ_TYPE: type,
     TASKQ_QUEUE: queue,
     TASKQ_ATTEMPT: String(attempt),

@@ -120,6 +120,7 @@ async function run(attempt: Attempt, path: string): Promise<void> {
 function watched(attempt: Attempt): Transactions {
   return {
     workerId: transactions.workerId,
+    installation: transactions.installation,
     begin: (setting, value) => transactions.begin(setting, value),
     call: (call) => transactions.call(call),
     async beforeCommit(outcome) {
