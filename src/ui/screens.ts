@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { type Caller, ROLES, type Role } from './lib/app.ts';
+import { DeadScreen } from './screens/dead.tsx';
 import { OverviewScreen } from './screens/overview.tsx';
 import { TaskScreen } from './screens/task.tsx';
 import { TasksScreen } from './screens/tasks.tsx';
@@ -24,6 +25,7 @@ export const SCREENS: readonly ScreenEntry[] = [
   { name: 'overview', title: 'Overview', key: 'o', component: OverviewScreen },
   { name: 'tasks', title: 'Tasks', key: 't', component: TasksScreen, about: ['task', 'enqueue'] },
   { name: 'task', title: 'Task', component: TaskScreen },
+  { name: 'dead', title: 'Dead letters', key: 'd', component: DeadScreen },
 ];
 
 export function screenOf(name: string): ScreenEntry | undefined {

@@ -153,6 +153,14 @@ export async function expectUsable({ page }: Pick<OpenPage, 'page'>): Promise<vo
     await page.emulateMedia({ colorScheme });
     expect(await violationsIn(page)).toEqual([]);
   }
-  const { width } = page.viewportSize()!;
+  await expectFits({ page });
+}
+
+/** Asserts that a page needs no scrolling to the side, in its window or in one of another width. */
+export async function expectFits(
+  { page }: Pick<OpenPage, 'page'>,
+  width = page.viewportSize()!.width,
+): Promise<void> {
+  await page.setViewportSize({ ...page.viewportSize()!, width });
   expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
 }

@@ -35,6 +35,10 @@ const FILTERS: Readonly<Record<string, QueryParameter>> = {
     enum: ['true'],
     description: 'only tasks that wait after a failed attempt, or are dead',
   },
+  fingerprint: {
+    type: 'string',
+    description: 'only dead letters of this group, by the first digits of its fingerprint',
+  },
   since: {
     type: 'string',
     description: 'only tasks that ended (live ones: began) since this time, or duration ago',

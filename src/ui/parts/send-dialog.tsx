@@ -1,0 +1,32 @@
+import type { ComponentChildren } from 'preact';
+import { note } from '../lib/activity.ts';
+import { type ApiProblem, type Method, send } from '../lib/api.ts';
+import { useApp } from '../lib/app.ts';
+import { hrefTo } from '../lib/place.ts';
+import { Confirm } from './confirm.tsx';
+
+interface SendDialogProps {
+  readonly title: string;
+  /** What the button says that does it. */
+  readonly verb: string;
+  readonly isDestructive?: boolean;
+  readonly method?: Method;
+  readonly path: string;
+  bodyOf?(form: FormData): object;
+  /** What was done, for the list of it. */
+  readonly done: string;
+  onDone(): void;
+  onClose(): void;
+  readonly children?: ComponentChildren | ((problem: ApiProblem | undefined) => ComponentChildren);
+}
+
+/** Asks, sends something to the API, and notes that it was done. */
+export function SendDialog({ method = 'POST', path, bodyOf, done, onDone, ...props }: SendDialogProps) {
+  const { activity } = useApp();
+  const run = async (form: FormData) => {
+    await send(method, path, bodyOf?.(form));
+    note(activity, { text: done, href: hrefTo('audit') });
+    onDone();
+  };
+  return <Confirm {...props} run={run} />;
+}
