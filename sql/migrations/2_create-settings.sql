@@ -686,7 +686,7 @@ with (
   vacuum_truncate = off
 );
 
--- The counts by minute, by day (of UTC) and in all (`since` is then -infinity). See taskq.task_queue_metrics.
+-- The counts by minute, by hour, by day (of UTC) and in all (`since` is then -infinity). See taskq.task_queue_metrics.
 create table taskq.metrics (
   since timestamptz not null,
   span text collate "C" not null,
@@ -708,7 +708,7 @@ create table taskq.metrics (
   waits bigint[] not null,
   runs bigint[] not null,
   primary key (span, since, queue, type),
-  constraint a_span_is_a_minute_a_day_or_all check (span in ('minute', 'day', 'all'))
+  constraint a_span_is_a_minute_an_hour_a_day_or_all check (span in ('minute', 'hour', 'day', 'all'))
 )
 with (fillfactor = 70);
 
@@ -804,8 +804,7 @@ create table taskq.release (
   objects jsonb not null default '{}',
   oldest_client integer not null,
   applied_at timestamptz not null,
-  -- Tells the ids of these tasks from equal ones of other databases; see register_worker. A copy of this database has it,
-  -- too.
+  -- Tells the ids of these tasks from equal ones of other databases, except copies of this one; see register_worker.
   installation uuid not null default gen_random_uuid(),
   constraint there_is_one_row check (only_row)
 );

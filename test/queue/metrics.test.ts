@@ -223,7 +223,7 @@ test('a fold that does not commit counts nothing, and nothing that others have l
   expect((await sums('all')).map(({ created }) => created)).toEqual([4]);
 });
 
-test('housekeeping removes minutes after 14 days and days after 400, and with the last day the sums', async () => {
+test('housekeeping removes minutes after 14 days, hours after 60 and days after 400, and with the last day the sums', async () => {
   for (const [days, type] of [
     [15, 'young'],
     [399, 'young'],
@@ -247,6 +247,7 @@ test('housekeeping removes minutes after 14 days and days after 400, and with th
   expect(left).toEqual([
     { span: 'all', type: 'young', rows: 1, created: 4 },
     { span: 'day', type: 'young', rows: 3, created: 3 },
+    { span: 'hour', type: 'young', rows: 2, created: 2 },
     { span: 'minute', type: 'young', rows: 1, created: 1 },
   ]);
 });

@@ -104,7 +104,9 @@ describe('what happened over time', () => {
          select 'minute', t.now - interval '10 min', 'b'
          from (select date_trunc('minute', clock_timestamp(), 'UTC') as now) as t
          union all
-         select 'day', date_trunc('day', clock_timestamp(), 'UTC') - interval '20 days', 'a'
+         select 'hour', date_trunc('hour', clock_timestamp(), 'UTC') - interval '10 hours', 'a'
+         union all
+         select 'day', date_trunc('day', clock_timestamp(), 'UTC') - interval '70 days', 'a'
        ) as x`,
     );
   });
@@ -141,16 +143,17 @@ describe('what happened over time', () => {
     ['6h', 360, 60_000],
     ['361m', 181, 120_000],
     ['24h', 288, 300_000],
-    ['7d', 336, 1_800_000],
-    ['14d', 336, 3_600_000],
-    ['30d', 30, 86_400_000],
+    ['7d', 168, 3_600_000],
+    ['30d', 360, 7_200_000],
+    ['60d', 360, 14_400_000],
+    ['90d', 90, 86_400_000],
     ['400d', 200, 172_800_000],
   ])('of %s it has %d points', async (span, points, stepMs) => {
     open();
     const { body } = await ask('GET', `${API}/series?span=${span}`);
     expect(body.stepMs).toBe(stepMs);
     expect(body.points).toHaveLength(points);
-    expect(total(body.points)).toBe(stepMs >= 86_400_000 ? 3 : span === '1m' ? 0 : 6);
+    expect(total(body.points)).toBe(span === '1m' ? 0 : stepMs >= 3_600_000 ? 3 : 6);
   });
 
   test.each(['span=30s', 'span=401d', 'span=soon', 'until=when', 'queue=', 'spam=1h'])(

@@ -1,4 +1,4 @@
--- Adds a page of what tasks have done (taskq.counts) to the metrics of its minute, of its day and of all time, and
+-- Adds a page of what tasks have done (taskq.counts) to the metrics of its minute, its hour, its day and all time, and
 -- deletes it, in one transaction: whatever ends it, each row is either counted or still there. A row of a transaction
 -- that was open for long counts in its own minute. Returns how many rows it took; a full page: there may be more. Null:
 -- another transaction writes the metrics, or a person has locked them. Waits for no lock.
@@ -23,7 +23,8 @@ begin
   with taken as (
     delete from taskq.counts c
     where c.ctid = any (array(select o.ctid from taskq.counts o limit _page for update skip locked))
-    returning c.*, date_trunc('minute', c.at, 'UTC') as minute, date_trunc('day', c.at, 'UTC') as day
+    returning c.*, date_trunc('minute', c.at, 'UTC') as minute, date_trunc('hour', c.at, 'UTC') as hour,
+      date_trunc('day', c.at, 'UTC') as day
   ),
   added as (
     insert into taskq.metrics as m (
@@ -31,8 +32,9 @@ begin
       run_ms, queue, type, waits, runs
     )
     select
-      case when grouping(t.minute) = 0 then 'minute' when grouping(t.day) = 0 then 'day' else 'all' end,
-      coalesce(t.minute, t.day, '-infinity'),
+      case when grouping(t.minute) = 0 then 'minute' when grouping(t.hour) = 0 then 'hour'
+        when grouping(t.day) = 0 then 'day' else 'all' end,
+      coalesce(t.minute, t.hour, t.day, '-infinity'),
       coalesce(sum(t.tasks) filter (where t.event = 'created'), 0),
       coalesce(sum(t.tasks) filter (where t.event = 'revived'), 0),
       -- An attempt that succeeds completes its task.
@@ -47,7 +49,9 @@ begin
       coalesce(sum(t.wait_ms), 0), coalesce(sum(t.run_ms), 0), t.queue, t.type,
       taskq.histogram(array_agg(t.wait), array_agg(t.tasks)), taskq.histogram(array_agg(t.run), array_agg(t.tasks))
     from taken t
-    group by grouping sets ((t.minute, t.queue, t.type), (t.day, t.queue, t.type), (t.queue, t.type))
+    group by grouping sets (
+      (t.minute, t.queue, t.type), (t.hour, t.queue, t.type), (t.day, t.queue, t.type), (t.queue, t.type)
+    )
     on conflict (span, since, queue, type) do update
     set created = m.created + excluded.created, revived = m.revived + excluded.revived,
       completed = m.completed + excluded.completed, cancelled = m.cancelled + excluded.cancelled,

@@ -2,9 +2,10 @@
 -- first and also where nothing happened, {at (its beginning), created, revived, completed, cancelled, expired, dead,
 -- attempts (by outcome), wait_ms, run_ms}; the last two are {p50, p95} of the attempts that ended, or null if none did.
 -- A percentile takes the attempts of a bucket (see taskq.get_sample) as spread evenly between its bounds; among those
--- longer than the last bound it is that bound. There are at most 360 points: a step has whole minutes or, where minutes
--- are not kept any longer (14 days), whole days of UTC, and the last one has _until. Reads only taskq.metrics, to which
--- workers add every 15 seconds.
+-- longer than the last bound it is that bound. There are at most 360 points, the last of which has _until. A step has
+-- whole minutes; of more than a day, or where minutes are gone (after 14 days), whole hours; and where hours are gone
+-- (after 60 days) whole days of UTC. Reads only taskq.metrics, to which workers add every 15 seconds: a row for each
+-- minute, hour or day and each queue and type.
 -- Arguments: _since_ms, the length of time; _until, its end (null, or in the future: now); _queue and _type, only
 -- these; _queues, only these, as names in which `*` stands for any text.
 -- Granted to: reader, operator.
@@ -23,7 +24,9 @@ declare
   until_ts constant timestamptz := least(_until, ts);
   patterns constant text[] := taskq.queue_patterns(_queues);
   origin constant timestamptz := '2000-01-01 00:00:00+00';
-  of_span text := 'minute';
+  -- How far back it looks.
+  back constant interval := ts - until_ts + interval '1 ms' * _since_ms;
+  of_span text;
   step interval;
   from_ts timestamptz;
 begin
@@ -31,12 +34,17 @@ begin
     raise exception 'get_series: _since_ms %: expected 60000 (a minute) to 34560000000 (400 days)',
       coalesce(_since_ms::text, 'null') using errcode = 'invalid_parameter_value';
   end if;
-  if until_ts - interval '1 ms' * _since_ms < ts - interval '14 days' - interval '1 minute' then
-    of_span := 'day';
-  end if;
-  select make_interval(mins => s.minutes) into step
-  from unnest(array[1, 2, 5, 10, 15, 30, 60, 1440, 2880]) as s (minutes)
-  where (of_span = 'minute' or s.minutes >= 1440) and _since_ms <= s.minutes * 60000::bigint * 360
+  select s.span, make_interval(mins => s.minutes) into of_span, step
+  from (
+    values ('minute', 1), ('minute', 2), ('minute', 5), ('hour', 60), ('hour', 120), ('hour', 240), ('day', 1440),
+      ('day', 2880)
+  ) as s (span, minutes)
+  where _since_ms <= s.minutes * 60000::bigint * 360
+    and case s.span
+      when 'minute' then _since_ms <= 86400000 and back <= interval '14 days 1 minute'
+      when 'hour' then back <= interval '60 days 1 hour'
+      else true
+    end
   order by s.minutes
   limit 1;
   from_ts := date_bin(step, until_ts - interval '1 microsecond', origin)

@@ -13,4 +13,4 @@ select
   round((m.failed + m.lost)::numeric / nullif(m.succeeded + m.failed + m.lost, 0), 4) as error_rates_per_agent
 from taskq.metrics m
 left join taskq.heartbeat_delays h on h.span = m.span and h.since = m.since
-where m.span <> 'all';
+where m.span in ('minute', 'day');

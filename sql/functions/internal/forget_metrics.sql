@@ -1,6 +1,6 @@
--- Removes a page of the metrics of minutes that are older than 14 days and of days that are older than 400; with the
--- last day of a queue and type, its sums of all time. Returns how many it removed; 0 where another transaction writes
--- the metrics, or a person has locked them.
+-- Removes a page of the metrics of minutes that are older than 14 days, of hours older than 60 and of days older than
+-- 400; with the last day of a queue and type, its sums of all time. Returns how many it removed; 0 where another
+-- transaction writes the metrics, or a person has locked them.
 create or replace function taskq.forget_metrics(_page integer, _ts timestamptz)
 returns integer
 language plpgsql security definer
@@ -25,6 +25,11 @@ begin
       (
         select o.span, o.since, o.queue, o.type from taskq.metrics o
         where o.span = 'minute' and o.since < _ts - interval '14 days' order by o.since limit _page
+      )
+      union all
+      (
+        select o.span, o.since, o.queue, o.type from taskq.metrics o
+        where o.span = 'hour' and o.since < _ts - interval '60 days' order by o.since limit _page
       )
       union all
       (

@@ -111,7 +111,7 @@ test('it gives up when its time is over, names the reader, and has changed nothi
   const before = await describeSchema(admin);
   const reader = await openReader();
   const pid = await reader.value<number>('select pg_backend_pid()');
-  const given = migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 200 });
+  const given = migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 2000 });
   await expect(given).rejects.toMatchObject({
     code: 'schema_in_use',
     exitCode: 1,
@@ -132,7 +132,7 @@ test('it gives up as well where a stranger holds the lock of migrations, and nam
   await stranger.rows("select pg_advisory_lock(hashtext('taskq.migrate'))");
   const pid = await stranger.value<number>('select pg_backend_pid()');
   await expect(
-    migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 200 }),
+    migrate({ databaseUrl: database.directUrl, sql: newer, patienceMs: 2000 }),
   ).rejects.toMatchObject({
     code: 'schema_in_use',
     exitCode: 1,
