@@ -27,6 +27,15 @@
 --   A task whose worker is lost runs again, maybe after its function has committed. Each
 --   function bears that: the facts have primary keys, and a supervisor acts only in the
 --   check that counts (see foo_task).
+do $$
+begin
+  if to_regprocedure('queues.enqueue(text, jsonb, timestamptz)') is null then
+    raise exception 'this database has no schema queues, in which the tasks of this process are'
+      using hint = 'run taskq migrate --with queues';
+  end if;
+end
+$$;
+
 create schema if not exists domain;
 
 -- The root: one for each subject. subject_id is the id of what the process is about: rename it, and let it reference

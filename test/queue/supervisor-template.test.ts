@@ -45,6 +45,17 @@ const call = (name: unknown, payload: Payload, session: Session = queue.admin) =
   );
 const supervise = (payload: Payload, session?: Session) => call(payload.db_function, payload, session);
 
+test('a database without the schema queues refuses it, and names the command that makes it', async () => {
+  const sql = supervisorSql(template.text, parseProcessName('early', 'has_<name>_succeeded_attempt'));
+  await queue.admin.rows('begin');
+  await queue.admin.rows('drop schema queues cascade');
+  await expect(queue.admin.client.query(sql)).rejects.toMatchObject({
+    message: expect.stringContaining('no schema queues'),
+    hint: 'run taskq migrate --with queues',
+  });
+  await queue.admin.rows('rollback');
+});
+
 describe.each(['order-refund', 'food.user', `shop.${'a'.repeat(41)}`])('the process %s', (asked) => {
   const { schema, name } = parseProcessName(asked, 'has_<name>_succeeded_attempt');
   const kickOff = (id: unknown, session = queue.admin) =>
